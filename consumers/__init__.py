@@ -1,0 +1,1 @@
+"""Kafka to tables: Spark jobs that decode, deduplicate and merge events."""

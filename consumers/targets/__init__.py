@@ -1,0 +1,1 @@
+"""One folder a target; found by its name, listed nowhere."""

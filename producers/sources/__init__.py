@@ -1,0 +1,1 @@
+"""One folder a database; found by its name, listed nowhere."""

@@ -1,0 +1,1 @@
+"""The contract that producers and consumers share; it imports nothing else of Wrackline."""

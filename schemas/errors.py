@@ -1,0 +1,88 @@
+"""Errors whose type says who acts, and whose code, sentence and hint say how.
+
+    Transient        we try again, with a limit
+    OperatorNeeded   this table or pipeline pauses and asks
+    Definite         data is gone, or this can never go on
+
+A code is defined once, where it is raised, and is then called to make the error:
+
+    SLOT_LOST = define(
+        "pg.slot_lost",
+        Definite,
+        "replication slot {slot} was invalidated",
+        hint="raise max_slot_wal_keep_size, then: wrackline snapshot start '{table}'",
+    )
+    raise SLOT_LOST(slot=name, table=table) from exc
+
+The placeholders are names of things, never values of rows and never secrets.
+"""
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+class WracklineError(Exception):
+    """The base; raise one of its three kinds, through a code."""
+
+    def __init__(self, code: str, sentence: str, hint: str) -> None:
+        if type(self) is WracklineError:
+            raise TypeError("raise Transient, OperatorNeeded or Definite through a code, not their base")
+        super().__init__(code, sentence, hint)
+        self.code = code
+        self.sentence = sentence
+        self.hint = hint
+
+    def __str__(self) -> str:
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"[{self.code}] {self.sentence}{hint}"
+
+
+class Transient(WracklineError):
+    """A later try may succeed; the worker makes it, with back-off and a limit."""
+
+
+class OperatorNeeded(WracklineError):
+    """Somebody must do what the hint says; the table or pipeline waits, its position kept."""
+
+
+class Definite(WracklineError):
+    """Trying again can never help: data is gone, or what was asked can't be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One registered code; calling it with the placeholders' values makes the error."""
+
+    code: str
+    kind: type[WracklineError]
+    sentence: str
+    hint: str
+    placeholders: frozenset[str] = field(default_factory=frozenset)
+
+    def __call__(self, **names: object) -> WracklineError:
+        """Make the error; a name missing or over is a fault of the caller's code."""
+        if names.keys() != self.placeholders:
+            raise TypeError(f"{self.code} takes {sorted(self.placeholders)}, not {sorted(names)}")
+        return self.kind(self.code, self.sentence.format_map(names), self.hint.format_map(names))
+
+
+_REGISTERED: dict[str, ErrorCode] = {}
+
+
+def define(code: str, kind: type[WracklineError], sentence: str, *, hint: str) -> ErrorCode:
+    """Register a code; a second definition of the same code stops the program at import."""
+    if code in _REGISTERED:
+        raise ValueError(f"error code {code} is defined twice")
+    placeholders = frozenset(
+        name for text in (sentence, hint) for _, name, _, _ in string.Formatter().parse(text) if name
+    )
+    made = ErrorCode(code, kind, sentence, hint, placeholders)
+    _REGISTERED[code] = made
+    return made
+
+
+def registered() -> Mapping[str, ErrorCode]:
+    """Every code of the modules imported so far, for docs/errors.md."""
+    return MappingProxyType(_REGISTERED)
