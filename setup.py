@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: where the packages are, and which modules are compiled where they can be."""
+"""What pyproject.toml cannot say: where the packages are, and which modules are compiled."""
 
 from pathlib import Path
 
