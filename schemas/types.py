@@ -2,10 +2,17 @@
 
 A source's `types` module says which kind each of its database's types is; everything after
 that (codec, envelope, targets) knows kinds only.  Printed to docs/types.md.
+
+Two readers settled the table: Kafka Connect's Avro converter, which refuses any name but Kafka's
+own beside `date` and `decimal`, and Spark's `from_avro`, which refuses more than 38 digits.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
+
+MOST_DIGITS = 38  # a decimal's, in Spark, Iceberg and Delta; a wider number travels as its text
 
 
 class Kind(Enum):
@@ -52,3 +59,149 @@ class ColumnType:
     length: int | None = None  # BITS: how many
     labels: tuple[str, ...] = ()  # ENUM, ENUM_SET
     element: "ColumnType | None" = None  # ARRAY
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A row of the table: one kind, everywhere; {precision}, {scale}, {element} come from the column."""
+
+    avro: str
+    connect_name: str | None  # Kafka Connect's semantic name, always version 1
+    value: str  # what the Avro value says, in a few words
+    read_as: str  # what Spark's from_avro makes of it
+    spark: str  # the column's type in a table that Spark writes; cast from read_as
+    iceberg: str
+    delta: str
+    logical_type: str | None = None
+    connect_type: str | None = None  # for Connect's narrow integers
+
+
+def _plain(avro: str, connect_name: str | None, value: str, spark: str = "", iceberg: str = "") -> Form:
+    """Make a row for a kind that is the same Spark type everywhere: Avro's own, unless told."""
+    spark = spark or {"bytes": "binary", "long": "bigint"}.get(avro, avro)
+    return Form(avro, connect_name, value, spark, spark, iceberg or _IN_ICEBERG.get(spark, spark), spark)
+
+
+_IN_ICEBERG = {"bigint": "long"}
+
+FORMS: Mapping[Kind, Form] = MappingProxyType(
+    {
+        Kind.BOOLEAN: _plain("boolean", None, "true or false"),
+        Kind.INT16: Form("int", None, "the number", "int", "int", "int", "int", connect_type="int16"),
+        Kind.INT32: _plain("int", None, "the number"),
+        Kind.INT64: _plain("long", None, "the number"),
+        Kind.UINT64: Form(
+            "bytes",
+            "org.apache.kafka.connect.data.Decimal",
+            "the number, as a decimal of 20 digits",
+            *("decimal(20,0)",) * 4,
+            logical_type="decimal",
+        ),
+        Kind.FLOAT32: _plain("float", None, "the number; NaN and infinities too"),
+        Kind.FLOAT64: _plain("double", None, "the number; NaN and infinities too"),
+        Kind.DECIMAL: Form(
+            "bytes",
+            "org.apache.kafka.connect.data.Decimal",
+            "the unscaled number, big-endian two's complement",
+            *("decimal({precision},{scale})",) * 4,
+            logical_type="decimal",
+        ),
+        Kind.NUMERIC_TEXT: _plain("string", None, "the server's text: exact, NaN and infinities too"),
+        Kind.STRING: _plain("string", None, "the text"),
+        Kind.BYTES: _plain("bytes", None, "the bytes"),
+        Kind.BITS: _plain("bytes", "io.debezium.data.Bits", "the bits as a number, little-endian bytes"),
+        Kind.DATE: Form(
+            "int",
+            "org.apache.kafka.connect.data.Date",
+            "days since 1970-01-01",
+            *("date",) * 4,
+            logical_type="date",
+        ),
+        Kind.TIME_MICROS: Form(
+            "long",
+            "io.debezium.time.MicroTime",
+            "microseconds since midnight",
+            *("bigint", "bigint", "long", "bigint"),
+            logical_type="time-micros",
+        ),
+        Kind.TIMESTAMP_MICROS: Form(
+            "long",
+            "io.debezium.time.MicroTimestamp",
+            "microseconds since 1970-01-01 00:00, no zone",
+            *("timestamp_ntz", "timestamp_ntz", "timestamp", "timestamp_ntz"),
+            logical_type="local-timestamp-micros",
+        ),
+        Kind.ZONED_TIMESTAMP: Form(
+            "string",
+            "io.debezium.time.ZonedTimestamp",
+            "2026-01-02T03:04:05.123456Z, always UTC",
+            *("string", "timestamp", "timestamptz", "timestamp"),
+        ),
+        Kind.INSTANT_MICROS: Form(
+            "long",
+            "io.debezium.time.MicroTimestamp",
+            "microseconds since 1970-01-01T00:00Z",
+            *("timestamp", "timestamp", "timestamptz", "timestamp"),
+            logical_type="timestamp-micros",
+        ),
+        Kind.ZONED_TIME: _plain("string", "io.debezium.time.ZonedTime", "03:04:05.123456+02:00"),
+        Kind.DURATION_MICROS: _plain(
+            "long", "io.debezium.time.MicroTime", "microseconds, also negative or beyond a day"
+        ),
+        Kind.INTERVAL: _plain("string", "io.debezium.time.Interval", "ISO 8601: P1Y2M3DT4H5M6.7S"),
+        Kind.YEAR: _plain("int", "io.debezium.time.Year", "the year"),
+        Kind.UUID: _plain("string", "io.debezium.data.Uuid", "lower case, with dashes"),
+        Kind.JSON: _plain("string", "io.debezium.data.Json", "the server's text"),
+        Kind.XML: _plain("string", "io.debezium.data.Xml", "the server's text"),
+        Kind.ENUM: _plain("string", "io.debezium.data.Enum", "the label"),
+        Kind.ENUM_SET: _plain("string", "io.debezium.data.EnumSet", "the labels, joined by commas"),
+        Kind.TEXT_OF: _plain("string", None, "the server's text"),
+        Kind.ARRAY: Form(
+            "array",
+            None,
+            "the elements, one dimension, null ones too",
+            *("array<{element}>", "array<{element}>", "list<{element}>", "array<{element}>"),
+        ),
+    }
+)
+
+
+def exact_number(source: str, precision: int | None, scale: int) -> ColumnType:
+    """Say how an exact number travels: as a decimal of up to 38 digits, else as its text.
+
+    A negative scale, or one larger than the precision, is widened to what Avro can say.
+    """
+    if precision is None:
+        return ColumnType(Kind.NUMERIC_TEXT, source)
+    digits = precision - scale if scale < 0 else max(precision, scale)
+    if digits > MOST_DIGITS:
+        return ColumnType(Kind.NUMERIC_TEXT, source)
+    return ColumnType(Kind.DECIMAL, source, precision=digits, scale=max(scale, 0))
+
+
+def spark_type(column_type: ColumnType) -> str:
+    """Return the Spark SQL type that a table's column has."""
+    element = spark_type(column_type.element) if column_type.element else None
+    return _filled(FORMS[column_type.kind].spark, column_type, element)
+
+
+def read_type(column_type: ColumnType) -> str:
+    """Return the Spark SQL type that `from_avro` gives; a table's column is cast from it."""
+    element = read_type(column_type.element) if column_type.element else None
+    return _filled(FORMS[column_type.kind].read_as, column_type, element)
+
+
+def iceberg_type(column_type: ColumnType) -> str:
+    """Return the type that a column has in an Iceberg table."""
+    element = iceberg_type(column_type.element) if column_type.element else None
+    return _filled(FORMS[column_type.kind].iceberg, column_type, element)
+
+
+def delta_type(column_type: ColumnType) -> str:
+    """Return the type that a column has in a Delta table."""
+    element = delta_type(column_type.element) if column_type.element else None
+    return _filled(FORMS[column_type.kind].delta, column_type, element)
+
+
+def _filled(form: str, column_type: ColumnType, element: str | None) -> str:
+    return form.format(precision=column_type.precision, scale=column_type.scale, element=element)
