@@ -1,0 +1,82 @@
+"""The command: `python -m bench [name] [--quick] [--json FILE]`; without a name, the list.
+
+A bench is a file in bench/benches; nothing else lists it.
+"""
+
+import argparse
+import ast
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from wrackline.schemas.errors import Definite, WracklineError, define
+
+from bench.report import as_json, as_table
+from bench.runner import Bench, alternate
+from bench.score import rows, spreads
+
+BENCHES = Path(__file__).parent / "benches"
+
+UNKNOWN = define("bench.unknown", Definite, "there is no bench {name}{nearest}", hint="the list: ./run bench")
+
+
+def listed() -> dict[str, str]:
+    """Every bench's name and what it measures, in the words of its file's first line."""
+    return {
+        file.stem.replace("_", "-"): (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").partition(
+            "\n"
+        )[0]
+        for file in sorted(BENCHES.glob("*.py"))
+        if file.stem != "__init__"
+    }
+
+
+def load(name: str) -> Bench:
+    """Import a bench by its name."""
+    if name not in listed():
+        near = get_close_matches(name, listed(), 1)
+        raise UNKNOWN(name=name, nearest=f"; nearest: {near[0]}" if near else "")
+    return cast("Bench", import_module(f"bench.benches.{name.replace('-', '_')}"))
+
+
+def main(arguments: list[str]) -> int:
+    """Run one bench or list them all; the exit code says only whether it ran."""
+    asked = _parser().parse_args(arguments)
+    if asked.name is None:
+        for name, line in listed().items():
+            print(f"{name:16} {line}")
+        return 0
+    try:
+        bench = load(asked.name)
+        size = bench.QUICK if asked.quick else bench.FULL
+        with bench.contenders(asked.rows or size.rows) as contenders:
+            done = alternate(
+                contenders, asked.rounds or size.rounds, lambda line: print(line, file=sys.stderr)
+            )
+    except WracklineError as exc:
+        print(exc, file=sys.stderr)
+        return 1
+    ours = next((contender.name for contender in contenders if contender.ours), None)
+    found = rows(done, bench.UNITS, ours)
+    print(as_table(asked.name, spreads(done, bench.UNITS), found))
+    if asked.json:
+        asked.json.write_text(as_json(found), encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run bench", description="Measure ours and its peers side by side."
+    )
+    parser.add_argument("name", nargs="?", help="a bench; without it, all are listed")
+    parser.add_argument("--quick", action="store_true", help="a small workload that ends within a minute")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
+    parser.add_argument("--rows", type=int, metavar="N", help="another size of the workload")
+    parser.add_argument("--rounds", type=int, metavar="N", help="another number of rounds")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""One file for each bench; its name, with `-` for `_`, is the bench's name."""

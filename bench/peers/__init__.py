@@ -1,0 +1,1 @@
+"""The products that do the same work, and the raw limits of the machine."""
