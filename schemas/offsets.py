@@ -1,0 +1,261 @@
+"""The records of the offsets topic: bytes to frozen values and back.
+
+    key                                                   value
+    ["<connector>",{"database":…,"server":…}]             where to resume, and the transaction it came with
+    ["<connector>",{"database":…,"server":…,"table":…}]   one table's snapshot state
+    "<task>#begin"                                        transaction n of a generation has begun
+
+Keys and values are JSON with sorted keys, so that equal records are equal bytes and compaction
+works.  A position and a snapshot state belong to the source and the machine; here they are
+canonical JSON that nobody looks into.  A null value takes a record back.  Older versions of a
+value are raised by the functions of `MIGRATIONS`; a newer one is refused.
+The module `offset_replay` folds the records into what a task starts from.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, NewType
+
+import orjson
+from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.table import SourcePartition, TableId
+
+VERSION: Final = 1
+OUTSIDE_ANY_TRANSACTION: Final = 0  # n of a record that the coordinator moved or an operator edited
+
+_BEGIN = "#begin"
+
+Json = NewType("Json", bytes)  # canonical: made by `canonical`
+
+BROKEN = define(
+    "offsets.broken",
+    Definite,
+    "the offsets record at {place} can't be read: {reason}",
+    hint="look at it: kcat -C -t {topic} -p {partition} -o {offset} -c 1; "
+    "then take it back: wrackline offsets delete <connector>",
+)
+UNKNOWN_VERSION = define(
+    "offsets.unknown_version",
+    Definite,
+    "the offsets record at {place} has version {version}; this program reads up to {newest}",
+    hint="run the newer wrackline that wrote it",
+)
+
+
+class Place(NamedTuple):
+    """Where a record lies; errors name it instead of its content."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition}]@{self.offset}"
+
+
+class PositionKey(NamedTuple):
+    """Whose position; without a database it is an older single-partition key, read but never written."""
+
+    connector: str
+    server: str
+    database: str | None
+
+
+class TableKey(NamedTuple):
+    """Whose snapshot state."""
+
+    connector: str
+    server: str
+    table: TableId
+
+
+class BeginKey(NamedTuple):
+    """Whose transaction."""
+
+    task: str
+
+
+Key = PositionKey | TableKey | BeginKey
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """Where to resume, written as the last record of transaction `n`.
+
+    `previous` is the position before it, `events` and `checksum` say what the transaction held:
+    a reader of the topic can prove that none is missing or torn.
+    """
+
+    generation: int
+    n: int
+    position: Json
+    previous: Json | None
+    events: int
+    checksum: int
+    snapshot: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """One table's snapshot state, written only when it changed."""
+
+    generation: int
+    snapshot: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The first record of transaction `n`; an end with the same numbers follows, or it was torn."""
+
+    generation: int
+    n: int
+
+
+Value = Offset | TableState | Begin
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record with its place; a value of None takes back what the key said before."""
+
+    place: Place
+    key: Key
+    value: Value | None
+
+
+def canonical(value: object) -> Json:
+    """JSON with sorted keys and no spaces, the same bytes for equal values."""
+    return Json(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
+
+
+def position_key(connector: str, partition: SourcePartition) -> bytes:
+    """The key of a source partition's position."""
+    return canonical([connector, {"server": partition.server, "database": partition.database}])
+
+
+def table_key(connector: str, server: str, table: TableId) -> bytes:
+    """The key of a table's snapshot state; a list of three names, for any of them may hold dots."""
+    return canonical(
+        [connector, {"server": server, "database": table.database, "table": [table.schema, table.name]}]
+    )
+
+
+def begin_key(task: str) -> bytes:
+    """The key under which a task announces its transactions."""
+    return canonical(task + _BEGIN)
+
+
+def encode(value: Value) -> bytes:
+    """The value's bytes in the newest version."""
+    match value:
+        case Offset():
+            fields: dict[str, object] = {
+                "n": value.n,
+                "position": orjson.Fragment(value.position),
+                "previous": None if value.previous is None else orjson.Fragment(value.previous),
+                "events": value.events,
+                "checksum": value.checksum,
+                "snapshot": None if value.snapshot is None else orjson.Fragment(value.snapshot),
+            }
+        case TableState():
+            fields = {"snapshot": orjson.Fragment(value.snapshot)}
+        case Begin():
+            fields = {"n": value.n}
+    return canonical({"version": VERSION, "generation": value.generation, **fields})
+
+
+def parse(place: Place, key: bytes | None, value: bytes | None) -> Record:
+    """Read one record; whatever it is not made of is refused by place and field, never by content."""
+    parsed = _parse_key(place, key)
+    if value is None:
+        return Record(place, parsed, None)
+    fields = _migrated(place, _json(place, value, "value"))
+    generation = _count(place, fields, "generation")
+    match parsed:
+        case BeginKey():
+            record: Value = Begin(generation, _count(place, fields, "n"))
+        case TableKey():
+            record = TableState(generation, canonical(_object(place, fields, "snapshot")))
+        case PositionKey():
+            record = _offset(place, generation, fields)
+    if fields:
+        raise _broken(place, f"{len(fields)} unknown fields")
+    return Record(place, parsed, record)
+
+
+# From each older version, the function that raises a value of it by one.  Version 1 is the first.
+MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = MappingProxyType({})
+
+
+def _migrated(place: Place, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _broken(place, "its value is not an object")
+    version = _count(place, value, "version")
+    while version in MIGRATIONS:
+        value = MIGRATIONS[version](value)
+        version += 1
+    if version != VERSION:
+        raise UNKNOWN_VERSION(place=place, version=version, newest=VERSION)
+    return value
+
+
+def _offset(place: Place, generation: int, fields: dict[str, Any]) -> Offset:
+    previous = fields.pop("previous", None)
+    snapshot = fields.pop("snapshot", None)
+    for name, value in (("previous", previous), ("snapshot", snapshot)):
+        if value is not None and not isinstance(value, dict):
+            raise _broken(place, f"{name} is not an object")
+    return Offset(
+        generation,
+        _count(place, fields, "n"),
+        canonical(_object(place, fields, "position")),
+        None if previous is None else canonical(previous),
+        _count(place, fields, "events"),
+        _count(place, fields, "checksum"),
+        None if snapshot is None else canonical(snapshot),
+    )
+
+
+def _parse_key(place: Place, key: bytes | None) -> Key:
+    match _json(place, key or b"", "key"):
+        case str(text) if text.endswith(_BEGIN) and text != _BEGIN:
+            return BeginKey(text.removesuffix(_BEGIN))
+        case [str(connector), {"server": str(server), **rest}]:
+            match rest:
+                case {} if not rest:
+                    return PositionKey(connector, server, None)
+                case {"database": str(database)} if len(rest) == 1:
+                    return PositionKey(connector, server, database)
+                case {"database": str(database), "table": [str(schema), str(name)]} if len(rest) == 2:
+                    return TableKey(connector, server, TableId(database, schema, name))
+    raise _broken(place, "its key is none of ours")
+
+
+def _json(place: Place, text: bytes, what: str) -> Any:  # noqa: ANN401 - JSON, checked by the callers
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # the decoder's message and its `doc` hold the text: neither may reach a log
+        reason = f"its {what} is not JSON"
+    raise _broken(place, reason)
+
+
+def _count(place: Place, fields: dict[str, Any], name: str) -> int:
+    value = fields.pop(name, None)
+    if type(value) is not int or value < 0:
+        raise _broken(place, f"{name} is not a number from 0 on")
+    return value
+
+
+def _object(place: Place, fields: dict[str, Any], name: str) -> dict[str, Any]:
+    value = fields.pop(name, None)
+    if not isinstance(value, dict):
+        raise _broken(place, f"{name} is not an object")
+    return value
+
+
+def _broken(place: Place, reason: str) -> WracklineError:
+    return BROKEN(
+        place=place, reason=reason, topic=place.topic, partition=place.partition, offset=place.offset
+    )
