@@ -1,0 +1,184 @@
+"""References to secrets inside a setting's value, resolved through an allow-list.
+
+    password = "${env:WRACKLINE_DB_PASSWORD}"         an environment variable
+    password = "${file:/etc/shop/db.properties:pw}"   one key of a Java properties file
+    password = "${dir:/run/secrets/db:password}"      a file in a folder, as containers mount secrets
+
+Why an allow-list: who may write a setting must not thereby read every file and variable of the worker
+(CVE-2024-31141).  A path is judged after its symbolic links are followed.  What a reference gives
+is never looked at for further references.  An error names the reference, never what it holds.
+"""
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from wrackline.schemas.errors import Definite, OperatorNeeded, define
+
+NOT_ALLOWED = define(
+    "secret.not_allowed",
+    Definite,
+    "{reference} is not on the list of what settings may read",
+    hint="allow it where the worker starts: export WRACKLINE_SECRETS_ALLOW='{allow}'",
+)
+NOT_FOUND = define(
+    "secret.not_found",
+    OperatorNeeded,
+    "{reference} leads nowhere: {what}",
+    hint="set it, or correct the reference; then: wrackline check <pipeline.toml>",
+)
+MALFORMED = define(
+    "secret.malformed",
+    Definite,
+    "{reference} is not a reference to a secret",
+    hint="write ${{env:NAME}}, ${{file:PATH:KEY}} or ${{dir:PATH:KEY}}, not nested",
+)
+
+ALLOW_VARIABLE = "WRACKLINE_SECRETS_ALLOW"
+OWN_NAMES = "WRACKLINE_*"
+LARGEST_FILE = 1 << 20
+
+_REFERENCE = re.compile(r"\$\{(?P<provider>[A-Za-z][\w-]*):(?P<rest>[^}]*)\}")
+_UNCLOSED = re.compile(r"\$\{(?:env|file|dir):[^}]*$")
+_PROPERTY = re.compile(r"\s*(?P<key>(?:[^\s:=\\]|\\.)+)\s*[=:\s]?\s*(?P<value>.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What settings may read: names of environment variables (`*` at will), and folders."""
+
+    names: tuple[str, ...] = (OWN_NAMES,)
+    folders: tuple[Path, ...] = ()
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Self:
+        """Read WRACKLINE_SECRETS_ALLOW: `env:SHOP_*,dir:/run/secrets`; alone it rules requests over REST."""
+        entries = [entry.strip() for entry in environ.get(ALLOW_VARIABLE, "").split(",")]
+        names = tuple(e.removeprefix("env:") for e in entries if e.startswith("env:"))
+        folders = tuple(Path(e.removeprefix("dir:")) for e in entries if e.startswith("dir:"))
+        return cls((OWN_NAMES, *names), folders)
+
+    def widened(self, names: tuple[str, ...], folders: tuple[str, ...]) -> Self:
+        """Add what a pipeline's own file allows (secrets.allow.env, secrets.allow.folders)."""
+        return type(self)((*self.names, *names), (*self.folders, *(Path(folder) for folder in folders)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Resolved:
+    """A value with its references replaced; `found` are the pieces that came from them."""
+
+    text: str
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Resolver:
+    """Replaces the references of one value after the other."""
+
+    allowed: Allowed
+    environ: Mapping[str, str]
+
+    def __call__(self, text: str) -> Resolved:
+        """Replace every reference, or raise the first one's error."""
+        found: list[str] = []
+
+        def replaced(reference: re.Match[str]) -> str:
+            found.append(self._look_up(reference[0], reference["provider"], reference["rest"]))
+            return found[-1]
+
+        unclosed = _UNCLOSED.search(text)
+        if unclosed:
+            raise MALFORMED(reference=unclosed[0].partition(":")[0] + ":...")
+        return Resolved(_REFERENCE.sub(replaced, text), tuple(found))
+
+    def _look_up(self, reference: str, provider: str, rest: str) -> str:
+        if "${" in rest or not rest.isprintable():
+            raise MALFORMED(reference=f"${{{provider}:...}}")
+        match provider, rest.rpartition(":"):
+            case "env", _ if rest:
+                return self._variable(reference, rest)
+            case "file", (path, _, key) if path and key:
+                return self._property(reference, path, key)
+            case "dir", (path, _, key) if path and key:
+                return self._file_of_folder(reference, path, key)
+            case _:  # its rest is not shown: it may be part of a password that only looks like a reference
+                raise MALFORMED(reference=f"${{{provider}:...}}")
+
+    def _variable(self, reference: str, name: str) -> str:
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in self.allowed.names):
+            raise NOT_ALLOWED(reference=reference, allow=f"env:{name}")
+        if name not in self.environ:
+            raise NOT_FOUND(reference=reference, what="the environment has no such variable")
+        return self.environ[name]
+
+    def _property(self, reference: str, path: str, key: str) -> str:
+        properties = read_properties(self._read(reference, Path(path)))
+        if key not in properties:
+            raise NOT_FOUND(reference=reference, what="the file has no such key")
+        return properties[key]
+
+    def _file_of_folder(self, reference: str, path: str, key: str) -> str:
+        if "/" in key or "\\" in key or key in (".", ".."):
+            raise MALFORMED(reference=reference)
+        text = self._read(reference, Path(path) / key)
+        return text.removesuffix("\n").removesuffix("\r")  # editors and `echo` end a file with a line end
+
+    def _read(self, reference: str, path: Path) -> str:
+        try:
+            real = path.resolve()
+            folders = [folder.resolve() for folder in self.allowed.folders]
+        except (OSError, RuntimeError):  # a loop of symbolic links
+            raise NOT_FOUND(reference=reference, what="the path can't be followed") from None
+        if not any(real.is_relative_to(folder) for folder in folders):
+            raise NOT_ALLOWED(reference=reference, allow=f"dir:{path.parent}")
+        try:
+            if not real.is_file():
+                raise NOT_FOUND(reference=reference, what="there is no such file")
+            if real.stat().st_size > LARGEST_FILE:
+                raise NOT_FOUND(reference=reference, what=f"the file is larger than {LARGEST_FILE} bytes")
+            return real.read_text(encoding="utf-8")
+        except OSError as exc:
+            raise NOT_FOUND(reference=reference, what=f"{exc.strerror}") from None
+        except UnicodeDecodeError:  # its text would carry the file's bytes
+            raise NOT_FOUND(reference=reference, what="the file is not UTF-8 text") from None
+
+
+def has_reference(text: str) -> bool:
+    """Whether a value asks for anything that is not written in it."""
+    return _REFERENCE.search(text) is not None
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """Read a Java properties file: comments, `=`, `:` or blank between key and value, continued lines."""
+    properties: dict[str, str] = {}
+    lines = iter(re.split(r"\r\n|\r|\n", text))
+    for line in lines:
+        logical = line.lstrip()
+        if not logical or logical[0] in "#!":
+            continue
+        while _continued(logical):
+            logical = logical[:-1] + next(lines, "").lstrip()
+        found = _PROPERTY.match(logical)
+        if found:
+            properties[_unescape(found["key"])] = _unescape(found["value"])
+    return properties
+
+
+def _continued(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _unescape(text: str) -> str:
+    def letter(escape: re.Match[str]) -> str:
+        word = escape[1]
+        if len(word) > 1:
+            return chr(int(word[1:], 16))
+        return _LETTERS.get(word, word)
+
+    pairs = _ESCAPE.sub(letter, text)  # \u escapes are UTF-16: two of them may be one character
+    return pairs.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,104 @@
+"""What a setting is: its name, type, default and text, declared once, in the part that honours it.
+
+A name with `<placeholders>` declares a family: `topic.creation.<group>.partitions`.
+A default is written as a user would write it and is read by the same parser.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from wrackline.schemas.setting_kinds import Kind, Validator, Value, parse_value
+
+_PLACEHOLDER = re.compile(r"<(\w+)>")
+_SPELLED = {"length": "[0-9]{1,9}", "group": "[^.]+", "algorithm": "[^.]+"}
+_ANYTHING = ".+"
+
+
+class Importance(Enum):
+    """How likely it is that a user must look at a setting."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting or family, in the sense of Kafka Connect's ConfigDef."""
+
+    name: str
+    type: Kind
+    doc: str
+    default: str | None = None
+    importance: Importance = Importance.MEDIUM
+    group: str = "General"
+    required: bool = False
+    validator: Validator | None = None
+    recommended: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.default is not None:
+            self.parse(self.default)
+
+    @property
+    def secret(self) -> bool:
+        """Whether the value is never shown."""
+        return self.type is Kind.PASSWORD
+
+    @property
+    def family(self) -> bool:
+        """Whether the name has placeholders."""
+        return "<" in self.name
+
+    def parse(self, text: str) -> Value:
+        """Read a value, or raise ValueError with what was expected (never with the value)."""
+        value = parse_value(self.type, text)
+        reason = self.validator(value) if self.validator else None
+        if reason:
+            raise ValueError(reason)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class NotHonoured:
+    """A setting that others know and we do not obey; named at once instead of being ignored.
+
+    `refused` stops the pipeline: what it asks for would change the data, or would run a stranger's code.
+    """
+
+    name: str
+    why: str
+    hint: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What one part declares: its settings, rules about pairs of them, and what it does not honour.
+
+    `exclusive`: only one of the two may be given; `at_most`: the first's number is not above the second's.
+    """
+
+    settings: tuple[Setting, ...]
+    exclusive: tuple[tuple[str, str], ...] = ()
+    at_most: tuple[tuple[str, str], ...] = ()
+    not_honoured: tuple[NotHonoured, ...] = ()
+
+
+def placeholders(declared_name: str, name: str) -> Mapping[str, str] | None:
+    """Return what stands for a family's placeholders in `name`, or None when it is not of the family."""
+    found = _compiled(declared_name).fullmatch(name)
+    return found.groupdict() if found else None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(declared_name: str) -> re.Pattern[str]:
+    parts = _PLACEHOLDER.split(declared_name)  # literal, placeholder, literal, ...
+    pattern = "".join(
+        f"(?P<{part}>{_SPELLED.get(part, _ANYTHING)})" if place % 2 else re.escape(part)
+        for place, part in enumerate(parts)
+    )
+    return re.compile(pattern, re.DOTALL)

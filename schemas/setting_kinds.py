@@ -1,0 +1,181 @@
+"""From a setting's text to its typed value, and what may be asked of that value.
+
+A text comes in (Kafka Connect's configurations are maps of strings), a frozen value goes out,
+or a `ValueError` whose text says what was expected.  That text never repeats the value:
+a password pasted into the wrong line must not be printed back.
+"""
+
+import math
+import re
+import warnings
+from collections.abc import Callable
+from difflib import get_close_matches
+from enum import Enum
+
+from wrackline.schemas.redaction import Secret
+
+Value = bool | int | float | str | Secret | tuple[str, ...] | None
+Validator = Callable[[Value], str | None]  # the reason against a value, or None
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_CLASS = re.compile(r"[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*")
+_SPLIT = re.compile(r"(?<!\\),")
+
+
+class Kind(Enum):
+    """The type of a setting, with Kafka Connect's name for it."""
+
+    BOOLEAN = "BOOLEAN"
+    INT = "INT"
+    LONG = "LONG"
+    DOUBLE = "DOUBLE"
+    STRING = "STRING"
+    LIST = "LIST"
+    PASSWORD = "PASSWORD"  # noqa: S105 - Connect's name of a type, not a password
+    CLASS = "CLASS"
+
+
+def parse_value(kind: Kind, text: str) -> Value:
+    """Read one value, or raise ValueError with what was expected."""
+    return _PARSERS[kind](text)
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    r"""Split at commas, trimmed; `\,` is a comma inside an item, as regular expressions need it."""
+    items = (item.strip().replace("\\,", ",") for item in _SPLIT.split(text))
+    return tuple(item for item in items if item)
+
+
+def join_list(items: tuple[str, ...]) -> str:
+    """Write a list so that `split_list` reads the same items."""
+    return ",".join(item.replace(",", "\\,") for item in items)
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in ("true", "false"):
+        raise ValueError("expected true or false")
+    return word == "true"
+
+
+def _integer(kind: Kind) -> Callable[[str], int]:
+    bound = 2**31 if kind is Kind.INT else 2**63
+
+    def parse(text: str) -> int:
+        if not _INTEGER.fullmatch(text.strip()):
+            raise ValueError("expected a whole number, without unit or spaces")
+        number = int(text)
+        if not -bound <= number < bound:
+            raise ValueError(f"expected a whole number from {-bound} to {bound - 1}")
+        return number
+
+    return parse
+
+
+def _double(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("expected a number") from None
+    if not math.isfinite(number):
+        raise ValueError("expected a finite number")
+    return number
+
+
+def _string(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected text without a NUL character")
+    return text.strip()
+
+
+def _password(text: str) -> Secret:
+    if "\0" in text:
+        raise ValueError("expected text without a NUL character")
+    return Secret(text)
+
+
+def _class(text: str) -> str:
+    if not _CLASS.fullmatch(text.strip()):
+        raise ValueError("expected a kind or a class name: letters, digits, _ and dots")
+    return text.strip()
+
+
+_PARSERS: dict[Kind, Callable[[str], Value]] = {
+    Kind.BOOLEAN: _boolean,
+    Kind.INT: _integer(Kind.INT),
+    Kind.LONG: _integer(Kind.LONG),
+    Kind.DOUBLE: _double,
+    Kind.STRING: _string,
+    Kind.LIST: lambda text: split_list(_string(text)),
+    Kind.PASSWORD: _password,
+    Kind.CLASS: _class,
+}
+
+
+def between(low: int, high: int) -> Validator:
+    """The number lies between two bounds, both allowed."""
+
+    def check(value: Value) -> str | None:
+        fits = isinstance(value, int | float) and low <= value <= high
+        return None if fits else f"expected a number from {low} to {high}"
+
+    return check
+
+
+def at_least(low: int) -> Validator:
+    """The number is not below a bound."""
+
+    def check(value: Value) -> str | None:
+        return None if isinstance(value, int | float) and value >= low else f"expected {low} or more"
+
+    return check
+
+
+def one_of(*words: str) -> Validator:
+    """The text is one of these words; a near miss is told which one was probably meant."""
+
+    def check(value: Value) -> str | None:
+        if value in words:
+            return None
+        near = get_close_matches(str(value).lower(), words, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        return f"expected one of {', '.join(words)}{meant}"
+
+    return check
+
+
+def each(check_item: Validator) -> Validator:
+    """Every item of a list passes."""
+
+    def check(value: Value) -> str | None:
+        items = value if isinstance(value, tuple) else ()
+        reasons = (check_item(item) for item in items)
+        return next((reason for reason in reasons if reason), None)
+
+    return check
+
+
+def matching(pattern: str, expected: str) -> Validator:
+    """The whole text matches a pattern; `expected` says it in words."""
+    compiled = re.compile(pattern)
+
+    def check(value: Value) -> str | None:
+        return None if compiled.fullmatch(str(value)) else f"expected {expected}"
+
+    return check
+
+
+def not_empty(value: Value) -> str | None:
+    """Something stands there; a secret is looked at itself, not at its stars."""
+    text = value.reveal() if isinstance(value, Secret) else value
+    return None if text not in ("", (), None) else "expected a value, it is empty"
+
+
+def regular_expression(value: Value) -> str | None:
+    """The text is a regular expression (Java's common ground with Python's)."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of constructs that a later Python may read otherwise
+            re.compile(str(value))
+    except (re.error, OverflowError, RecursionError):
+        return "expected a regular expression; a dot or bracket that is meant as such needs a \\ before it"
+    return None

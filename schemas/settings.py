@@ -1,0 +1,308 @@
+"""The registry of a pipeline's settings: a map of texts comes in, typed values or all its faults go out.
+
+    core + source + target  ->  Registry  ->  read()      Values, or every problem at once
+                                          ->  validate()  Kafka Connect's JSON of the same
+
+Each part declares its own settings once (`Declared`); the registry adds them up and refuses what nobody
+declared, with the nearest known name.  Problems carry names, never values: a value may be a secret.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TypeVar
+
+from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
+from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.setting import Declared, Setting, placeholders
+from wrackline.schemas.setting_kinds import Value
+
+UNKNOWN = define("settings.unknown", Definite, "there is no setting {name}", hint="{nearest}")
+MISSING = define(
+    "settings.missing",
+    Definite,
+    "the setting {name} is required and not given",
+    hint="what it means: wrackline settings {name}",
+)
+INVALID = define(
+    "settings.invalid",
+    Definite,
+    "the value of {name} can't be used: {reason}",
+    hint="what it takes: wrackline settings {name}",
+)
+EXCLUSIVE = define(
+    "settings.exclusive",
+    Definite,
+    "{name} and {other} exclude each other",
+    hint="keep one of the two lines",
+)
+NOT_HONOURED = define(
+    "settings.not_honoured",
+    Definite,
+    "{name} is known and has no effect here: {why}",
+    hint="{instead}",
+)
+REFUSED = define("settings.refused", Definite, "{name} is refused: {why}", hint="{instead}")
+TOO_LARGE = define(
+    "settings.too_large",
+    Definite,
+    "{name} is larger than {limit}, it may be as large at most",
+    hint="lower {name} or raise {limit}",
+)
+UNDECLARED_GROUP = define(
+    "settings.undeclared_group",
+    Definite,
+    "{name} belongs to the group {group}, which {groups} does not list",
+    hint="add {group} to {groups}, or take the line out",
+)
+
+GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
+DEFAULT_GROUP = "default"
+
+Resolve = Callable[[str], Resolved]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of a configuration; a warning stops nothing."""
+
+    setting: str
+    error: WracklineError
+    warning: bool = False
+
+
+class Values(Mapping[str, Value]):
+    """The typed values of a configuration, by name; asking for the wrong type is a fault of the caller."""
+
+    __slots__ = ("_hidden", "_secrets", "_values")
+
+    def __init__(self, values: Mapping[str, Value], secrets: Mapping[str, tuple[str, ...]]) -> None:
+        self._values = MappingProxyType(dict(values))
+        self._hidden = frozenset(secrets)
+        self._secrets = frozenset(Secret(text) for texts in secrets.values() for text in texts)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        shown = {shown_name(n): MASK if n in self._hidden else v for n, v in self._values.items()}
+        return f"Values({shown})"
+
+    def text(self, name: str) -> str:
+        """The text of a STRING or CLASS setting."""
+        return self._typed(name, str)
+
+    def integer(self, name: str) -> int:
+        """The number of an INT or LONG setting."""
+        return self._typed(name, int)
+
+    def number(self, name: str) -> float:
+        """The number of a DOUBLE setting."""
+        return self._typed(name, float)
+
+    def flag(self, name: str) -> bool:
+        """The truth of a BOOLEAN setting."""
+        return self._typed(name, bool)
+
+    def listed(self, name: str) -> tuple[str, ...]:
+        """The items of a LIST setting."""
+        return self._typed(name, tuple)
+
+    def secret(self, name: str) -> Secret:
+        """The secret of a PASSWORD setting; `reveal()` it at the driver's call."""
+        return self._typed(name, Secret)
+
+    def below(self, prefix: str) -> dict[str, Value]:
+        """The settings whose names begin with `prefix`, without it; those with no value are left out."""
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self._values.items()
+            if name.startswith(prefix) and value is not None
+        }
+
+    def family(self, declared_name: str) -> Iterator[tuple[Mapping[str, str], Value]]:
+        """What stands for a family's placeholders, with the value, for each setting of the family."""
+        for name, value in self._values.items():
+            places = placeholders(declared_name, name)
+            if places is not None:
+                yield places, value
+
+    @property
+    def redactor(self) -> Redactor:
+        """Takes every secret of these values out of a text."""
+        return Redactor(self._secrets)
+
+    def _typed(self, name: str, wanted: type[T]) -> T:
+        value = self._values[name]
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+            raise TypeError(f"{shown_name(name)} is no {wanted.__name__}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a configuration says: its values, unless a problem is more than a warning."""
+
+    values: Values | None
+    problems: tuple[Problem, ...]
+
+
+class Registry:
+    """All settings that one pipeline may have."""
+
+    def __init__(self, *parts: Declared) -> None:
+        declared = [setting for part in parts for setting in part.settings]
+        self.settings = MappingProxyType({setting.name: setting for setting in declared})
+        if len(self.settings) != len(declared):
+            twice = {s.name for s in declared if declared.count(s) > 1 or self.settings[s.name] is not s}
+            raise ValueError(f"settings declared twice: {sorted(twice)}")
+        self.not_honoured = tuple(entry for part in parts for entry in part.not_honoured)
+        self._families = tuple(setting for setting in declared if setting.family)
+        self._at_most = tuple(pair for part in parts for pair in part.at_most)
+        self._exclusive = tuple(pair for part in parts for pair in part.exclusive)
+
+    def find(self, name: str) -> Setting | None:
+        """The setting of this name, or the family it belongs to; an exact name wins."""
+        exact = self.settings.get(name)
+        if exact is not None and not exact.family:
+            return exact
+        return next((family for family in self._families if placeholders(family.name, name)), None)
+
+    def nearest(self, name: str) -> str | None:
+        """The known name that a wrong one was probably meant to be."""
+        known = [*self.settings, *(entry.name for entry in self.not_honoured)]
+        near = get_close_matches(shown_name(name).strip().lower(), known, n=1, cutoff=0.7)
+        return near[0] if near else None
+
+    def read(self, given: Mapping[str, str], resolve: Resolve) -> Reading:
+        """Read a whole configuration; every problem is found, not the first only."""
+        values: dict[str, Value] = {}
+        secrets: dict[str, tuple[str, ...]] = {}
+        problems: list[Problem] = []
+        for name, text in given.items():
+            setting = self.find(name)
+            if setting is None:
+                problems.append(self._unknown(name))
+                continue
+            try:
+                resolved = resolve(text)
+                values[name] = setting.parse(resolved.text)
+            except WracklineError as error:
+                problems.append(Problem(name, error))
+            except ValueError as reason:
+                problems.append(Problem(name, INVALID(name=shown_name(name), reason=reason)))
+            else:
+                hidden = (resolved.text,) if setting.secret else ()
+                if hidden or resolved.found:
+                    secrets[name] = (*hidden, *resolved.found)
+        problems += self._absent(given, values)
+        problems += self._excluding(given)
+        problems += self._above(values)
+        problems += _groups(values)
+        ok = all(problem.warning for problem in problems)
+        return Reading(Values(values, secrets) if ok else None, tuple(problems))
+
+    def validate(self, plugin: str, given: Mapping[str, str], resolve: Resolve) -> dict[str, object]:
+        """Answer as Kafka Connect's PUT /connector-plugins/{plugin}/config/validate does."""
+        reading = self.read(given, resolve)
+        errors: dict[str, list[str]] = {}
+        for problem in reading.problems:
+            errors.setdefault(problem.setting, []).append(str(problem.error))
+        plain = [setting for setting in self.settings.values() if not setting.family]
+        names = dict.fromkeys([*(setting.name for setting in plain), *given])
+        groups = list(dict.fromkeys(setting.group for setting in plain))
+        order: dict[str, int] = {}
+        configs: list[object] = []
+        for name in names:
+            setting = self.find(name)
+            group = setting.group if setting else ""
+            order[group] = order.get(group, 0) + 1
+            configs.append(
+                {
+                    "definition": definition(name, setting, order[group]),
+                    "value": _shown_value(name, setting, given.get(name), errors.get(name, [])),
+                }
+            )
+        count = sum(not problem.warning for problem in reading.problems)
+        return {"name": plugin, "error_count": count, "groups": groups, "configs": configs}
+
+    def _unknown(self, name: str) -> Problem:
+        shown = shown_name(name)
+        for entry in self.not_honoured:
+            if placeholders(entry.name, name) is not None:
+                code = REFUSED if entry.refused else NOT_HONOURED
+                return Problem(name, code(name=shown, why=entry.why, instead=entry.hint), not entry.refused)
+        near = self.nearest(name)
+        meant = f"did you mean {near}? " if near else ""
+        return Problem(name, UNKNOWN(name=shown, nearest=meant + "all names: wrackline settings"))
+
+    def _absent(self, given: Mapping[str, str], values: dict[str, Value]) -> Iterator[Problem]:
+        for setting in self.settings.values():
+            if setting.name in given or setting.family:
+                continue
+            if setting.required:
+                yield Problem(setting.name, MISSING(name=setting.name))
+            values[setting.name] = None if setting.default is None else setting.parse(setting.default)
+
+    def _excluding(self, given: Mapping[str, str]) -> Iterator[Problem]:
+        for name, other in self._exclusive:
+            if given.get(name) and given.get(other):
+                yield Problem(other, EXCLUSIVE(name=name, other=other))
+
+    def _above(self, values: Mapping[str, Value]) -> Iterator[Problem]:
+        for name, limit in self._at_most:
+            match values.get(name), values.get(limit):
+                case int() as number, int() as most if number > most:
+                    yield Problem(name, TOO_LARGE(name=name, limit=limit))
+
+
+def definition(name: str, setting: Setting | None, order: int) -> dict[str, object]:
+    """One setting as Kafka Connect describes it."""
+    return {
+        "name": shown_name(name),
+        "type": setting.type.value if setting else "STRING",
+        "required": bool(setting and setting.required),
+        "default_value": setting.default if setting else None,
+        "importance": setting.importance.value if setting else "HIGH",
+        "documentation": setting.doc if setting else "",
+        "group": setting.group if setting else "",
+        "order_in_group": order,
+        "width": "LONG" if setting and setting.type.value in ("LIST", "STRING") else "SHORT",
+        "display_name": shown_name(name).replace(".", " ").capitalize(),
+        "dependents": [],
+    }
+
+
+def _shown_value(
+    name: str, setting: Setting | None, given: str | None, errors: list[str]
+) -> dict[str, object]:
+    """The value as it was given, a reference as such; what nobody declared may be a secret."""
+    text = given if given is not None or setting is None else setting.default
+    open_value = setting is not None and not setting.secret and text is not None
+    shown = redact_by_look(text) if open_value and text is not None else text and MASK
+    return {
+        "name": shown_name(name),
+        "value": shown,
+        "recommended_values": list(setting.recommended) if setting else [],
+        "errors": errors,
+        "visible": True,
+    }
+
+
+def _groups(values: Mapping[str, Value]) -> Iterator[Problem]:
+    for prefix, lists in GROUP_LISTS.items():
+        listed = values.get(lists)
+        known = {DEFAULT_GROUP, *(listed if isinstance(listed, tuple) else ())}
+        for name in values:
+            places = placeholders(prefix + "<rest>", name)
+            if places and places["group"] not in known:
+                yield Problem(name, UNDECLARED_GROUP(name=name, group=places["group"], groups=lists))
