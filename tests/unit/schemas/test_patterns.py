@@ -1,0 +1,100 @@
+"""Table patterns: names, anchored patterns, and none that can hang a worker."""
+
+import pytest
+from wrackline.schemas.errors import Definite
+from wrackline.schemas.patterns import compile_pattern, resolve
+from wrackline.schemas.table import TableId
+
+ORDERS = TableId("shop", "public", "orders")
+ITEMS = TableId("shop", "public", "items")
+LOUD = TableId("shop", "public", "Orders")
+DOTTED = TableId("shop", "my.schema", "a b")
+TABLES = [ORDERS, ITEMS, LOUD, DOTTED]
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("public.orders", [ORDERS]),
+        ("shop.public.orders", [ORDERS]),
+        ("public.Orders", [LOUD]),
+        ("PUBLIC.ORDERS", [LOUD, ORDERS]),
+        (r"public\.orders", [LOUD, ORDERS]),
+        (r"public\..*", [LOUD, ITEMS, ORDERS]),
+        (r"public\.(orders|items)", [LOUD, ITEMS, ORDERS]),
+        (r"public\.(?:o|i)\w{4,5}", [LOUD, ITEMS, ORDERS]),
+        (r"public\.[^o].*", [ITEMS]),
+        (r"public\.[a-i\d]tems?", [ITEMS]),
+        (r".*\.items", [ITEMS]),
+        (r"public\.it.{2}s", [ITEMS]),
+        (r".*?items", [ITEMS]),
+        ("orders", []),
+        ("public", []),
+        (r"public\.order", []),
+        (r"ublic\.orders", []),
+        ('"my.schema"."a b"', [DOTTED]),
+        ('"shop"."my.schema"."a b"', [DOTTED]),
+        ("my.schema.a b", [DOTTED]),
+    ],
+)
+def test_a_pattern_means_whole_names(text: str, tables: list[TableId]) -> None:
+    assert list(resolve(compile_pattern(text), TABLES)) == tables
+
+
+REFUSED = [
+    "",
+    "(",
+    ")",
+    "()",
+    "a|",
+    "|a",
+    "(a|)b",
+    "(a",
+    "a)",
+    "[",
+    "[]",
+    "[^]",
+    "[a",
+    "[z-a]",
+    "[a[b]]",
+    "[a&&b]",
+    "a\\",
+    r"\b",
+    r"\1",
+    r"\p{L}",
+    r"\Qa\E",
+    "*a",
+    "+",
+    "?",
+    "a**",
+    "a++",
+    "a{3,1}",
+    "a{65}",
+    "a{1,999}",
+    "{1}",
+    "a}",
+    "(a+)+b",
+    "(a*)*b",
+    "((a|b)*c)*",
+    "(a|a?)+",
+    "(?=a)",
+    "(?!a)",
+    "(?<=a)b",
+    "(?i)a",
+    "(?P<n>a)",
+    "^public.orders$",
+    "a" * 513,
+    "(" * 40 + "a" + ")" * 40,
+]
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
+def test_everything_else_is_refused(text: str) -> None:
+    with pytest.raises(Definite) as caught:
+        compile_pattern(text)
+    assert caught.value.code == "pattern.refused"
+
+
+@pytest.mark.parametrize("text", ["(a|a)" * 100 + "b", "a?" * 120 + "a{64}", "(.|a|.)*" * 60 + "b"])
+def test_what_would_hang_a_backtracking_matcher_is_answered(text: str) -> None:
+    assert not compile_pattern(text).matches_name("a" * 190 + "!")
