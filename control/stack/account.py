@@ -37,7 +37,9 @@ def command_prefix(liked: str) -> list[str]:
         raise NO_SETPRIV(user=liked)
     user = _account(liked)
     lent = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-    return [setpriv, *lent, "--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--"]
+    # access(2) looks at capabilities only when the uid was not to change them (no_setuid_fixup)
+    lent += ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    return [setpriv, *lent, "--"]
 
 
 def give(folder: Path, liked: str) -> Path:

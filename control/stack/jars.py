@@ -58,13 +58,13 @@ _PATIENCE = 1200  # seconds; a first fetch over a slow line takes minutes
 def fetch(coordinates: Sequence[Coordinate], *, cache: Path | None = None) -> list[Path]:
     """Return the files of these coordinates, from the cache or else from Maven Central."""
     top = cache or folder()
-    name = hashlib.sha256("\n".join(map(repr, coordinates)).encode()).hexdigest()[:16]
-    known = top / "sets" / name
+    module = _MODULE.format(dependencies="\n".join(map(_dependency, coordinates)))
+    known = top / "sets" / hashlib.sha256(module.encode()).hexdigest()[:16]
     if (files := _listed(known)) is not None:
         return files
     with locked(top / "ivy.lock"):  # Ivy's cache has one writer at a time
         if (files := _listed(known)) is None:
-            _resolve(coordinates, top, known)
+            _resolve(coordinates, module, known)
             files = _listed(known)
     if files is None:
         raise FETCH_FAILED(coordinates=_named(coordinates), log=known.with_suffix(".log"))
@@ -91,15 +91,15 @@ def _listed(known: Path) -> list[Path] | None:
     return files if all(path.is_file() for path in files) else None
 
 
-def _resolve(coordinates: Sequence[Coordinate], top: Path, known: Path) -> None:
+def _resolve(coordinates: Sequence[Coordinate], module: str, known: Path) -> None:
     known.parent.mkdir(parents=True, exist_ok=True)
     settings = known.with_suffix(".settings.xml")
-    settings.write_text(_SETTINGS.format(cache=quoteattr(str(top / "ivy"))))
-    module = known.with_suffix(".xml")
-    module.write_text(_MODULE.format(dependencies="\n".join(map(_dependency, coordinates))))
+    settings.write_text(_SETTINGS.format(cache=quoteattr(str(known.parent.parent / "ivy"))))
+    wanted = known.with_suffix(".xml")
+    wanted.write_text(module)
     found = known.with_suffix(".part")
     log = known.with_suffix(".log")
-    command = [find().program, "-jar", str(_ivy()), "-settings", str(settings), "-ivy", str(module)]
+    command = [find().program, "-jar", str(_ivy()), "-settings", str(settings), "-ivy", str(wanted)]
     command += ["-confs", "default", "-cachepath", str(found)]
     with log.open("w") as out:
         try:
@@ -119,8 +119,8 @@ def _resolve(coordinates: Sequence[Coordinate], top: Path, known: Path) -> None:
 
 
 def _dependency(of: Coordinate) -> str:
-    # Maven's own scopes: what a program needs to run, unless the artifact is wanted alone.
-    reach = "default->default" if of.transitive else "default->*"
+    # Maven's scopes: what is needed to run, unless the artifact is wanted alone.
+    reach = "default->default" if of.transitive else "default->master"
     artifact = ""
     if of.classifier or of.type != "jar":
         classifier = f" m:classifier={quoteattr(of.classifier)}" if of.classifier else ""

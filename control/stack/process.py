@@ -6,6 +6,7 @@ has one server at a time (a lock that is held until the server has really gone),
 a deadline and notices a server that died.
 """
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -116,10 +117,18 @@ class Process:
             self.kill()
 
     def kill(self) -> None:
-        """End the server at once, as `kill -9` does, with all that it started in its group."""
-        if self._child is not None and self._child.poll() is None:
-            os.killpg(self._child.pid, signal.SIGKILL)
-            self._child.wait()
+        """End the server at once, as `kill -9` does; returns when its own children have gone too."""
+        if self._child is None or self._child.poll() is not None:
+            return
+        below = _children(self._child.pid)  # PostgreSQL's have groups of their own, and hold its memory
+        os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        for pid in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + self.program.stop_patience
+        while any(map(_alive, below)) and time.monotonic() < deadline:
+            time.sleep(POLL)
 
     def pause(self) -> None:
         """Freeze the server; its connections stay open and silent."""
@@ -207,3 +216,21 @@ def listening(port: int) -> bool:
             return True
     except OSError:
         return False
+
+
+def _children(parent: int) -> list[int]:
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    return [pid for pid in pids if _stat(pid)[1:] == (str(parent),)]
+
+
+def _alive(pid: int) -> bool:
+    return _stat(pid)[:1] not in ((), ("Z",), ("X",))
+
+
+def _stat(pid: int) -> tuple[str, ...]:
+    """Return a process's state and its parent; nothing when it has gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ()
+    return tuple(text.rpartition(")")[2].split()[:2])  # its name, in parentheses, may contain anything
