@@ -6,7 +6,20 @@ from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
 
 TOP = ["schemas", "producers", "consumers", "control"]
-COMPILED = ["schemas/codec.py"]
+COMPILED = [
+    "schemas/writer.py",
+    "schemas/frame.py",
+    "schemas/codec.py",
+    "producers/sources/postgres/cells.py",
+    "producers/sources/postgres/rows.py",
+]
+
+# The folders under their installed names, for Cython's and mypy's look-ups.
+links = Path("build/links/wrackline")
+links.mkdir(parents=True, exist_ok=True)
+for top in TOP:
+    if not (links / top).is_symlink():
+        (links / top).symlink_to(Path("../../..") / top)
 
 packages: dict[str, str] = {}
 for top in TOP:
@@ -15,9 +28,8 @@ for top in TOP:
 
 extensions = [
     # optional: without a compiler the same file runs as plain Python
-    Extension("wrackline." + path.removesuffix(".py").replace("/", "."), [path], optional=True)
+    Extension("wrackline." + path.removesuffix(".py").replace("/", "."), [str(links / path)], optional=True)
     for path in COMPILED
-    if Path(path).exists()
 ]
 
 setup(
@@ -25,6 +37,7 @@ setup(
     package_dir=packages,
     ext_modules=cythonize(
         extensions,
+        include_path=["build/links"],
         build_dir="build/cython",
         compiler_directives={
             "language_level": "3",

@@ -1,0 +1,82 @@
+"""PostgreSQL's rarer text forms, as plain Python: wide numbers, far years, money, bits, arrays.
+
+In: a value's text.  Out: what cells.py puts into Avro.  `Unfit` where the kind can't hold it.
+"""
+
+import re
+
+
+class Unfit(ValueError):  # noqa: N818 - it names what the value is
+    """A value that its column's type can't hold; the reason never shows the value."""
+
+
+_NUMBER = re.compile(rb"-?[0-9]*(?:\.([0-9]*))?")
+_ARRAY_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|([^",{}]+)', re.DOTALL)
+_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+_ZONED_TIME = re.compile(rb"(\d\d:\d\d:\d\d(?:\.\d+)?)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?")
+_FAR_TIMESTAMP = re.compile(rb"(\d+)-(\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00( BC)?")
+
+
+def wide_decimal(text: bytes, scale: int) -> bytes:
+    """Return the unscaled number in big-endian two's complement, as few bytes as it needs."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise Unfit("it is not a number")  # NaN, Infinity
+    places = len(found[1] or b"")
+    if places > scale:
+        raise Unfit("it has more decimal places than the column")
+    units = int(text.replace(b".", b"")) * int(10 ** (scale - places))
+    return units.to_bytes((units + (units < 0)).bit_length() // 8 + 1, "big", signed=True)
+
+
+def money_units(text: bytes) -> bytes:
+    """Return `-$1,234.50` as an unscaled number of two decimal places."""
+    return wide_decimal(text.replace(b"$", b"").replace(b",", b""), 2)
+
+
+def bits(text: bytes) -> bytes:
+    """Return `1010` as little-endian bytes, the last bit first."""
+    return int(text or b"0", 2).to_bytes((len(text) + 7) // 8, "little")
+
+
+def zoned_time(text: bytes) -> bytes:
+    """Return `07:55:01+02` as ISO 8601, its offset kept."""
+    found = _ZONED_TIME.fullmatch(text)
+    if found is None:
+        raise Unfit("it is not a time with a zone")
+    time, sign, hours, minutes, seconds = found.groups()
+    if hours == b"00" and not minutes and not seconds:
+        return time + b"Z"
+    tail = b":" + seconds if seconds else b""
+    return time + sign + hours + b":" + (minutes or b"00") + tail
+
+
+def far_timestamp(text: bytes) -> bytes:
+    """Return a timestamp of a year beyond 9999 or before 1 as ISO 8601: signed, year 0 is 1 BC."""
+    found = _FAR_TIMESTAMP.fullmatch(text)
+    if found is None:
+        raise Unfit("it is not a timestamp in UTC")
+    year, day, time, before_christ = found.groups()
+    number = 1 - int(year) if before_christ else int(year)
+    sign = "-" if number < 0 else "+" if number > 9999 else ""
+    return f"{sign}{abs(number):04d}-".encode() + day + b"T" + time + b"Z"
+
+
+def array_elements(text: bytes) -> list[bytes | None]:
+    """Return the elements of `{a,"b,c",NULL}`; more dimensions or other bounds do not fit."""
+    if not text.startswith(b"{"):
+        raise Unfit("its lower bound is not 1")  # [0:2]={...}
+    inside = text[1:-1]
+    elements: list[bytes | None] = []
+    at = 0
+    while at < len(inside):
+        found = _ARRAY_TOKEN.match(inside, at)
+        if found is None:
+            raise Unfit("it has more than one dimension")
+        quoted, bare = found.groups()
+        if bare is None:
+            elements.append(_ESCAPED.sub(rb"\1", quoted))
+        else:
+            elements.append(None if bare == b"NULL" else bare)
+        at = found.end() + 1  # the comma
+    return elements

@@ -1,0 +1,31 @@
+# The types of rows.py's state, for its compiled form.
+from wrackline.schemas.frame cimport Frame
+from wrackline.schemas.writer cimport Writer
+
+cdef class Cells:
+    cdef int count
+    cdef bytearray kinds
+    cdef long long[::1] starts
+    cdef long long[::1] sizes
+    cdef Py_ssize_t split(self, const unsigned char* data, Py_ssize_t at) except -1
+
+cdef class RowDecoder:
+    cdef object table
+    cdef int count
+    cdef bytes done
+    cdef bytes scales
+    cdef long long[::1] key_places
+    cdef int key_size
+    cdef bytes key_nullable
+    cdef bytes key_header
+    cdef bytes value_header
+    cdef int per_character
+    cdef Cells new
+    cdef Cells old
+    cdef Writer writer
+    cdef int column
+    cdef object _update(self, bytes message, Frame frame, long long ordinal, long long of_table, list events)
+    cdef bint _unsent(self, Cells old) noexcept
+    cdef bytes _key(self, bytes message, Cells cells)
+    cdef bytes _value(self, bytes message, Cells before, Cells after, Frame frame, unsigned char op, bytes unchanged, long long ordinal, long long of_table)
+    cdef Py_ssize_t _row(self, unsigned char* out, Py_ssize_t at, const unsigned char* data, Cells cells) except -1

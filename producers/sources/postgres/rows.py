@@ -1,0 +1,286 @@
+"""Row messages of pgoutput into events: from the server's bytes to Avro, no object per column.
+
+    insert  I relation N tuple                 -> c
+    update  U relation [K|O tuple] N tuple     -> u, or, where the key changed: d of the old, c of the new
+    delete  D relation K|O tuple               -> d
+
+A value that the log did not send (unchanged TOAST) is taken from the old tuple where that one
+is full; else it stands null and its column is named: the event is partial.
+"""
+
+from array import array
+
+import cython
+
+from wrackline.producers.sources.postgres.cells import done_to, growth_of, scale_of
+from wrackline.producers.sources.postgres.odd_cells import Unfit
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.frame import NO_COLUMNS, unchanged_columns
+from wrackline.schemas.table import TableSchema
+
+if not cython.compiled:
+    from wrackline.producers.sources.postgres.cells import put_cell
+    from wrackline.schemas.frame import Frame
+    from wrackline.schemas.writer import Writer, put_raw
+else:
+    from cython.cimports.wrackline.producers.sources.postgres.cells import put_cell
+    from cython.cimports.wrackline.schemas.frame import Frame
+    from cython.cimports.wrackline.schemas.writer import Writer, put_raw
+
+VALUE_UNFIT = define(
+    "pg.value_unfit",
+    OperatorNeeded,
+    "a value of column {column} of {table} does not fit its type {type}: {reason}",
+    hint="set column.as.text={table}.{column} to carry the column as text, or correct the row in the source",
+)
+SHAPE_DIFFERS = define(
+    "pg.shape_differs",
+    OperatorNeeded,
+    "the log sent {sent} columns for {table}, whose relation message named {known}",
+    hint="restart the task: wrackline restart '{table}'; the relation is then announced anew",
+)
+
+Event = tuple[str, bytes | None, bytes, tuple[str, ...]]  # op, key, value, columns not sent
+
+_NULL = cython.declare(cython.longlong, 110)  # n: kinds of a cell, pgoutput's own letters
+_UNSENT = cython.declare(cython.longlong, 117)  # u
+_NEW = cython.declare(cython.longlong, 78)  # N
+_INSERT = cython.declare(cython.longlong, 73)  # I
+_UPDATE = cython.declare(cython.longlong, 85)  # U
+_INSERTED = cython.declare(cython.longlong, 99)  # c
+_UPDATED = cython.declare(cython.longlong, 117)  # u
+_DELETED = cython.declare(cython.longlong, 100)  # d
+_ROW_START = cython.declare(cython.longlong, 5)  # the letter and the relation's oid
+_PER_CELL = cython.declare(cython.longlong, 16)
+
+
+@cython.final
+@cython.cclass
+class Cells:
+    """Where the cells of one tuple lie in its message."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.kinds = bytearray(max(count, 1))
+        self.starts = array("q", bytes(8 * max(count, 1)))
+        self.sizes = array("q", bytes(8 * max(count, 1)))
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def split(self, data: cython.p_const_uchar, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Find the cells of the tuple at this place; return the place behind it, 0 if too many."""
+        i: cython.int
+        size: cython.longlong
+        kind: cython.uchar
+        kinds: cython.p_uchar = self.kinds
+        count: cython.int = data[at] << 8 | data[at + 1]
+        at += 2
+        if count != self.count:
+            return 0
+        for i in range(count):
+            kind = data[at]
+            kinds[i] = kind
+            at += 1
+            if kind != _NULL and kind != _UNSENT:
+                size = data[at] << 24 | data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
+                self.starts[i] = at + 4
+                self.sizes[i] = size
+                at += 4 + size
+        return at
+
+
+@cython.final
+@cython.cclass
+class RowDecoder:
+    """The row messages of one relation at one shape."""
+
+    def __init__(self, table: TableSchema, key_id: int, value_id: int) -> None:
+        """Take the table with its columns in the relation's order, and its schemas' registered ids."""
+        self.table = table
+        self.count = len(table.columns)
+        self.done = bytes(done_to(column.type) for column in table.columns)
+        self.scales = bytes(scale_of(column.type) for column in table.columns)
+        position = {column.name: i for i, column in enumerate(table.columns)}
+        self.key_places = array("q", [position[name] for name in table.key] or [0])
+        self.key_size = len(table.key)
+        self.key_nullable = bytes(column.nullable for column in table.key_columns)
+        self.key_header = b"\x00" + key_id.to_bytes(4, "big")
+        self.value_header = b"\x00" + value_id.to_bytes(4, "big")
+        self.per_character = max((growth_of(column.type) for column in table.columns), default=1)
+        self.new = Cells(self.count)
+        self.old = Cells(self.count)
+        self.writer = Writer()
+        self.column = 0  # the one being written, for an error's words
+
+    def decode(self, message: bytes, frame: Frame, ordinal: int, of_table: int, events: list[Event]) -> None:
+        """Append the events of one row message: one, or two for an update that changed the key."""
+        data: cython.p_const_uchar = message
+        letter: cython.uchar = data[0]
+        try:
+            if letter == _UPDATE:
+                self._update(message, frame, ordinal, of_table, events)
+                return
+            cells: Cells = self.new if letter == _INSERT else self.old
+            if cells.split(data, _ROW_START + 1) == 0:
+                raise self._shape_differs(message, _ROW_START + 1)
+            key = self._key(message, cells)
+            if letter == _INSERT:
+                value = self._value(message, None, cells, frame, _INSERTED, NO_COLUMNS, ordinal, of_table)
+                events.append(("c", key, value, ()))
+            else:
+                value = self._value(message, cells, None, frame, _DELETED, NO_COLUMNS, ordinal, of_table)
+                events.append(("d", key, value, ()))
+        except Unfit as exc:
+            unfit = self.table.columns[self.column]
+            raise VALUE_UNFIT(
+                column=unfit.name, table=self.table.id, type=unfit.type.source, reason=exc
+            ) from None
+
+    @cython.cfunc
+    def _update(
+        self,
+        message: bytes,
+        frame: Frame,
+        ordinal: cython.longlong,
+        of_table: cython.longlong,
+        events: list[Event],
+    ) -> None:
+        data: cython.p_const_uchar = message
+        at: cython.Py_ssize_t = _ROW_START
+        old: Cells | None = None
+        if data[at] != _NEW:
+            old = self.old
+            at = old.split(data, at + 1)
+            if at == 0:
+                raise self._shape_differs(message, _ROW_START + 1)
+        if self.new.split(data, at + 1) == 0:
+            raise self._shape_differs(message, at + 1)
+        unsent: tuple[str, ...] = ()
+        unchanged: bytes = NO_COLUMNS
+        if self._unsent(old):
+            unsent = self._names_unsent()
+            unchanged = unchanged_columns(unsent)
+        key = self._key(message, self.new)
+        if old is not None and self.key_size:
+            old_key = self._key(message, old)
+            if old_key != key:
+                gone = self._value(message, old, None, frame, _DELETED, NO_COLUMNS, ordinal, of_table)
+                made = self._value(message, None, self.new, frame, _INSERTED, unchanged, ordinal, of_table)
+                events.append(("d", old_key, gone, ()))
+                events.append(("c", key, made, unsent))
+                return
+        value = self._value(message, old, self.new, frame, _UPDATED, unchanged, ordinal, of_table)
+        events.append(("u", key, value, unsent))
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _unsent(self, old: Cells | None) -> cython.bint:
+        """Fill the new tuple's unsent cells from the old one; tell whether some are left."""
+        i: cython.int
+        left: cython.bint = False
+        kinds: cython.p_uchar = self.new.kinds
+        for i in range(self.count):
+            if kinds[i] == _UNSENT:
+                if old is not None and old.kinds[i] != _NULL and old.kinds[i] != _UNSENT:
+                    kinds[i] = old.kinds[i]
+                    self.new.starts[i] = old.starts[i]
+                    self.new.sizes[i] = old.sizes[i]
+                else:
+                    left = True
+        return left
+
+    def _names_unsent(self) -> tuple[str, ...]:
+        return tuple(
+            column.name for i, column in enumerate(self.table.columns) if self.new.kinds[i] == _UNSENT
+        )
+
+    @cython.cfunc
+    def _key(self, message: bytes, cells: Cells) -> bytes | None:
+        """Return the record's key: the header, and the key's columns in key order."""
+        if self.key_size == 0:
+            return None
+        data: cython.p_const_uchar = message
+        i: cython.int
+        column: cython.Py_ssize_t
+        size: cython.Py_ssize_t = 16
+        for i in range(self.key_size):
+            column = self.key_places[i]
+            size += _PER_CELL + self.per_character * cells.sizes[column]
+        self.writer.reserve(size)
+        out: cython.p_uchar = self.writer.raw
+        at: cython.Py_ssize_t = put_raw(out, 0, self.key_header, 0, 5)
+        for i in range(self.key_size):
+            column = self.key_places[i]
+            if self.key_nullable[i]:
+                out[at] = 0 if cells.kinds[column] == _NULL else 2
+                at += 1
+            if cells.kinds[column] != _NULL:
+                self.column = column
+                at = put_cell(
+                    out,
+                    at,
+                    self.done[column],
+                    self.scales[column],
+                    data,
+                    cells.starts[column],
+                    cells.sizes[column],
+                )
+        return self.writer.take(at)
+
+    @cython.cfunc
+    def _value(
+        self,
+        message: bytes,
+        before: Cells | None,
+        after: Cells | None,
+        frame: Frame,
+        op: cython.uchar,
+        unchanged: bytes,
+        ordinal: cython.longlong,
+        of_table: cython.longlong,
+    ) -> bytes:
+        """Return the whole event: header, before, after, and the frame's tail."""
+        data: cython.p_const_uchar = message
+        size: cython.Py_ssize_t = (
+            16
+            + 2 * _PER_CELL * self.count
+            + 2 * self.per_character * len(message)
+            + frame.bound
+            + len(unchanged)
+        )
+        self.writer.reserve(size)
+        out: cython.p_uchar = self.writer.raw
+        at: cython.Py_ssize_t = put_raw(out, 0, self.value_header, 0, 5)
+        at = self._row(out, at, data, before)
+        at = self._row(out, at, data, after)
+        at = frame.put(out, at, op, unchanged, ordinal, of_table)
+        return self.writer.take(at)
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def _row(
+        self, out: cython.p_uchar, at: cython.Py_ssize_t, data: cython.p_const_uchar, cells: Cells | None
+    ) -> cython.Py_ssize_t:
+        """`before` or `after`: null, or every column as null or its value."""
+        i: cython.int
+        if cells is None:
+            out[at] = 0
+            return at + 1
+        kinds: cython.p_uchar = cells.kinds
+        done: cython.p_const_uchar = self.done
+        scales: cython.p_const_uchar = self.scales
+        out[at] = 2
+        at += 1
+        for i in range(self.count):
+            if kinds[i] == _NULL or kinds[i] == _UNSENT:
+                out[at] = 0
+                at += 1
+            else:
+                out[at] = 2
+                self.column = i
+                at = put_cell(out, at + 1, done[i], scales[i], data, cells.starts[i], cells.sizes[i])
+        return at
+
+    def _shape_differs(self, message: bytes, at: int) -> Exception:
+        sent = int.from_bytes(message[at : at + 2], "big")
+        return SHAPE_DIFFERS(sent=sent, table=self.table.id, known=self.count)

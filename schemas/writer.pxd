@@ -1,0 +1,11 @@
+# The C face of writer.py, for the compiled modules beside it.
+cdef Py_ssize_t put_long(unsigned char* out, Py_ssize_t at, long long value) noexcept
+cdef Py_ssize_t put_raw(unsigned char* out, Py_ssize_t at, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) noexcept
+cdef Py_ssize_t put_bytes(unsigned char* out, Py_ssize_t at, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) noexcept
+
+cdef class Writer:
+    cdef bytearray buffer
+    cdef Py_ssize_t size
+    cdef unsigned char* raw
+    cdef object reserve(self, Py_ssize_t size)
+    cdef bytes take(self, Py_ssize_t size)

@@ -1,0 +1,89 @@
+"""Avro's primitives, written straight into a growing buffer.
+
+Compiled where a C compiler is, plain Python elsewhere: the same file, the same bytes.
+The functions write at a place that the caller has reserved and return the place after;
+they check nothing, so that a row costs one reservation and no Python object per column.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy
+
+COMPILED: bool = cython.compiled
+
+_KEEP = cython.declare(
+    cython.longlong, 1 << 20
+)  # a buffer grown beyond this is given back at the next small row
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def put_long(out: cython.p_uchar, at: cython.Py_ssize_t, value: cython.longlong) -> cython.Py_ssize_t:
+    """Avro int and long: zigzag, seven bits a byte, at most ten bytes."""
+    left: cython.ulonglong = (value << 1) ^ (value >> 63)
+    while left > 127:
+        out[at] = (left & 127) | 128
+        left >>= 7
+        at += 1
+    out[at] = left
+    return at + 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def put_raw(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Bytes as they are."""
+    i: cython.Py_ssize_t
+    if cython.compiled:
+        if size < 16:  # most cells: a call costs more than the loop
+            for i in range(size):
+                out[at + i] = data[start + i]
+        else:
+            memcpy(cython.address(out[at]), cython.address(data[start]), size)
+    else:
+        out[at : at + size] = data[start : start + size]
+    return at + size
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def put_bytes(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Avro bytes and string: the length, then the bytes."""
+    return put_raw(out, put_long(out, at, size), data, start, size)
+
+
+@cython.final
+@cython.cclass
+class Writer:
+    """The buffer; `raw` is its memory, good until the next reservation."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(4096)
+        self.size = 4096
+        self.raw = self.buffer
+
+    @cython.cfunc
+    def reserve(self, size: cython.Py_ssize_t) -> None:
+        """Make room for `size` bytes from the start; what was written before is gone."""
+        if size > self.size or (self.size > _KEEP and size < _KEEP):
+            self.size = max(size, 4096)
+            self.buffer = bytearray(self.size)
+            self.raw = self.buffer
+
+    @cython.cfunc
+    def take(self, size: cython.Py_ssize_t) -> bytes:
+        """Return the first `size` bytes, as an object of their own."""
+        return bytes(self.raw[:size])
