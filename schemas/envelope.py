@@ -42,6 +42,8 @@ def avro_type(column_type: ColumnType) -> Schema | str:
     if kind in {Kind.DECIMAL, Kind.UINT64}:
         made |= _digits(column_type)
     elif kind is Kind.BITS:
+        if column_type.length is None:
+            raise ValueError(f"{column_type.source} is a string of bits without a length")
         made["connect.parameters"] = {"length": str(column_type.length)}
     elif kind in {Kind.ENUM, Kind.ENUM_SET}:
         made["connect.parameters"] = {"allowed": ",".join(column_type.labels)}

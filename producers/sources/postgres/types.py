@@ -46,7 +46,7 @@ def _table(kinds: Mapping[Kind, str]) -> Mapping[str, Kind]:
 
 BUILT_IN = _table(
     {
-        Kind.BOOLEAN: "bool bit",  # bit(n) is Bits
+        Kind.BOOLEAN: "bool",
         Kind.INT16: "int2",
         Kind.INT32: "int4",
         Kind.INT64: "int8 oid xid cid",  # oid and xid: 32 bits without sign
@@ -158,6 +158,8 @@ def _named(pg_type: PgType, typmod: int, instants: Kind) -> ColumnType | None:
         return exact_number(text, 19, 2)
     elif name == "bit" and typmod > 1:
         return ColumnType(Kind.BITS, text, length=typmod)
+    elif name == "bit":  # without a length it holds any number of bits
+        kind = Kind.BOOLEAN if typmod == 1 else Kind.TEXT_OF
     else:
         kind = instants if name == "timestamptz" else BUILT_IN.get(name)
     return ColumnType(kind, text) if kind else None
