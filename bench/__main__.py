@@ -11,11 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from wrackline.schemas.errors import Definite, WracklineError, define
-
 from bench.report import as_json, as_table
 from bench.runner import Bench, alternate
 from bench.score import rows, spreads
+from wrackline.schemas.errors import Definite, WracklineError, define
 
 BENCHES = Path(__file__).parent / "benches"
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import NamedTuple, Protocol
 
-from wrackline.schemas.errors import Definite, define
-
 from bench.cost import metered
 from bench.score import Outcome, Turn
+from wrackline.schemas.errors import Definite, define
 
 TURN_LIMIT_S = 1800.0
 STOP_LIMIT_S = 20.0

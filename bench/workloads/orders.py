@@ -143,11 +143,15 @@ update {TABLE} set quantity = quantity + 1, price = price + 1, status = 'changed
 where id between {first} and {last}"""
 
 
-def transactions(changes: int) -> Iterator[tuple[int, int]]:
-    """First and last id of each transaction that inserts; an update of the same ids follows each."""
-    rows = changes // 2
+def spans(rows: int) -> Iterator[tuple[int, int]]:
+    """First and last id of each piece of a thousand rows."""
     for first in range(1, rows + 1, ROWS_A_TRANSACTION):
         yield first, min(first + ROWS_A_TRANSACTION - 1, rows)
+
+
+def transactions(changes: int) -> Iterator[tuple[int, int]]:
+    """First and last id of each transaction that inserts; an update of the same ids follows each."""
+    return spans(changes // 2)
 
 
 def _postgres_number(at: int, digits: int) -> str:

@@ -1,0 +1,29 @@
+"""PostgreSQL's rows to Kafka: the whole table, with nobody writing.
+
+The clock runs from the first event that is produced to the last that a `read_committed` consumer
+sees; `produce` only writes: what no reader can beat.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from bench import stage
+from bench.peers import debezium, produce
+from bench.runner import Contender, Size
+
+METRIC = "rows_per_s"
+UNITS = {METRIC: "rows/s"}
+FULL = Size(1_000_000, 3)
+QUICK = Size(40_000, 1)
+
+
+@contextmanager
+def contenders(rows: int) -> Iterator[Sequence[Contender]]:
+    """Fill the table once; everyone reads it whole."""
+    with stage.kafka() as bootstrap, stage.postgres() as at:
+        stage.fill_postgres(at, rows)
+        rival = debezium.Source("postgres", at, bootstrap)
+        yield [
+            Contender(debezium.NAME, debezium.snapshot, (METRIC, rival, rows)),
+            Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
+        ]

@@ -1,0 +1,31 @@
+"""PostgreSQL's log to Kafka: a backlog of inserts and updates that waits in a slot.
+
+The clock runs from the first event that is produced to the last that a `read_committed` consumer
+sees; `drain` reads the same slot and drops it, `produce` only writes: what no reader can beat.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from bench import stage
+from bench.peers import debezium, drain, produce
+from bench.peers.slot import held
+from bench.runner import Contender, Size
+
+METRIC = "changes_per_s"
+UNITS = {METRIC: "changes/s"}
+FULL = Size(1_000_000, 3)
+QUICK = Size(40_000, 1)
+
+
+@contextmanager
+def contenders(rows: int) -> Iterator[Sequence[Contender]]:
+    """Write the backlog once; everyone reads a copy of the slot."""
+    with stage.kafka() as bootstrap, stage.postgres() as at, held(at) as backlog:
+        stage.change_postgres(at, rows)
+        rival = debezium.Source("postgres", at, bootstrap)
+        yield [
+            Contender(debezium.NAME, debezium.postgres_stream, (METRIC, rival, backlog, rows)),
+            Contender(drain.NAME, drain.drain, (METRIC, at, backlog, rows)),
+            Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
+        ]

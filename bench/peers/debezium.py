@@ -1,0 +1,149 @@
+"""Debezium on Kafka Connect, exactly-once, set up for speed as its users would.
+
+    a table            -> snapshot         -> events in Kafka
+    a backlog of log   -> postgres_stream, binlog_stream -> events in Kafka
+
+Cost is that of the worker's process during the phase; the JVM's own start stands outside.
+The JSON has no schemas, which is Debezium's cheapest format.
+"""
+
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.address import Address
+from bench.cost import metered
+from bench.peers.connect import Connect, worker
+from bench.peers.slot import PUBLICATION, copied
+from bench.score import Outcome
+from bench.visible import Seen, make_topic, watch
+from bench.workloads.orders import TABLE
+
+CLASSES = {
+    "postgres": "io.debezium.connector.postgresql.PostgresConnector",
+    "mariadb": "io.debezium.connector.mariadb.MariaDbConnector",
+    "mysql": "io.debezium.connector.mysql.MySqlConnector",
+}
+SPEED = {
+    "max.batch.size": "20480",
+    "max.queue.size": "81920",
+    "poll.interval.ms": "50",
+    "snapshot.fetch.size": "10240",
+}
+NAME = "debezium"
+
+
+class Source(NamedTuple):
+    """Whose table, and where its events go."""
+
+    kind: str
+    at: Address
+    bootstrap: str
+
+    @property
+    def table(self) -> str:
+        """The table as Debezium names it, which is the end of its topic's name."""
+        return f"{'public' if self.kind == 'postgres' else self.at.database}.{TABLE}"
+
+
+class BinlogStart(NamedTuple):
+    """Where a backlog begins: the prefix whose schema history is known, and its offsets there."""
+
+    prefix: str
+    offsets: Mapping[str, Any]
+
+
+def snapshot(metric: str, source: Source, rows: int) -> Outcome:
+    """Read the whole table, once."""
+    config = _config(source, _new_prefix()) | {"snapshot.mode": "initial_only"}
+    with _worker(source) as connect, metered(connect.pid) as meter:
+        seen = _phase(connect, source, config, rows)
+    return Outcome({metric: seen.rate}, meter.cost)
+
+
+def postgres_stream(metric: str, source: Source, backlog: str, changes: int) -> Outcome:
+    """Read the changes that already wait in a slot; a copy of it, so that others can do the same."""
+    with copied(source.at, backlog) as slot, _worker(source) as connect:
+        config = _config(source, _new_prefix()) | {"snapshot.mode": "no_data", "slot.name": slot}
+        with metered(connect.pid) as meter:
+            seen = _phase(connect, source, config, changes)
+    return Outcome({metric: seen.rate}, meter.cost)
+
+
+def binlog_start(source: Source) -> BinlogStart:
+    """Let a connector learn the empty table, and return where it stands: a backlog will begin there."""
+    prefix = _new_prefix()
+    with _worker(source) as connect:
+        make_topic(source.bootstrap, f"{prefix}.{source.table}")
+        connect.create(NAME, _config(source, prefix) | {"snapshot.mode": "no_data"})
+        connect.wait_for_offsets(NAME)
+        connect.stop(NAME)
+        return BinlogStart(prefix, connect.offsets(NAME))
+
+
+def binlog_stream(metric: str, source: Source, start: BinlogStart, changes: int) -> Outcome:
+    """Read the changes written to the binlog since `start`."""
+    config = _config(source, start.prefix) | {"snapshot.mode": "no_data"}
+    topic = f"{start.prefix}.{source.table}"
+    with _worker(source) as connect, watch(source.bootstrap, topic) as watched:
+        connect.create(NAME, config, stopped=True)
+        connect.wait(NAME, "STOPPED")
+        connect.set_offsets(NAME, start.offsets)
+        with metered(connect.pid) as meter:
+            connect.resume(NAME)
+            seen = watched.until(changes, lambda: connect.check(NAME))
+    return Outcome({metric: seen.rate}, meter.cost)
+
+
+def _phase(connect: Connect, source: Source, config: Mapping[str, str], events: int) -> Seen:
+    topic = f"{config['topic.prefix']}.{source.table}"
+    make_topic(source.bootstrap, topic)
+    with watch(source.bootstrap, topic) as watched:
+        connect.create(NAME, config)
+        return watched.until(events, lambda: connect.check(NAME))
+
+
+def _config(source: Source, prefix: str) -> dict[str, str]:
+    shared = {
+        "connector.class": CLASSES[source.kind],
+        "tasks.max": "1",
+        "exactly.once.support": "required",
+        "topic.prefix": prefix,
+        "topic.creation.default.partitions": "1",
+        "topic.creation.default.replication.factor": "1",
+        "database.hostname": "127.0.0.1",
+        "database.port": str(source.at.port),
+        "database.user": source.at.user,
+        "database.password": source.at.password,
+        "table.include.list": source.table,
+        **SPEED,
+    }
+    if source.kind == "postgres":
+        return shared | {
+            "database.dbname": source.at.database,
+            "plugin.name": "pgoutput",
+            "publication.name": PUBLICATION,
+            "publication.autocreate.mode": "disabled",
+        }
+    return shared | {
+        "database.include.list": source.at.database,
+        "database.server.id": "7201",
+        "schema.history.internal.kafka.bootstrap.servers": source.bootstrap,
+        "schema.history.internal.kafka.topic": f"{prefix}-history",
+    }
+
+
+def _new_prefix() -> str:
+    return f"debezium-{secrets.token_hex(4)}"
+
+
+@contextmanager
+def _worker(source: Source) -> Iterator[Connect]:
+    with (
+        tempfile.TemporaryDirectory(prefix="connect-") as folder,
+        worker(Path(folder), source.bootstrap, source.kind) as connect,
+    ):
+        yield connect

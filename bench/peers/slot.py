@@ -1,0 +1,69 @@
+"""A PostgreSQL slot whose backlog every contender reads anew: each takes a copy.
+
+held(...)  ->  a slot that keeps all log from now on        copied(...)  ->  the same point, to use up
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from bench.address import Address
+
+PUBLICATION = "bench"
+LET_GO = """
+select pg_terminate_backend(active_pid) from pg_replication_slots
+where slot_name = %s and active_pid is not null"""
+
+
+def connect(at: Address) -> psycopg.Connection:
+    """Open a session in UTC that commits each statement."""
+    return psycopg.connect(
+        host="127.0.0.1",
+        port=at.port,
+        user=at.user,
+        password=at.password,
+        dbname=at.database,
+        options="-c TimeZone=UTC",
+        autocommit=True,
+    )
+
+
+@contextmanager
+def held(at: Address) -> Iterator[str]:
+    """Make a slot; drop it at the end."""
+    name = _name()
+    with connect(at) as session:
+        session.execute("select pg_create_logical_replication_slot(%s, 'pgoutput')", [name])
+        try:
+            yield name
+        finally:
+            _drop(session, name)
+
+
+@contextmanager
+def copied(at: Address, slot: str) -> Iterator[str]:
+    """Copy a slot with its backlog; end whoever still uses the copy, and drop it, at the end."""
+    name = _name()
+    with connect(at) as session:
+        session.execute("select pg_copy_logical_replication_slot(%s, %s)", [slot, name])
+        try:
+            yield name
+        finally:
+            _drop(session, name)
+
+
+def _drop(session: psycopg.Connection, slot: str) -> None:
+    session.execute(LET_GO, [slot])
+    while True:
+        try:
+            session.execute("select pg_drop_replication_slot(%s)", [slot])
+        except psycopg.errors.ObjectInUse:  # its user needs a moment to end
+            session.execute(LET_GO, [slot])
+        else:
+            return
+
+
+def _name() -> str:
+    return f"bench_{secrets.token_hex(4)}"
