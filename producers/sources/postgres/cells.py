@@ -113,7 +113,7 @@ def put_cell(
     if done == ZONED_TIMESTAMP:
         return _put_zoned_timestamp(out, at, data, start, size)
     if done == BOOLEAN:
-        out[at] = 1 if data[start] == 116 else 0  # t
+        out[at] = 1 if data[start] == 116 or data[start] == 49 else 0  # t, or the 1 of a bit(1)
         return at + 1
     if done == DATE:
         return put_long(out, at, _date(data, start, start + size))
