@@ -23,8 +23,12 @@ HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 LONGEST_WAIT = 86_400_000
 ROW_BYTES_MAX = 1_000_000_000  # librdkafka's own limit for a record
 PATTERNS = each(regular_expression)
-URLS = matching(
-    r"https?://[^\s,]+(?:\s*,\s*https?://[^\s,]+)*", "http:// or https:// addresses, with commas between"
+URLS = each(
+    matching(
+        r"https?://[^\s/@]+(?:/[^\s@]*)?",
+        "http:// or https:// addresses with commas between; "
+        "a log-in stands in schema.registry.basic.auth.user.info",
+    )
 )
 
 _PIPELINE = (

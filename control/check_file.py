@@ -1,0 +1,51 @@
+"""Checks a pipeline's file without touching any server; its faults become findings.
+
+In: a path.  Out: findings in the shape that every check has, most severe first.  A finding's id is the
+error's code, so `wrackline errors <id>` explains it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.pipeline import Pipeline, Plugins, load
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings import Problem
+
+STOPS = "the pipeline does not start"
+NO_EFFECT = "the line has no effect"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a file's check gave; without a pipeline the file could not be read at all."""
+
+    findings: tuple[Finding, ...]
+    pipeline: Pipeline | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether a pipeline can't start from this file."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+def check_file(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Checked:
+    """Read and check one file."""
+    try:
+        pipeline = load(path, plugins, environ)
+    except WracklineError as error:
+        return Checked((_finding(path.name, error, Severity.ERROR),))
+    ordered = sorted(pipeline.problems, key=lambda problem: problem.warning)
+    return Checked(tuple(map(_of_problem, ordered)), pipeline)
+
+
+def _of_problem(problem: Problem) -> Finding:
+    severity = Severity.WARNING if problem.warning else Severity.ERROR
+    return _finding(shown_name(problem.setting), problem.error, severity)
+
+
+def _finding(name: str, error: WracklineError, severity: Severity) -> Finding:
+    impact = STOPS if severity is Severity.ERROR else NO_EFFECT
+    return Finding(error.code, name, error.sentence, error.hint, impact, severity)

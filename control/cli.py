@@ -1,0 +1,271 @@
+"""The command line: verbs over the same functions that REST and the console use.
+
+In: arguments.  Out: text for people, or with --json one JSON document on standard output; the exit code is
+one of `Exit`.  An error prints its code, sentence and hint; its traceback only with --debug.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from wrackline.control.check_file import Checked, check_file
+from wrackline.control.doctor import examine
+from wrackline.control.exits import Exit, exit_of
+from wrackline.control.installed import Installed, import_everything, registries
+from wrackline.schemas.errors import Definite, ErrorCode, WracklineError, define, registered
+from wrackline.schemas.findings import Severity
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.setting import NotHonoured, Setting, placeholders
+from wrackline.schemas.settings import Registry, definition
+
+NO_CODE = define("cli.no_code", Definite, "there is no error code {code}", hint="all codes: wrackline errors")
+NO_SETTING = define(
+    "cli.no_setting",
+    Definite,
+    "there is no setting {name}",
+    hint="{meant}all names: wrackline settings",
+)
+
+COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+app = typer.Typer(
+    name="wrackline",
+    help="Copies live databases into lakehouses and warehouses, and keeps the copies exact.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@dataclass
+class Options:
+    """What the command line asked of the output."""
+
+    debug: bool = False
+    json: bool = False
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Copies live databases into lakehouses and warehouses, and keeps the copies exact."""
+    context.ensure_object(Options).debug = debug
+
+
+@app.command()
+def doctor(context: typer.Context, *, json: Json = False) -> None:
+    """Say what is here of all that Wrackline needs."""
+    context.ensure_object(Options).json = json
+    facts = list(examine())
+    if json:
+        _print_json({"facts": [asdict(fact) for fact in facts]})
+    else:
+        width = max(len(fact.name) for fact in facts)
+        for fact in facts:
+            mark, style = ("ok", "green") if fact.good else ("--", "bold red" if fact.needed else "yellow")
+            hint = "" if fact.good else f"\n   {'':{width}}  {fact.hint}"
+            _say(Text.assemble((mark, style), f" {fact.name:{width}}  {fact.found}{hint}"))
+    if any(fact.needed and not fact.good for fact in facts):
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command()
+def check(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Check a pipeline's file; nothing is started."""
+    context.ensure_object(Options).json = json
+    checked = check_file(file, Installed(), os.environ)
+    if json:
+        _print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
+    else:
+        _show_findings(file, checked)
+    if checked.stops:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command()
+def errors(
+    context: typer.Context,
+    code: Annotated[str | None, typer.Argument(help="One code, as pg.slot_lost.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Explain an error code, or list all of them."""
+    context.ensure_object(Options).json = json
+    import_everything()
+    if code is not None and code not in registered():
+        raise NO_CODE(code=code)
+    wanted = [registered()[code]] if code else [registered()[name] for name in sorted(registered())]
+    if json:
+        _print_json({"errors": [_code_as_json(entry) for entry in wanted]})
+    elif code:
+        entry = wanted[0]
+        _say(
+            Text.assemble(
+                (entry.code, "bold"), f"  {entry.kind.__name__}: {(entry.kind.__doc__ or '').strip()}"
+            )
+        )
+        _say(f"  {_plain(entry.sentence)}\n  hint: {_plain(entry.hint)}")
+    else:
+        for entry in wanted:
+            _say(
+                Text.assemble(
+                    (f"{entry.code:32}", "bold"), f" {entry.kind.__name__:14} {_plain(entry.sentence)}"
+                )
+            )
+
+
+@app.command()
+def settings(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="One name, as topic.prefix.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Explain a setting, or list all of them."""
+    context.ensure_object(Options).json = json
+    parts = registries()
+    if name is not None:
+        _explain(name, parts.values(), json=json)
+        return
+    wanted = [setting for registry in parts.values() for setting in registry.settings.values()]
+    if json:
+        _print_json({"settings": [definition(s.name, s, place) for place, s in enumerate(wanted, 1)]})
+        return
+    for setting in wanted:
+        default = "required" if setting.required else setting.default or ""
+        _say(Text.assemble((f"{setting.name:52}", "bold"), f" {setting.type.value.lower():9} {default}"))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with one of `Exit`."""
+    asked = Options()
+    try:
+        app(args=arguments, obj=asked)
+    except WracklineError as error:
+        _show_error(error, asked)
+        sys.exit(exit_of(error))
+    except BrokenPipeError:  # the reader of our output, as `head`, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(Exit.OK)
+    except Exception as error:  # noqa: BLE001 - the last rim; its text may hold anything, so only --debug shows it
+        if asked.debug:
+            traceback.print_exc()
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            f"a fault of Wrackline's own ({type(error).__name__}); the same command with --debug shows where",
+            markup=False,
+        )
+        sys.exit(Exit.FAULT)
+
+
+def _explain(name: str, parts: Iterable[Registry], *, json: bool) -> None:
+    known = tuple(parts)
+    for registry in known:
+        setting = registry.find(name) or registry.settings.get(name)
+        if setting is not None:
+            _show_setting(setting, json=json)
+            return
+        for entry in registry.not_honoured:
+            if placeholders(entry.name, name) is not None:
+                _show_not_honoured(entry, json=json)
+                return
+    near = next(filter(None, (registry.nearest(name) for registry in known)), None)
+    raise NO_SETTING(name=shown_name(name), meant=f"did you mean {near}? " if near else "")
+
+
+def _show_setting(setting: Setting, *, json: bool) -> None:
+    if json:
+        _print_json(definition(setting.name, setting, 1))
+        return
+    default = "required" if setting.required else f"default {setting.default or 'none'}"
+    kind, importance = setting.type.value.lower(), setting.importance.value.lower()
+    _say(Text.assemble((setting.name, "bold"), f"  {kind}, {default}, {importance} importance"))
+    _say(f"  {setting.doc}")
+    if setting.recommended:
+        _say(f"  one of: {', '.join(setting.recommended)}")
+
+
+def _show_not_honoured(entry: NotHonoured, *, json: bool) -> None:
+    if json:
+        _print_json({"name": entry.name, "refused": entry.refused, "why": entry.why, "hint": entry.hint})
+        return
+    effect = "refused" if entry.refused else "no effect"
+    _say(Text.assemble((entry.name, "bold"), f"  {effect}: {entry.why}\n  hint: {entry.hint}"))
+
+
+def _show_findings(file: Path, checked: Checked) -> None:
+    for finding in checked.findings:
+        severity = finding.severity
+        _say(
+            Text.assemble(
+                (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]"
+            )
+        )
+        _say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")
+    stopping = sum(finding.severity is Severity.ERROR for finding in checked.findings)
+    others = len(checked.findings) - stopping
+    verdict = f"{file}: errors {stopping}, warnings {others}" if checked.findings else f"{file}: good"
+    _say(verdict)
+
+
+def _show_error(error: WracklineError, asked: Options) -> None:
+    if asked.debug:
+        traceback.print_exception(error)
+    if asked.json:
+        kind = type(error).__name__
+        _print_json(
+            {"error": {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}}
+        )
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text.assemble(("error", "bold red"), f" {error}"))
+
+
+def _code_as_json(entry: ErrorCode) -> dict[str, str]:
+    return {
+        "code": entry.code,
+        "kind": entry.kind.__name__,
+        "sentence": _plain(entry.sentence),
+        "hint": _plain(entry.hint),
+    }
+
+
+def _plain(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def _say(text: str | Text) -> None:
+    Console(highlight=False, soft_wrap=True).print(text, markup=False)
+
+
+def _print_json(document: object) -> None:
+    sys.stdout.write(orjson.dumps(document, default=_jsonable, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def _jsonable(value: object) -> object:
+    match value:
+        case Enum():
+            return value.value
+        case _:
+            return str(value)
+
+
+if __name__ == "__main__":
+    main()

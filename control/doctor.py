@@ -1,0 +1,105 @@
+"""Looks at the machine: what is there of all that a pipeline, the demo and the tests need.
+
+Nothing comes in but the machine itself; facts go out.  It installs and changes nothing.
+"""
+
+import os
+import platform
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from wrackline.control.stack import java
+from wrackline.schemas.errors import WracklineError
+
+LEAST_DISK = 5 << 30  # the demo's jars, logs and tables
+LEAST_MEMORY = 4 << 30  # Kafka, a registry, a database and Spark side by side
+DEBIAN_POSTGRES = Path("/usr/lib/postgresql")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing looked at; `needed` says that nothing runs without it."""
+
+    name: str
+    found: str
+    good: bool
+    hint: str = ""
+    needed: bool = False
+
+
+def examine() -> Iterator[Fact]:
+    """Look at one thing after the other."""
+    version = platform.python_version()
+    yield Fact("Python", version, sys.version_info >= (3, 11), "install Python 3.11 or newer", needed=True)
+    yield Fact("platform", platform.platform(terse=True), good=True)
+    yield from (look() for look in (_java, _compiler, _codec, _librdkafka, _disk, _memory, _postgres))
+
+
+def _java() -> Fact:
+    try:
+        found = java.find()
+    except WracklineError as error:
+        return Fact("Java", "not found", good=False, hint=error.hint)
+    return Fact("Java", f"{found.major} in {found.home}", good=True)
+
+
+def _compiler() -> Fact:
+    configured = (sysconfig.get_config_var("CC") or "").split()
+    names = [*configured[:1], "cc", "gcc", "clang"]
+    program = next(filter(None, map(shutil.which, names)), None)
+    hint = "apt-get install build-essential, then install wrackline again: the codec is then compiled"
+    return Fact("C compiler", program or "not found", program is not None, hint)
+
+
+def _codec() -> Fact:
+    try:
+        compiled = import_module("wrackline.schemas.writer").COMPILED
+    except ImportError:
+        return Fact(
+            "codec", "not built", good=False, hint="pip install --force-reinstall wrackline", needed=True
+        )
+    hint = "install a C compiler, then: pip install --force-reinstall --no-binary wrackline wrackline"
+    return Fact("codec", "compiled" if compiled else "plain Python, many times slower", bool(compiled), hint)
+
+
+def _librdkafka() -> Fact:
+    try:
+        version = import_module("confluent_kafka").libversion()[0]
+    except ImportError:
+        return Fact("librdkafka", "not found", good=False, hint="pip install confluent-kafka", needed=True)
+    return Fact("librdkafka", str(version), good=True)
+
+
+def _disk() -> Fact:
+    free = shutil.disk_usage(Path.cwd()).free
+    return Fact("disk free", _size(free), free >= LEAST_DISK, f"the demo needs about {_size(LEAST_DISK)}")
+
+
+def _memory() -> Fact:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):  # a platform that does not say
+        return Fact("memory", "not known", good=True)
+    return Fact("memory", _size(total), total >= LEAST_MEMORY, f"the demo needs about {_size(LEAST_MEMORY)}")
+
+
+def _postgres() -> Fact:
+    on_path = shutil.which("postgres")
+    folders = sorted(DEBIAN_POSTGRES.glob("*/bin/postgres"), key=_major_of_folder)
+    program = on_path or next((str(path) for path in reversed(folders)), None)
+    hint = "none is needed: the demo and the tests fetch their own"
+    return Fact("PostgreSQL", program or "not found", program is not None, hint)
+
+
+def _major_of_folder(program: Path) -> int:
+    name = program.parent.parent.name
+    return int(name) if name.isdecimal() else 0
+
+
+def _size(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GB"

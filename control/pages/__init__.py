@@ -1,0 +1,1 @@
+"""Pages of docs/ that are printed from the code, so that they can't fall behind it."""

@@ -1,0 +1,170 @@
+"""What can be set about a PostgreSQL source; names and defaults are Debezium's.
+
+Strings for the driver are never pasted together from these: each goes to libpq as a field of its own,
+so a host name or password can't smuggle in `service`, `passfile` or `options`.
+"""
+
+from wrackline.schemas.setting import Declared, Importance, NotHonoured, Setting
+from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+GROUP = "PostgreSQL"
+_PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
+_OURS = "our own reader speaks pgoutput only"
+_TAKE_OUT = "take the line out"
+
+SETTINGS = Declared(
+    settings=(
+        Setting(
+            "database.hostname",
+            Kind.STRING,
+            "The server's host name or address.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[A-Za-z0-9._:-]+", "a host name or an address, not a path or a list"),
+        ),
+        Setting("database.port", Kind.INT, "Its port.", "5432", HIGH, GROUP, validator=between(1, 65535)),
+        Setting(
+            "database.user",
+            Kind.STRING,
+            "The role to log in as; it needs LOGIN and REPLICATION.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=not_empty,
+        ),
+        Setting("database.password", Kind.PASSWORD, "Its password.", None, HIGH, GROUP),
+        Setting(
+            "database.dbname",
+            Kind.STRING,
+            "The database to copy.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[^=\0]{1,63}", "a database's name, not a connection string"),
+        ),
+        Setting(
+            "database.sslmode",
+            Kind.STRING,
+            "How the connection is protected; less than verify-full only where you trust the network.",
+            "verify-full",
+            MEDIUM,
+            GROUP,
+            validator=one_of("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+            recommended=("verify-full", "verify-ca", "require", "disable"),
+        ),
+        *(
+            Setting(f"database.{name}", Kind.STRING, doc, None, LOW, GROUP, validator=not_empty)
+            for name, doc in (
+                ("sslrootcert", "The file with the authorities that sign the server."),
+                ("sslcert", "The file with our certificate."),
+                ("sslkey", "The file with our private key."),
+            )
+        ),
+        Setting("database.sslpassword", Kind.PASSWORD, "What unlocks our private key.", None, LOW, GROUP),
+        Setting(
+            "plugin.name",
+            Kind.STRING,
+            "The server's output plug-in.",
+            "pgoutput",
+            LOW,
+            GROUP,
+            validator=one_of("pgoutput"),
+        ),
+        Setting(
+            "slot.name",
+            Kind.STRING,
+            "The replication slot; one for each pipeline.",
+            "wrackline",
+            HIGH,
+            GROUP,
+            validator=matching(r"[a-z0-9_]{1,63}", "1 to 63 small letters, digits or _"),
+        ),
+        Setting(
+            "slot.drop.on.stop",
+            Kind.BOOLEAN,
+            "Whether the slot is dropped at a clean stop; what changes meanwhile is then lost.",
+            "false",
+            LOW,
+            GROUP,
+        ),
+        Setting(
+            "slot.failover",
+            Kind.BOOLEAN,
+            "Whether the slot follows to a standby (PostgreSQL 17).",
+            "false",
+            LOW,
+            GROUP,
+        ),
+        Setting(
+            "publication.name",
+            Kind.STRING,
+            "The publication with the captured tables.",
+            "wrackline",
+            HIGH,
+            GROUP,
+            validator=matching(r"[^\0]{1,63}", "a name of 1 to 63 characters"),
+        ),
+        Setting(
+            "publication.autocreate.mode",
+            Kind.STRING,
+            "Which publication is made when there is none: of the captured tables, of all, or none at all.",
+            "filtered",
+            MEDIUM,
+            GROUP,
+            validator=one_of("filtered", "all_tables", "no_tables", "disabled"),
+            recommended=("filtered", "all_tables", "no_tables", "disabled"),
+        ),
+        Setting(
+            "heartbeat.action.query",
+            Kind.STRING,
+            "What to run in the database at each heartbeat.",
+            None,
+            LOW,
+            GROUP,
+        ),
+        Setting(
+            "message.prefix.include.list", Kind.LIST, _PREFIXES.format(what="to publish"), None, LOW, GROUP
+        ),
+        Setting(
+            "message.prefix.exclude.list", Kind.LIST, _PREFIXES.format(what="to leave out"), None, LOW, GROUP
+        ),
+        Setting(
+            "status.update.interval.ms",
+            Kind.INT,
+            "How often the server is told how far Kafka has committed.",
+            "10000",
+            LOW,
+            GROUP,
+            validator=between(100, 600_000),
+        ),
+    ),
+    exclusive=(("message.prefix.include.list", "message.prefix.exclude.list"),),
+    not_honoured=tuple(
+        NotHonoured(name, why, _TAKE_OUT)
+        for name, why in (
+            ("slot.stream.params", _OURS),
+            ("slot.max.retries", "errors.max.retries counts every try"),
+            ("slot.retry.delay.ms", "retriable.restart.connector.wait.ms bounds every wait"),
+            ("publish.via.partition.root", "partitions are always mapped to their root"),
+            ("lsn.flush.mode", "the server is told only after Kafka has committed"),
+            ("flush.lsn.source", "the server is told only after Kafka has committed"),
+            (
+                "offset.mismatch.strategy",
+                "a slot that does not fit the saved position always stops the pipeline",
+            ),
+            ("xmin.fetch.interval.ms", "the log says what is needed"),
+            ("hstore.handling.mode", "types are fixed; see docs/types.md"),
+            ("schema.refresh.mode", "the catalogue is read at each change of a table's shape"),
+            ("replica.identity.autoset.values", "tables are never altered; wrackline check prints the SQL"),
+            ("database.initial.statements", "statements of your own do not run on our connections"),
+            ("database.tcpKeepAlive", "it is always on"),
+            ("database.query.timeout.ms", "each statement has its own limit"),
+            ("database.sslfactory", "there is no Java here"),
+        )
+    ),
+)
