@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NewType
 
 import orjson
+
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.table import SourcePartition, TableId
 

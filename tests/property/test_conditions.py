@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from wrackline.schemas.conditions import (
     COMPARISONS,
     And,

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wrackline.schemas.offset_replay import replay
 from wrackline.schemas.offsets import (
     Begin,

@@ -4,6 +4,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wrackline.schemas.patterns import compile_pattern
 
 ATOMS = st.sampled_from(["a", "b", "_", r"\.", ".", "[ab]", "[^a]", "[a-c1]", r"\d", r"\w"])

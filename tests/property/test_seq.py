@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.seq import EPOCH_MAX, ORDINAL_MAX, EventClass, Seq, log_prefix, parse, snapshot_prefix
 

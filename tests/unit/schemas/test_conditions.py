@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+
 from wrackline.schemas.conditions import (
     And,
     Between,

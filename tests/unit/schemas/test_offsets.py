@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import Definite
 from wrackline.schemas.offset_replay import Fault, replay

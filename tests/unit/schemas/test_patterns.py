@@ -1,6 +1,7 @@
 """Table patterns: names, anchored patterns, and none that can hang a worker."""
 
 import pytest
+
 from wrackline.schemas.errors import Definite
 from wrackline.schemas.patterns import compile_pattern, resolve
 from wrackline.schemas.table import TableId

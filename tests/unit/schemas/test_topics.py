@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.table import TableId
 from wrackline.schemas.topics import (
