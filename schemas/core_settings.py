@@ -28,7 +28,8 @@ URLS = each(
         r"https?://[^\s/@]+(?:/[^\s@]*)?",
         "http:// or https:// addresses with commas between; "
         "a log-in stands in schema.registry.basic.auth.user.info",
-    )
+    ),
+    least=1,
 )
 
 _PIPELINE = (

@@ -71,6 +71,7 @@ UNKNOWN_KIND = define(
 
 LARGEST_FILE = 1 << 20
 GROUPING_TABLE = "source"
+TYPING_SLIP = 0.9  # so alike that a name is a mistyped one of the core's
 DEBEZIUM_CLASSES = {
     "io.debezium.connector.postgresql.PostgresConnector": "postgres",
     "io.debezium.connector.mysql.MySqlConnector": "mysql",
@@ -178,8 +179,10 @@ def check(given: Mapping[str, str], plugins: Plugins, resolve: Resolve) -> Pipel
     registry = Registry(*parts)
     reading = registry.read(given, resolve)
     judged = reading.problems if not problems and kinds["source"] else _sure(registry, reading)
-    values = reading.values if not problems else None
-    return Pipeline(kinds["source"], kinds["target"], registry, values, (*problems, *judged))
+    named = {problem.setting for problem in judged}  # a kind that is no name at all is named already
+    unknown = tuple(problem for problem in problems if problem.setting not in named)
+    values = None if problems else reading.values
+    return Pipeline(kinds["source"], kinds["target"], registry, values, (*unknown, *judged))
 
 
 def load(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Pipeline:
@@ -243,5 +246,5 @@ def _sure(registry: Registry, reading: Reading) -> tuple[Problem, ...]:
     return tuple(
         problem
         for problem in reading.problems
-        if problem.error.code != UNKNOWN.code or registry.nearest(problem.setting)
+        if problem.error.code != UNKNOWN.code or registry.nearest(problem.setting, TYPING_SLIP)
     )

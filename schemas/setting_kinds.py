@@ -144,11 +144,13 @@ def one_of(*words: str) -> Validator:
     return check
 
 
-def each(check_item: Validator) -> Validator:
-    """Every item of a list passes."""
+def each(check_item: Validator, *, least: int = 0) -> Validator:
+    """Every item of a list passes, and there are `least` of them."""
 
     def check(value: Value) -> str | None:
         items = value if isinstance(value, tuple) else ()
+        if len(items) < least:
+            return f"expected at least {least} of them"
         reasons = (check_item(item) for item in items)
         return next((reason for reason in reasons if reason), None)
 

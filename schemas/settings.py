@@ -177,10 +177,10 @@ class Registry:
             return exact
         return next((family for family in self._families if placeholders(family.name, name)), None)
 
-    def nearest(self, name: str) -> str | None:
-        """The known name that a wrong one was probably meant to be."""
+    def nearest(self, name: str, likeness: float = 0.7) -> str | None:
+        """The known name that a wrong one was probably meant to be; a likeness of 1 is the same name."""
         known = [*self.settings, *(entry.name for entry in self.not_honoured)]
-        near = get_close_matches(shown_name(name).strip().lower(), known, n=1, cutoff=0.7)
+        near = get_close_matches(shown_name(name).strip().lower(), known, n=1, cutoff=likeness)
         return near[0] if near else None
 
     def read(self, given: Mapping[str, str], resolve: Resolve) -> Reading:
