@@ -42,7 +42,7 @@ def as_json(rows: Sequence[Row]) -> str:
 
 def as_table(name: str, spreads: Sequence[Spread], rows: Sequence[Row]) -> str:
     """Draw every contender's figures, and below them the ratios."""
-    figures = Table(title=f"{name}  ({machine()}, commit {commit() or 'none'})", title_justify="left")
+    figures = Table()
     figures.add_column("contender")
     figures.add_column("metric")
     for heading in ("min", "median", "max", "CPU s", "peak MB"):
@@ -53,7 +53,7 @@ def as_table(name: str, spreads: Sequence[Spread], rows: Sequence[Row]) -> str:
             f"{one.metric} ({one.unit})",
             *(_number(value) for value in (one.low, one.middle, one.high, *one.cost)),
         )
-    ratios = Table(title="ours divided by the peer's, in the same round", title_justify="left")
+    ratios = Table()
     ratios.add_column("metric")
     ratios.add_column("against")
     for heading in ("min", "median", "max"):
@@ -66,8 +66,10 @@ def as_table(name: str, spreads: Sequence[Spread], rows: Sequence[Row]) -> str:
             )
     console = Console(width=140)
     with console.capture() as drawn:
+        console.print(f"{name}: {machine()}, commit {commit() or 'none'}", highlight=False)
         console.print(figures)
         if ratios.row_count:
+            console.print("ours divided by the peer's, in the same round", highlight=False)
             console.print(ratios)
     return drawn.get()
 

@@ -1,74 +1,51 @@
-"""What all contenders of a bench share: a broker, and a database with the table `orders`.
+"""What all contenders of a bench share: servers of the local stack, and the table `orders` in one of them.
 
-with kafka() as bootstrap, postgres() as at  ->  running servers of the local stack; stopped at the end
+with servers() as stack: at = postgres(stack); fill_postgres(at, rows)   ->  stopped and forgotten at the end
 """
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import pymysql
 
 from bench.address import Address
 from bench.peers.slot import PUBLICATION, connect
 from bench.workloads import orders
-from wrackline.control.stack import mariadb as mariadb_edition
-from wrackline.control.stack.binlog_server import BinlogServer
-from wrackline.control.stack.kafka import Kafka
-from wrackline.control.stack.postgres import Postgres
+from wrackline.control.stack.stack import Stack
 
-POSTGRES_MAJOR = 15
 DATABASE = "shop"
 
 
 @contextmanager
-def kafka() -> Iterator[str]:
-    """Start a broker; its address for clients."""
-    with _folder() as folder:
-        server = Kafka(folder)
-        server.process.start()
-        try:
-            yield server.bootstrap
-        finally:
-            server.process.stop()
+def servers() -> Iterator[Stack]:
+    """Open a stack in a folder that goes away with it."""
+    with tempfile.TemporaryDirectory(prefix="wrackline-bench-") as folder, Stack(folder) as stack:
+        yield stack
 
 
-@contextmanager
-def postgres() -> Iterator[Address]:
+def postgres(stack: Stack) -> Address:
     """Start PostgreSQL with an empty table, published."""
-    with _folder() as folder:
-        server = Postgres(folder, POSTGRES_MAJOR)
-        server.process.start()
-        try:
-            at = Address(server.port, "postgres", "", "postgres")
-            with connect(at) as session:
-                session.execute(orders.POSTGRES_TABLE)
-                session.execute(f"create publication {PUBLICATION} for table {orders.TABLE}")
-            yield at
-        finally:
-            server.process.stop()
+    at = Address(stack.postgres().port, "postgres", "", "postgres")
+    with connect(at) as session:
+        session.execute(orders.POSTGRES_TABLE)
+        session.execute(f"create publication {PUBLICATION} for table {orders.TABLE}")
+    return at
 
 
-@contextmanager
-def mariadb() -> Iterator[Address]:
+def mariadb(stack: Stack) -> Address:
     """Start MariaDB with an empty table."""
-    with _folder() as folder:
-        server = BinlogServer(folder, mariadb_edition.of_central())
-        server.process.start()
-        try:
-            with closing(_session(Address(server.port, server.user, server.password, "mysql"))) as session:
-                session.query(f"create database {DATABASE} character set utf8mb4")
-            at = Address(server.port, server.user, server.password, DATABASE)
-            with closing(_session(at)) as session:
-                session.query(orders.MYSQL_TABLE)
-            yield at
-        finally:
-            server.process.stop()
+    server = stack.mariadb()
+    at = Address(server.port, server.user, server.password, DATABASE)
+    with closing(mysql_session(at._replace(database="mysql"))) as session:
+        session.query(f"create database {DATABASE} character set utf8mb4")
+    with closing(mysql_session(at)) as session:
+        session.query(orders.MYSQL_TABLE)
+    return at
 
 
 def fill_postgres(at: Address, rows: int) -> None:
-    """Put the rows there, settled as a table in use is."""
+    """Put the rows there, settled as in a table that is in use."""
     with connect(at) as session:
         session.execute(orders.postgres_insert(1, rows))
         session.execute(f"vacuum (freeze, analyze) {orders.TABLE}")
@@ -83,8 +60,8 @@ def change_postgres(at: Address, changes: int) -> None:
 
 
 def fill_mysql(at: Address, rows: int) -> None:
-    """Put the rows there; without the log, which nobody reads before a snapshot."""
-    with closing(_session(at)) as session:
+    """Put the rows there; not into the log, which nobody reads before a snapshot."""
+    with closing(mysql_session(at)) as session:
         session.query("set session sql_log_bin = 0")
         for first, last in orders.spans(rows):
             session.query(orders.mysql_insert(first, last))
@@ -92,13 +69,14 @@ def fill_mysql(at: Address, rows: int) -> None:
 
 def change_mysql(at: Address, changes: int) -> None:
     """Write the backlog: half inserts, half updates."""
-    with closing(_session(at)) as session:
+    with closing(mysql_session(at)) as session:
         for first, last in orders.transactions(changes):
             session.query(orders.mysql_insert(first, last))
             session.query(orders.update(first, last))
 
 
-def _session(at: Address) -> "pymysql.Connection[pymysql.cursors.Cursor]":
+def mysql_session(at: Address) -> "pymysql.Connection[pymysql.cursors.Cursor]":
+    """Open a session in UTC that commits each statement."""
     return pymysql.connect(
         host="127.0.0.1",
         port=at.port,
@@ -108,9 +86,3 @@ def _session(at: Address) -> "pymysql.Connection[pymysql.cursors.Cursor]":
         autocommit=True,
         init_command="set time_zone = '+00:00'",
     )
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="wrackline-bench-") as folder:
-        yield Path(folder)

@@ -45,7 +45,7 @@ class Seen(NamedTuple):
 
 def make_topic(bootstrap: str, topic: str) -> None:
     """Create a topic with one partition, as every contender of a bench gets one."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})  # its farewell is no news
     admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
 
 

@@ -20,7 +20,8 @@ QUICK = Size(40_000, 1)
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Fill the table once; everyone reads it whole."""
-    with stage.kafka() as bootstrap, stage.mariadb() as at:
+    with stage.servers() as stack:
+        at, bootstrap = stage.mariadb(stack), stack.kafka().bootstrap
         stage.fill_mysql(at, rows)
         rival = debezium.Source("mariadb", at, bootstrap)
         yield [

@@ -20,7 +20,8 @@ QUICK = Size(40_000, 1)
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Note where the log stands, write the backlog once; everyone reads it from there."""
-    with stage.kafka() as bootstrap, stage.mariadb() as at:
+    with stage.servers() as stack:
+        at, bootstrap = stage.mariadb(stack), stack.kafka().bootstrap
         rival = debezium.Source("mariadb", at, bootstrap)
         start = debezium.binlog_start(rival)
         stage.change_mysql(at, rows)

@@ -21,11 +21,13 @@ QUICK = Size(40_000, 1)
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Write the backlog once; everyone reads a copy of the slot."""
-    with stage.kafka() as bootstrap, stage.postgres() as at, held(at) as backlog:
-        stage.change_postgres(at, rows)
-        rival = debezium.Source("postgres", at, bootstrap)
-        yield [
-            Contender(debezium.NAME, debezium.postgres_stream, (METRIC, rival, backlog, rows)),
-            Contender(drain.NAME, drain.drain, (METRIC, at, backlog, rows)),
-            Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
-        ]
+    with stage.servers() as stack:
+        at, bootstrap = stage.postgres(stack), stack.kafka().bootstrap
+        with held(at) as backlog:
+            stage.change_postgres(at, rows)
+            rival = debezium.Source("postgres", at, bootstrap)
+            yield [
+                Contender(debezium.NAME, debezium.postgres_stream, (METRIC, rival, backlog, rows)),
+                Contender(drain.NAME, drain.drain, (METRIC, at, backlog, rows)),
+                Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
+            ]

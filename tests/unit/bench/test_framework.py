@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from wrackline.schemas.errors import Definite
 
 from bench.__main__ import BENCHES, listed, load, main
 from bench.cost import Cost
@@ -12,6 +11,7 @@ from bench.report import as_json, as_table
 from bench.runner import Contender, alternate
 from bench.score import Turn, rows, spreads
 from tests.unit.bench import trivial
+from wrackline.schemas.errors import Definite
 
 UNITS = {"rows_per_s": "rows/s"}
 
