@@ -1,0 +1,134 @@
+"""The contract of a target: one folder below `targets/`, found by its name.
+
+    PLUGIN --open--> Target:  ensure_table / alter    the table has the plan's shape
+                              stage(frame, plan)      rows are where the merge can read them
+                              apply(staged, plan)     rows and offsets, in one commit
+                              applied(table)          the only truth of progress
+
+What targets can and can't do is data (`Capabilities`), read by the planner; how they do it stays in the
+folder.  `apply` is the design's merge, whose plain model is tests/fakes/merge_model.py; the promises are
+tests/contract/target_suite.py, executable.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+
+from wrackline.consumers import targets
+from wrackline.consumers.names import Identifiers
+from wrackline.consumers.plan import Alteration, Deletes, MergePlan, Offsets, PlannedColumn
+from wrackline.schemas import plugins
+from wrackline.schemas.findings import Finding
+from wrackline.schemas.setting import Declared
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by those who call, not by mypy alone
+Staged = TypeVar("Staged")
+
+
+class MergeStyle(Enum):
+    """How a target brings newer rows over older ones."""
+
+    MERGE = "merge"
+    DELETE_INSERT = "delete+insert"  # in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target can do, as data."""
+
+    identifiers: Identifiers
+    native: frozenset[Kind]  # kept in a type of the target's own; the others arrive as text
+    most_decimal_digits: int
+    merge: MergeStyle
+    deletes: frozenset[Deletes]
+    transactional_ddl: bool  # a change of shape can be undone with the rows
+    renames: bool  # a column can change its name and keep its values
+    drops: bool
+    widens: frozenset[tuple[Kind, Kind]]  # from, to: in place, without writing rows again
+
+
+class Target(Protocol[Frame, Staged]):
+    """One place that holds tables.
+
+    A frame has at most one row a key, the newest change: `row` (the columns under the plan's target
+    names), `seq`, `op`, `commit_ts`, `deleted`, `unsent` (columns whose stored value stays, if the stored
+    row lives and has one) and `missing` (columns whose value nobody has: the row began partial).
+    """
+
+    @property
+    def can(self) -> Capabilities:
+        """What this target can do; the same for its whole life."""
+        ...
+
+    def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
+        """Return the columns that the target's table has, with their identities; None without table."""
+        ...
+
+    def ensure_table(self, plan: MergePlan) -> None:
+        """Create the table when it is not there; a table that is there is left as it is."""
+        ...
+
+    def alter(self, plan: MergePlan, alteration: Alteration) -> None:
+        """Change the shape, by identity; values stay.  A repeated alteration changes nothing."""
+        ...
+
+    def stage(self, frame: Frame, plan: MergePlan) -> Staged:
+        """Put the frame where `apply` can read it; readers of the table see nothing of it."""
+        ...
+
+    def apply(self, staged: Staged, plan: MergePlan) -> None:
+        """Merge, and commit rows, floor and offsets together or not at all (INV-5, INV-7).
+
+        After an error of unknown result, `applied` tells.  Offsets and floor never move back, so a
+        late writer of an old batch harms nothing.
+        """
+        ...
+
+    def applied(self, table: TableId) -> Offsets:
+        """Return the offsets that were committed with the table's rows; empty before the first batch."""
+        ...
+
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
+        """Compact, expire, and forget tombstones committed at the source before this moment."""
+        ...
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Say what stands in the way; changes nothing."""
+        ...
+
+    def close(self) -> None:
+        """End what is still open; twice is harmless."""
+        ...
+
+
+SparkTarget: TypeAlias = "Target[DataFrame, Any]"
+
+
+class TargetPlugin(Protocol):
+    """What a target's folder offers as `PLUGIN`."""
+
+    @property
+    def kind(self) -> str:
+        """The folder's name."""
+        ...
+
+    @property
+    def settings(self) -> Declared:
+        """What can be set about this target, declared once."""
+        ...
+
+    def open(self, settings: Values, spark: "SparkSession") -> "SparkTarget":
+        """Check the settings and connect; OperatorNeeded before anything has changed in the target."""
+        ...
+
+
+def load(kind: str) -> TargetPlugin:
+    """Find a target by its folder's name."""
+    return cast("TargetPlugin", plugins.find(targets, kind, side="target"))

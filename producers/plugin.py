@@ -1,0 +1,199 @@
+"""The contract of a source: one folder below `sources/`, found by its name.
+
+    PLUGIN --open--> Source --> LogStream    the log, polled by the task's one loop
+                            --> ChunkReader  existing rows and marks, used by a reader's thread
+
+Whoever calls never asks which database it is: what differs is data (`marks`, `source_fields`, findings)
+or lives in the folder.  Errors are those of `schemas/errors.py`; after a Transient one the caller closes
+what raised it and opens it again at the last saved position.  tests/contract/source_suite.py is this page,
+executable.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol, cast
+
+from wrackline.producers import sources
+from wrackline.producers.changes import Batch, Commit, Position, Saved
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
+from wrackline.schemas import plugins
+from wrackline.schemas.findings import ColumnSupport, Finding
+from wrackline.schemas.setting import Declared
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+
+
+class MarkKind(Enum):
+    """How a source makes a moment findable in its log; see the design's section 5."""
+
+    SIGNAL = "signal"  # a row in the signal table; a window has an open and a close row
+    MESSAGE = "message"  # a logical message of its own transaction
+    FENCE = "fence"  # nothing is written: the log's place, read after the SELECT
+
+
+class Edge(Enum):
+    """Which end of a window a mark is."""
+
+    OPEN = "open"
+    CLOSE = "close"
+
+
+class WriterIds(NamedTuple):
+    """The registry's ids of a table's schemas; a table without a key has no key schema."""
+
+    key: int | None
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a source needs of its caller; time and identity come from here and from nowhere else."""
+
+    monotonic: Callable[[], float]  # the clock of every deadline
+    now_ms: Callable[[], int]  # the wall clock, for `ts_ms` alone
+    register: Callable[[TableSchema], WriterIds]  # asked once a shape; an error is that table's Fault
+    most_batch_bytes: int = 4 << 20
+
+
+class Marks(Protocol):
+    """Set marks, on the connection that reads the chunks: same server, same view of it."""
+
+    @property
+    def kind(self) -> MarkKind:
+        """How these marks are made; only SIGNAL needs an open one."""
+        ...
+
+    def set(self, name: str, edge: Edge) -> Mark:
+        """Make this moment findable.
+
+        Whatever this server showed to a SELECT that ended before the call stands in the log before
+        the mark.  The mark may come back through the log before this call returns.
+        """
+        ...
+
+    def unseen(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
+        """Which of these streamed transactions a SELECT on this server would not see yet.
+
+        The visibility gate: read a chunk when the answer is empty, or treat their keys as changed.
+        Never waits.
+        """
+        ...
+
+
+class ChunkReader(Protocol):
+    """Read existing rows, on a connection of its own; calls may block, the log goes on beside them."""
+
+    @property
+    def marks(self) -> Marks:
+        """The marks of the same connection."""
+        ...
+
+    def last_key(self, request: ChunkRequest) -> Bound | None:
+        """Return the greatest key of the request's range and condition, None when it holds no row."""
+        ...
+
+    def read(self, request: ChunkRequest) -> Chunk:
+        """Read with one statement in a fresh READ COMMITTED transaction; nothing stays open after it."""
+        ...
+
+    def close(self) -> None:
+        """End it; twice is harmless."""
+        ...
+
+
+class LogStream(Protocol):
+    """One source partition's log, in order, from a saved position."""
+
+    def poll(self, deadline: float) -> Batch | None:
+        """Return what is there; wait for it until `deadline` at most, on the surroundings' clock.
+
+        A deadline in the past means: do not wait.  None says that nothing came in time.  A stream
+        on a quiet database says by itself where it stands (Progress), so that no window waits for
+        a change.
+        """
+        ...
+
+    def confirm(self, position: Position) -> None:
+        """Tell the database that it may forget what lies before; never moves back, never waits.
+
+        Called after Kafka has committed `position` (INV-1), and only then.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the log back, so that a successor can open it; twice is harmless."""
+        ...
+
+
+class Source(Protocol):
+    """One server, with settings that were found good."""
+
+    def partitions(self) -> Sequence[SourcePartition]:
+        """Return the databases to read; each has its own log, positions and snapshot."""
+        ...
+
+    def tables(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that the connector's user can see, partition leaves as their root."""
+        ...
+
+    def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
+        """Return a table's shape now; OperatorNeeded when it is not there or can't be told apart."""
+        ...
+
+    def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> LogStream:
+        """Open the log after `saved`; None means from now on.
+
+        All state comes from `saved`: the same events follow with the same seq, in whatever
+        batches.  Definite when the database no longer has the log from there.
+        """
+        ...
+
+    def reader(self, partition: SourcePartition) -> ChunkReader:
+        """Open a connection for chunks; several may be open at once."""
+        ...
+
+    def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Say what stands in the way; changes nothing, and needs no more rights than to run."""
+        ...
+
+    def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
+        """Say of every column how far it is carried."""
+        ...
+
+    def close(self) -> None:
+        """End what is still open; twice is harmless."""
+        ...
+
+
+class SourcePlugin(Protocol):
+    """What a source's folder offers as `PLUGIN`."""
+
+    @property
+    def kind(self) -> str:
+        """The folder's name; also `source.connector` in events."""
+        ...
+
+    @property
+    def debezium_class(self) -> str | None:
+        """The Debezium connector whose configuration this source also takes."""
+        ...
+
+    @property
+    def settings(self) -> Declared:
+        """What can be set about this source, declared once."""
+        ...
+
+    @property
+    def source_fields(self) -> Sequence[Mapping[str, object]]:
+        """Avro fields that this source adds to the envelope's `source` record."""
+        ...
+
+    def open(self, settings: Values, around: Surroundings) -> Source:
+        """Check the settings and connect; OperatorNeeded before anything has changed on the server."""
+        ...
+
+
+def load(kind: str) -> SourcePlugin:
+    """Find a source by its folder's name."""
+    return cast("SourcePlugin", plugins.find(sources, kind, side="source"))

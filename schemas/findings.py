@@ -1,0 +1,57 @@
+"""What a check found: the one shape that command line, REST and console show.
+
+A source or a target looks at its server and its tables and hands out findings; it repairs nothing
+and decides nothing.  The shape is CDAP's.  `id` names the kind of finding and never changes, so that
+a user can silence it and a script can wait for it; the same id about two tables is two findings.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from wrackline.schemas.table import TableId
+
+
+class Severity(Enum):
+    """What follows when nobody acts on the finding."""
+
+    ERROR = "ERROR"  # the pipeline, or this table of it, can't run
+    WARNING = "WARNING"  # it runs, and something is slower, larger or less exact than it could be
+    INFO = "INFO"  # good to know
+
+
+class Support(Enum):
+    """Whether a column is carried."""
+
+    YES = "YES"
+    PARTIAL = "PARTIAL"  # as text, or with a limit that the suggestion names
+    NO = "NO"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a user should know; without a table it concerns the whole server."""
+
+    id: str  # dotted, as an error's code: "pg.wal_level"
+    name: str
+    description: str
+    suggestion: str  # the exact command or SQL
+    impact: str
+    severity: Severity
+    table: TableId | None = None
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a column without its table: nobody could find it."""
+        if self.column is not None and self.table is None:
+            raise ValueError(f"finding {self.id} names a column but no table")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSupport:
+    """How far one column of an assessed table is carried."""
+
+    table: TableId
+    column: str
+    type: str  # as the server writes it
+    support: Support
+    suggestion: str = ""

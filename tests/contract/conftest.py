@@ -1,0 +1,7 @@
+"""A suite's asserts explain themselves as a test's do, though its module is no test."""
+
+import pytest
+
+pytest.register_assert_rewrite(
+    "tests.contract.source_suite", "tests.contract.log_suite", "tests.contract.target_suite"
+)

@@ -1,0 +1,291 @@
+"""The source contract as tests: what every source promises its task.
+
+A real source runs all of it in a few lines:
+
+    class TestPostgres(SourceSuite):
+        @pytest.fixture
+        def world(self, postgres_world: PostgresWorld) -> SourceWorld:
+            return postgres_world
+"""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.contract.log_suite import LogPromises, row
+from tests.contract.reading import (
+    committed,
+    events,
+    open_stream,
+    passing,
+    places,
+    read,
+    read_batches,
+    row_changes,
+)
+from tests.contract.source_world import KEY, Ability, Delete, Elsewhere, SourceWorld, Update, orders
+from wrackline.producers.changes import Commit, Rows, Step
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
+from wrackline.producers.plugin import ChunkReader, Edge, MarkKind
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.findings import Severity
+from wrackline.schemas.table import SourcePartition, TableId
+
+GRID = [(shop, number) for shop in ("a", "b", "c") for number in (1, 2, 3, 10, 20)]
+
+
+def request(  # one keyword a field that a test varies
+    partition: SourcePartition,
+    *,
+    after: Bound | None = None,
+    upto: Bound | None = None,
+    only: tuple[Bound, ...] = (),
+    condition: str | None = None,
+    most_rows: int = 1000,
+    slice_rows: int = 1000,
+) -> ChunkRequest:
+    """Ask for rows of the partition's table."""
+    table = orders(partition).id
+    return ChunkRequest(table, KEY, after, upto, only, condition, most_rows, slice_rows)
+
+
+def keys(world: SourceWorld, chunk: Chunk) -> list[tuple[object, ...]]:
+    """The keys of a chunk's rows, decoded."""
+    return [tuple(world.key(key or b"").values()) for part in chunk.slices for key, _ in part.rows]
+
+
+def text(key: tuple[str, int]) -> Bound:
+    """A key as both the fake and the real databases write it."""
+    return (key[0], str(key[1]))
+
+
+class CatalogPromises:
+    """What is known before anything is read."""
+
+    def test_each_partition_has_tables_with_a_shape(self, world: SourceWorld) -> None:
+        partitions = world.source.partitions()
+        assert len(set(partitions)) == len(partitions) > 0
+        for partition in partitions:
+            shape = orders(partition)
+            assert shape.id in world.source.tables(partition)
+            assert world.source.describe(partition, shape.id) == shape
+            said = world.source.support(partition, shape.id)
+            assert [one.column for one in said] == [column.name for column in shape.columns]
+
+    def test_a_missing_table_is_the_operators(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        missing = TableId(partition.database, "public", "nowhere")
+        with pytest.raises(OperatorNeeded):
+            world.source.describe(partition, missing)
+        (finding,) = [f for f in world.source.check(partition, [missing]) if f.table == missing]
+        assert finding.severity is Severity.ERROR
+        assert finding.suggestion
+
+    def test_closing_twice_is_harmless(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        for opened in (open_stream(world, partition), world.source.reader(partition), world.source):
+            opened.close()
+            opened.close()
+
+
+class ChunkPromises:
+    """What the snapshot engine relies on when it reads rows."""
+
+    def test_chunks_meet_every_row_once_in_order(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, *(row(*key) for key in reversed(GRID)))
+        reader = world.source.reader(partition)
+        for most_rows in (1, 2, 4, 7):
+            seen: list[tuple[object, ...]] = []
+            after: Bound | None = None
+            for _ in GRID:
+                chunk = reader.read(request(partition, after=after, most_rows=most_rows))
+                assert len(keys(world, chunk)) <= most_rows
+                seen += keys(world, chunk)
+                if chunk.complete:
+                    break
+                after = chunk.slices[-1].upto
+            assert seen == GRID
+
+    def test_bounds_of_a_composite_key_are_lexicographic(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, *(row(*key) for key in GRID))
+        reader = world.source.reader(partition)
+        for after in GRID:
+            for upto in GRID[::3]:
+                wanted = request(partition, after=text(after), upto=text(upto))
+                chunk = reader.read(wanted)
+                assert keys(world, chunk) == [key for key in GRID if after < key <= upto]
+                assert chunk.complete
+                last = max((key for key in GRID if after < key <= upto), default=None)
+                assert reader.last_key(wanted) == (None if last is None else text(last))
+
+    def test_a_slice_ends_where_a_resume_begins(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, *(row(*key) for key in GRID))
+        reader = world.source.reader(partition)
+        chunk = reader.read(request(partition, slice_rows=4))
+        assert [len(part.rows) for part in chunk.slices] == [4, 4, 4, 3]
+        for place, part in enumerate(chunk.slices, start=1):
+            assert part.size == sum(len(key or b"") + len(head) for key, head in part.rows)
+            cursor: Bound = tuple(json.loads(json.dumps(part.upto)))
+            rest = reader.read(request(partition, after=cursor))
+            assert keys(world, rest) == GRID[4 * place :]
+
+    def test_single_keys_and_conditions(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, row("a", 1), row("a", 2, "it"), row("b", 1, "it"), row("b", 2))
+        reader = world.source.reader(partition)
+        some = request(partition, only=(("b", "2"), ("a", "1"), ("z", "9")))
+        assert keys(world, reader.read(some)) == [("a", 1), ("b", 2)]
+        conditional = request(partition, condition="label = 'it'")
+        assert keys(world, reader.read(conditional)) == [("a", 2), ("b", 1)]
+        assert reader.last_key(conditional) == ("b", "1")
+
+    def test_an_empty_range_is_complete(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        chunk = world.source.reader(partition).read(request(partition))
+        assert (chunk.slices, chunk.complete) == ((), True)
+        assert chunk.shape == orders(partition)
+
+    def test_a_chunk_sees_all_that_was_committed(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        reader = world.source.reader(partition)
+        for number in range(3):
+            world.commit(partition, row("a", number))
+            assert len(keys(world, reader.read(request(partition)))) == number + 1
+        world.commit(partition, Delete(("a", 1)), Update(("a", 2), {"shop": "b"}))
+        assert keys(world, reader.read(request(partition))) == [("a", 0), ("b", 2)]
+
+    def test_a_row_is_the_same_by_log_and_by_chunk(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream = open_stream(world, partition)
+        first = world.commit(partition, row("ä", 1, "é\n'\"", "x" * 10), row("b", -2))
+        steps = read(world, stream, first)
+        chunk = world.source.reader(partition).read(request(partition))
+        (place,) = [s.position for s in steps if isinstance(s, Commit) and s.transaction == first]
+        tail = chunk.tail(place, ts_ms=1, snapshot="incremental", chunk="c-1")
+        by_chunk = {key: world.value(head + tail) for part in chunk.slices for key, head in part.rows}
+        by_log = {change[2]: world.value(change[3]) for change in row_changes(steps)}
+        assert by_chunk.keys() == by_log.keys(), "the window compares these bytes"
+        for key, value in by_chunk.items():
+            assert value["after"] == by_log[key]["after"]
+            source = value["source"]
+            assert isinstance(source, dict)
+            assert (value["op"], value["before"]) == ("r", None)
+            assert (source["snapshot"], source["chunk"]) == ("incremental", "c-1")
+
+    def test_a_released_row_is_older_than_the_log_at_its_place(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream = open_stream(world, partition)
+        first = world.commit(partition, row("a", 1))
+        steps = read(world, stream, first)
+        chunk = world.source.reader(partition).read(request(partition))
+        tail = chunk.tail(places(steps)[-1], ts_ms=1, snapshot="incremental", chunk="c-1")
+        (_, head) = chunk.slices[0].rows[0]
+        released = str(world.value(head + tail)["seq"])
+        assert tail.endswith(released.encode()), "seq stands last, its ordinal last in it"
+        assert released.endswith("00000000")
+        older = events(world, steps)
+        newer = events(world, read(world, stream, world.commit(partition, row("a", 2))))
+        assert older[-1].seq < released < newer[0].seq
+
+
+class MarkPromises:
+    """What a window relies on: moments that are found again, and a gate for what is not visible yet."""
+
+    def test_what_a_select_saw_is_in_the_log_before_its_mark(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream, reader = open_stream(world, partition), world.source.reader(partition)
+        before = [world.commit(partition, row("a", number)) for number in (1, 2)]
+        open_mark(reader, "w1")
+        chunk = reader.read(request(partition))
+        mark = chunk.mark or reader.marks.set("w1", Edge.CLOSE)
+        after = world.commit(partition, Update(("a", 1), {"label": "later"}))
+        steps = read(world, stream, *before, after)
+        place = steps.index(reached(mark, steps)[0])
+        assert [e.key for e in events(world, steps[:place])][:2] == [("a", 1), ("a", 2)]
+        assert committed(*before)(steps[: place + 1])
+        assert mark.name == "w1"
+
+    def test_a_mark_is_found_on_an_idle_database(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream, reader = open_stream(world, partition), world.source.reader(partition)
+        steps = read(world, stream, world.commit(partition, row("a", 1)))
+        world.commit(partition, Elsewhere())
+        open_mark(reader, "w1")
+        mark = reader.read(request(partition)).mark or reader.marks.set("w1", Edge.CLOSE)
+        if not reached(mark, steps[-1:]):
+            read_batches(world, stream, lambda more: bool(reached(mark, more)))
+
+    def test_one_mark_is_not_another(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream, reader = open_stream(world, partition), world.source.reader(partition)
+        marks, names = [], []
+        for number in range(3):
+            names.append(world.commit(partition, row("a", number)))
+            open_mark(reader, f"w{number}")
+            own = reader.read(request(partition)).mark
+            marks.append(own or reader.marks.set(f"w{number}", Edge.CLOSE))
+        names.append(world.commit(partition, row("b", 1)))
+        steps = read(world, stream, *names)
+        ends = [n for n, s in enumerate(steps) if isinstance(s, Commit) and s.transaction in names]
+        for number, mark in enumerate(marks):
+            assert ends[number] <= steps.index(reached(mark, steps)[0]) <= ends[number + 1]
+
+    def test_marks_of_another_run_do_not_count(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream, reader = open_stream(world, partition), world.source.reader(partition)
+        start = places(read(world, stream, world.commit(partition, row("a", 1))))[-1]
+        open_mark(reader, "run1/1")
+        reader.marks.set("run1/1", Edge.CLOSE)
+        stream.close()
+        again = open_stream(world, partition, start.saved())
+        name = world.commit(partition, row("a", 2))
+        steps = read(world, again, name)
+        open_mark(reader, "run2/1")
+        mark = reader.read(request(partition)).mark or reader.marks.set("run2/1", Edge.CLOSE)
+        early = steps[: next(n for n, s in enumerate(steps) if isinstance(s, Rows))]
+        assert not reached(mark, early)
+
+    def test_the_gate_names_what_is_logged_and_not_visible(self, world: SourceWorld) -> None:
+        if Ability.HIDDEN not in world.abilities:
+            pytest.skip(f"no transaction of this world {Ability.HIDDEN.value}")
+        partition = world.source.partitions()[0]
+        stream, reader = open_stream(world, partition), world.source.reader(partition)
+        seen = world.commit(partition, row("a", 1))
+        hidden = world.commit(partition, Update(("a", 1), {"label": "new"}), hidden=True)
+        commits = [s for s in read(world, stream, seen, hidden) if isinstance(s, Commit)]
+        assert [c.transaction for c in reader.marks.unseen(commits)] == [hidden]
+        assert labels(world, reader.read(request(partition)), commits[0]) == ["x"]
+        world.show(partition, hidden)
+        assert list(reader.marks.unseen(commits)) == []
+        assert labels(world, reader.read(request(partition)), commits[0]) == ["new"]
+
+
+class SourceSuite(CatalogPromises, LogPromises, ChunkPromises, MarkPromises):
+    """Everything that a source promises."""
+
+
+def open_mark(reader: ChunkReader, name: str) -> None:
+    """Open a window where its kind has an open mark."""
+    if reader.marks.kind is MarkKind.SIGNAL:
+        reader.marks.set(name, Edge.OPEN)
+
+
+def reached(mark: Mark, steps: Sequence[Step]) -> list[Step]:
+    """The steps that pass a mark."""
+    return [step for step in passing(steps) if mark.passed(step)]
+
+
+def labels(world: SourceWorld, chunk: Chunk, released: Commit) -> list[object]:
+    """The labels of a chunk's rows."""
+    made = []
+    tail = chunk.tail(released.position, ts_ms=1, snapshot="incremental", chunk="c-1")
+    for part in chunk.slices:
+        for _, head in part.rows:
+            after = world.value(head + tail)["after"]
+            assert isinstance(after, dict)
+            made.append(after["label"])
+    return made

@@ -1,0 +1,15 @@
+"""The fake source keeps the contract, with one partition and several, and marks of every kind."""
+
+import pytest
+
+from tests.contract.source_suite import SourceSuite
+from tests.contract.source_world import SourceWorld
+from tests.fakes.source_world import FakeSourceWorld
+from wrackline.producers.plugin import MarkKind
+
+
+class TestFakeSource(SourceSuite):
+    @pytest.fixture(params=[(1, MarkKind.SIGNAL), (1, MarkKind.MESSAGE), (3, MarkKind.FENCE)], ids=str)
+    def world(self, request: pytest.FixtureRequest) -> SourceWorld:
+        partitions, kind = request.param
+        return FakeSourceWorld(partitions, kind)
