@@ -1,6 +1,6 @@
 """A PostgreSQL server with logical decoding, of any major that Debian or Maven Central gives.
 
-In: a folder and a major. Out: `dsn` and `port`; the user postgres needs no password. It is right for tests:
+In: a folder and a major. Out: a `PostgresServer`. It is right for tests:
 it listens on 127.0.0.1 alone, what was committed survives `kill -9` of the server, and only a crash of the
 machine could lose data (`fsync` is off unless asked for).
 """
@@ -11,14 +11,17 @@ import signal
 import subprocess
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import psycopg
+
 from wrackline.control.stack.account import command_prefix, give
 from wrackline.control.stack.cache import once
 from wrackline.control.stack.jars import fetch
 from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Process, Program, tail
+from wrackline.control.stack.process import Process, Program, Run
+from wrackline.control.stack.servers import HOST, PostgresServer
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.versions import POSTGRES_VERSIONS, postgres_binaries
 
@@ -28,16 +31,9 @@ UNKNOWN_MAJOR = define(
     "there is no PostgreSQL {major} here, and Maven Central's are {known}",
     hint="apt-get install postgresql-{major}, or choose one of {known}",
 )
-INIT_FAILED = define(
-    "stack.postgres_init",
-    OperatorNeeded,
-    "PostgreSQL could not prepare its data folder {folder}",
-    hint="read its log: less {log}",
-)
-
 _USER = "postgres"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64v8"}  # as the jars' names have it
-_SETTINGS = {
+SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",  # a deep folder's path would be too long for a socket
     "wal_level": "logical",
@@ -50,65 +46,44 @@ _SETTINGS = {
 }
 
 
-class Postgres:
-    """One server; `process` starts, kills, pauses and restarts it."""
+def postgres(folder: Path, major: int, *, port: int | None = None, fsync: bool = False) -> PostgresServer:
+    """Make a server, not yet started, whose data, log and port are in this folder."""
+    folder = folder.absolute()
+    listened = choose(folder, "postgres", fixed={} if port is None else {"postgres": port})["postgres"]
+    bin_folder, data = programs(major), folder / "data"
+    durable = "on" if fsync else "off"
+    settings = SETTINGS | {"port": str(listened), "fsync": durable, "full_page_writes": durable}
+    command = [*command_prefix(_USER), str(bin_folder / "postgres"), "-D", str(data)]
+    command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    program = Program(
+        name=f"postgres-{major}",
+        command=command,
+        folder=folder,
+        ports=[listened],
+        ready=partial(answers, listened),
+        prepare=partial(_init, bin_folder, data),
+        stop_signal=signal.SIGINT,  # "fast": SIGTERM would wait for every session to end
+    )
+    return PostgresServer(Process(program), listened, major)
 
-    def __init__(self, folder: Path, major: int, *, port: int | None = None, fsync: bool = False) -> None:
-        fixed = {} if port is None else {"postgres": port}
-        self.port = choose(folder, "postgres", fixed=fixed)["postgres"]
-        self.major = major
-        self.programs = programs(major)
-        self._folder = folder.absolute()
-        self._data = self._folder / "data"
-        durable = "on" if fsync else "off"
-        settings = _SETTINGS | {"port": str(self.port), "fsync": durable, "full_page_writes": durable}
-        command = [*command_prefix(_USER), str(self.programs / "postgres"), "-D", str(self._data)]
-        command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        self.process = Process(
-            Program(
-                name=f"postgres-{major}",
-                command=command,
-                folder=self._folder,
-                ports=[self.port],
-                ready=self._ready,
-                stop_signal=signal.SIGINT,  # "fast": SIGTERM would wait for every session to end
-            )
-        )
 
-    @property
-    def dsn(self) -> str:
-        """How to connect to the database postgres as the superuser."""
-        return self.database_dsn("postgres")
+def _init(bin_folder: Path, data: Path, run: Run) -> None:
+    complete = data.with_name("initialised")
+    if complete.exists():
+        return
+    shutil.rmtree(data, ignore_errors=True)  # what a killed run left
+    command = [*command_prefix(_USER), str(bin_folder / "initdb"), "-D", str(give(data, _USER))]
+    run([*command, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"])
+    complete.touch()
 
-    def database_dsn(self, database: str) -> str:
-        """How to connect to one database as the superuser."""
-        return f"host=127.0.0.1 port={self.port} user={_USER} dbname={database}"
 
-    def start(self) -> None:
-        """Start the server; its data folder is made before the first start."""
-        if not (self._data / "PG_VERSION").exists():
-            self._init()
-        self.process.start()
-
-    def _init(self) -> None:
-        shutil.rmtree(self._data, ignore_errors=True)  # what a killed run left
-        command = [*command_prefix(_USER), str(self.programs / "initdb"), "-D", str(give(self._data, _USER))]
-        command += ["-U", _USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
-        with self.process.log.open("ab") as log:
-            ended = subprocess.run(
-                command, cwd=self._folder, stdout=log, stderr=log, timeout=120, check=False
-            )
-        if ended.returncode != 0:
-            failed = INIT_FAILED(folder=self._data, log=self.process.log)
-            failed.add_note(tail(self.process.log))
-            raise failed
-
-    def _ready(self) -> bool:
-        try:
-            psycopg.connect(self.dsn, connect_timeout=2).close()
-        except psycopg.OperationalError:
-            return False
-        return True
+def answers(port: int) -> bool:
+    """Whether a server lets the superuser in on this port."""
+    try:
+        psycopg.connect(host=HOST, port=port, user=_USER, dbname=_USER, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def programs(major: int) -> Path:

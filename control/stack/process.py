@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from wrackline.control.stack import launch
@@ -43,21 +44,32 @@ SERVER_LATE = define(
     "stack.server_late",
     OperatorNeeded,
     "{server} was not ready within {seconds} s",
+    hint="read the log in its folder; a busy machine may need another try",
+)
+PREPARE_FAILED = define(
+    "stack.prepare_failed",
+    OperatorNeeded,
+    "{server} could not prepare its data in {folder}",
     hint="read its log: less {log}",
 )
+
+Run = Callable[[Sequence[str]], None]
+"""Runs a command in the server's folder, its words in the server's log; raises when it fails."""
+
 POLL = 0.05  # seconds between two looks at a condition
 LOG_TAIL = 12  # lines of a dead server's log that go with the error
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run, where, and when it counts as ready; `ready` is asked until it says yes."""
+    """What to run, where, what to do before, and when it counts as ready (asked until it says yes)."""
 
     name: str
     command: Sequence[str]
     folder: Path
     ports: Sequence[int]
     ready: Callable[[], bool]
+    prepare: Callable[[Run], None] = lambda run: None  # makes the data when there are none yet  # noqa: ARG005 nothing to make is the usual case
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_signal: signal.Signals = signal.SIGTERM
     patience: float = 60.0
@@ -90,17 +102,17 @@ class Process:
         """Start the server and return when it is ready; does nothing when it runs."""
         if self.running:
             return
-        deadline = time.monotonic() + self.program.patience
         lock = self._lock()
         try:
             for port in self.program.ports:
                 if not free(port):
                     raise PORT_IN_USE(port=port, server=self.program.name)
+            self.program.prepare(self.run)
             self._child = self._spawn(lock)
         finally:
             os.close(lock)  # the watcher holds it now
         try:
-            self._wait_ready(self._child, deadline)
+            wait_until(partial(self._ready, self._child), self.program.name, self.program.patience)
         except BaseException:
             self.kill()  # nothing half-started stays, also not after Ctrl-C
             raise
@@ -143,6 +155,24 @@ class Process:
         self.stop()
         self.start()
 
+    def run(self, command: Sequence[str]) -> None:
+        """Run a command that prepares the server's data, in its folder, its words in the server's log."""
+        program = self.program
+        with self.log.open("ab") as log:
+            ended = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=program.folder,
+                timeout=program.patience,
+                check=False,
+            )
+        if ended.returncode != 0:
+            failed = PREPARE_FAILED(server=program.name, folder=program.folder, log=self.log)
+            failed.add_note(tail(self.log))
+            raise failed
+
     def _signal(self, number: signal.Signals) -> None:
         if self._child is not None:
             self._child.send_signal(number)  # does nothing once the child has ended
@@ -178,17 +208,21 @@ class Process:
                 start_new_session=True,  # Ctrl-C goes to us, and we stop the server
             )
 
-    def _wait_ready(self, child: subprocess.Popen[bytes], deadline: float) -> None:
-        while not self.program.ready():
-            if child.poll() is not None:
-                died = SERVER_DIED(server=self.program.name, code=child.returncode, log=self.log)
-                died.add_note(tail(self.log))
-                raise died
-            if time.monotonic() > deadline:
-                late = SERVER_LATE(server=self.program.name, seconds=self.program.patience, log=self.log)
-                late.add_note(tail(self.log))
-                raise late
-            time.sleep(POLL)
+    def _ready(self, child: subprocess.Popen[bytes]) -> bool:
+        if child.poll() is not None:
+            died = SERVER_DIED(server=self.program.name, code=child.returncode, log=self.log)
+            died.add_note(tail(self.log))
+            raise died
+        return self.program.ready()
+
+
+def wait_until(ready: Callable[[], bool], server: str, patience: float = 60.0) -> None:
+    """Return when the server is ready; raise when that takes longer than `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while not ready():
+        if time.monotonic() > deadline:
+            raise SERVER_LATE(server=server, seconds=patience)
+        time.sleep(POLL)
 
 
 def tail(log: Path, lines: int = LOG_TAIL) -> str:

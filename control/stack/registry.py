@@ -1,6 +1,6 @@
 """A schema registry with the Confluent REST interface that keeps its schemas and their ids.
 
-In: a folder. Out: `url`, for any Confluent client. It is Apicurio with its own embedded database put into a
+In: a folder. Out: a `SchemaRegistry`. It is Apicurio with its own embedded database put into a
 file, each commit written before it is acknowledged: what was registered once has the same id after
 `kill -9` and a restart. (Apicurio's default keeps that database in memory and forgets.)
 """
@@ -8,6 +8,7 @@ file, each commit written before it is acknowledged: what was registered once ha
 import tarfile
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 from wrackline.control.stack import java
@@ -15,39 +16,37 @@ from wrackline.control.stack.cache import once
 from wrackline.control.stack.jars import fetch
 from wrackline.control.stack.ports import choose
 from wrackline.control.stack.process import Process, Program
+from wrackline.control.stack.servers import HOST, SchemaRegistry
 from wrackline.schemas.versions import APICURIO
 
+DATABASE = "jdbc:h2:file:{file};WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE"
 
-class Registry:
-    """One schema registry; `process` starts, kills, pauses and restarts it."""
 
-    def __init__(self, folder: Path, *, port: int | None = None) -> None:
-        fixed = {} if port is None else {"registry": port}
-        listened = choose(folder, "registry", fixed=fixed)["registry"]
-        self.url = f"http://127.0.0.1:{listened}/apis/ccompat/v7"
-        data = folder.absolute() / "data" / "registry"
-        settings = {
-            "quarkus.http.host": "127.0.0.1",
-            "quarkus.http.port": listened,
-            "quarkus.datasource.jdbc.url": f"jdbc:h2:file:{data};WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE",
-            "quarkus.datasource.jdbc.initial-size": 2,
-            "quarkus.datasource.jdbc.min-size": 2,
-        }
-        command = [java.find().program, "-Xmx384m", "-XX:TieredStopAtLevel=1"]
-        command += [f"-D{name}={value}" for name, value in settings.items()]
-        command += ["-jar", str(_program())]
-        self.process = Process(Program("registry", command, folder.absolute(), [listened], self._ready))
+def registry(folder: Path, *, port: int | None = None) -> SchemaRegistry:
+    """Make a schema registry, not yet started, whose data, log and port are in this folder."""
+    folder = folder.absolute()
+    listened = choose(folder, "registry", fixed={} if port is None else {"registry": port})["registry"]
+    settings = {
+        "quarkus.http.host": HOST,
+        "quarkus.http.port": listened,
+        "quarkus.datasource.jdbc.url": DATABASE.format(file=folder / "data" / "registry"),
+        "quarkus.datasource.jdbc.initial-size": 2,
+        "quarkus.datasource.jdbc.min-size": 2,
+    }
+    command = [java.find().program, "-Xmx384m", "-XX:TieredStopAtLevel=1"]
+    command += [f"-D{name}={value}" for name, value in settings.items()]
+    command += ["-jar", str(_program())]
+    ready = partial(answers, listened)
+    return SchemaRegistry(Process(Program("registry", command, folder, [listened], ready)), listened)
 
-    def start(self) -> None:
-        """Start the registry."""
-        self.process.start()
 
-    def _ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/subjects", timeout=2) as answer:  # noqa: S310 our own http address
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+def answers(port: int) -> bool:
+    """Whether a registry answers on this port."""
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/apis/ccompat/v7/subjects", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def _program() -> Path:

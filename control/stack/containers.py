@@ -1,0 +1,112 @@
+"""The same servers in containers, for machines with a container engine (WRACKLINE_STACK=docker).
+
+Not run yet: it was written and type-checked where no engine answers, so expect small faults. In: folders,
+of which only the chosen ports are used. Out: what servers.py promises; the data live in the containers,
+which testcontainers removes when the process ends.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from testcontainers.core.container import DockerContainer
+
+from wrackline.control.stack import binlog_server, kafka, postgres, registry
+from wrackline.control.stack.ports import choose
+from wrackline.control.stack.process import wait_until
+from wrackline.control.stack.servers import HOST, Broker, MysqlServer, PostgresServer, SchemaRegistry
+from wrackline.schemas import versions
+
+
+class Container:
+    """One container on fixed ports; stopped or killed, it keeps its data until the process ends."""
+
+    def __init__(self, made: DockerContainer, ready: Callable[[], bool], ports: Mapping[int, int]) -> None:
+        for inside, outside in ports.items():
+            made.with_bind_ports(inside, outside)
+        self._made, self._ready, self._created = made, ready, False
+
+    @property
+    def running(self) -> bool:
+        """Whether the container is there; a paused one is."""
+        return self._created and self._made.status in {"running", "paused"}
+
+    def start(self) -> None:
+        """Create the container, or start it again, and return when it is ready."""
+        if self.running:
+            return
+        if self._created:
+            self._made.get_wrapped_container().start()
+        else:
+            self._made.start()
+            self._created = True
+        wait_until(self._ready, self._made.image)
+
+    def stop(self) -> None:
+        """Stop the container."""
+        if self.running:
+            self._made.get_wrapped_container().stop()
+
+    def kill(self) -> None:
+        """Kill the container's process."""
+        if self.running:
+            self._made.get_wrapped_container().kill()
+
+    def pause(self) -> None:
+        """Freeze the container."""
+        self._made.get_wrapped_container().pause()
+
+    def resume(self) -> None:
+        """Let a frozen container go on."""
+        self._made.get_wrapped_container().unpause()
+
+    def restart(self) -> None:
+        """Stop and start again."""
+        self.stop()
+        self.start()
+
+
+class Containers:
+    """Makes servers that run in containers."""
+
+    def kafka(self, folder: Path) -> Broker:
+        """Make a broker."""
+        ports = choose(folder, "broker", "controller", "proxied", "proxy")
+        settings = {name: str(value) for name, value in (kafka.SETTINGS | kafka.places(ports)).items()}
+        settings["listeners"] = settings["listeners"].replace(HOST, "0.0.0.0")  # noqa: S104 inside the container
+        named = {"KAFKA_" + name.upper().replace(".", "_"): value for name, value in settings.items()}
+        made = DockerContainer(versions.KAFKA_IMAGE).with_envs(**named)
+        ready = partial(kafka.answers, f"{HOST}:{ports['broker']}")
+        opened = {port: port for name, port in ports.items() if name in {"broker", "proxied"}}
+        return Broker(Container(made, ready, opened), ports["broker"], ports["proxy"], ports["proxied"])
+
+    def registry(self, folder: Path) -> SchemaRegistry:
+        """Make a schema registry."""
+        port = choose(folder, "registry")["registry"]
+        made = DockerContainer(versions.APICURIO_IMAGE)
+        made.with_env("REGISTRY_DATASOURCE_URL", registry.DATABASE.format(file="/tmp/registry"))  # noqa: S108 inside
+        return SchemaRegistry(Container(made, partial(registry.answers, port), {8080: port}), port)
+
+    def postgres(self, folder: Path, major: int) -> PostgresServer:
+        """Make a PostgreSQL server."""
+        port = choose(folder, "postgres")["postgres"]
+        made = DockerContainer(versions.postgres_image(major)).with_env("POSTGRES_HOST_AUTH_METHOD", "trust")
+        settings = postgres.SETTINGS | {"listen_addresses": "*", "fsync": "off"}
+        made.with_command([word for name, value in settings.items() for word in ("-c", f"{name}={value}")])
+        ready = partial(postgres.answers, port)
+        return PostgresServer(Container(made, ready, {5432: port}), port, major)
+
+    def mariadb(self, folder: Path) -> MysqlServer:
+        """Make a MariaDB server."""
+        return _mysql(folder, versions.MARIADB_IMAGE, {"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1"})
+
+    def mysql(self, folder: Path) -> MysqlServer:
+        """Make a MySQL server."""
+        return _mysql(folder, versions.MYSQL_IMAGE, {"MYSQL_ALLOW_EMPTY_PASSWORD": "1"})
+
+
+def _mysql(folder: Path, image: str, environment: Mapping[str, str]) -> MysqlServer:
+    port = choose(folder, "mysql")["mysql"]
+    settings = [one for one in binlog_server.SETTINGS if not one.startswith(("--bind", "--socket", "--pid"))]
+    made = DockerContainer(image).with_envs(**environment).with_command(settings)
+    return MysqlServer(Container(made, partial(binlog_server.answers, port), {3306: port}), port)

