@@ -1,0 +1,184 @@
+"""Receipts: legal moves only, read back whole, and Debezium's notifications between two of them."""
+
+from itertools import pairwise
+
+import orjson
+import pytest
+
+from wrackline.schemas.errors import Definite
+from wrackline.schemas.receipts import (
+    MOVES,
+    TABLE_FINISHED,
+    Receipt,
+    Scan,
+    State,
+    Table,
+    accept,
+    decode,
+    encode,
+    key,
+    move,
+    notifications,
+    progress,
+)
+from wrackline.schemas.signals import SnapshotKind
+
+CANARY = "4929-canary"
+LEGAL = {
+    ("accepted", "running"),
+    ("accepted", "paused"),
+    ("accepted", "succeeded"),
+    ("accepted", "failed"),
+    ("accepted", "cancelled"),
+    ("running", "paused"),
+    ("running", "succeeded"),
+    ("running", "failed"),
+    ("running", "cancelled"),
+    ("paused", "running"),
+    ("paused", "failed"),
+    ("paused", "cancelled"),
+}
+
+
+def accepted(*tables: str, kind: SnapshotKind = SnapshotKind.INCREMENTAL) -> Receipt:
+    return accept("r1", kind, tables or ("a.b",), 1)
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("wished", State)
+def test_only_legal_moves_are_made(state: State, wished: State) -> None:
+    receipt = Receipt("r1", state, SnapshotKind.INCREMENTAL, 1)
+    if (state.value, wished.value) in LEGAL:
+        assert move(receipt, wished, 2).state is wished
+    else:
+        with pytest.raises(Definite, match=r"receipt\.illegal_move"):
+            move(receipt, wished, 2)
+        assert receipt.state is state
+
+
+def test_what_is_over_stays_over() -> None:
+    assert {state for state, moves in MOVES.items() if not moves} == {
+        State.SUCCEEDED,
+        State.FAILED,
+        State.CANCELLED,
+    }
+
+
+def test_a_failure_carries_its_code_and_sentence() -> None:
+    error = TABLE_FINISHED(id="r1", table="a.b")
+    failed = move(accepted(), State.FAILED, 2, error)
+    assert (failed.code, failed.sentence) == (error.code, error.sentence)
+
+
+def test_a_table_moves_on_and_ends_once() -> None:
+    running = move(accepted("a.b", "c.d"), State.RUNNING, 2)
+    further = progress(running, Table("a.b", rows=10, last_key="7"), 3)
+    assert further.current == "a.b"
+    over = progress(further, Table("a.b", rows=20, scan=Scan.SUCCEEDED), 4)
+    assert over.current is None
+    assert [table.rows for table in over.tables] == [20, 0]
+    with pytest.raises(Definite, match=r"receipt\.table_finished"):
+        progress(over, Table("a.b", rows=21), 5)
+
+
+@pytest.mark.parametrize("state", [State.ACCEPTED, State.PAUSED, State.SUCCEEDED])
+def test_a_table_moves_on_only_while_the_request_runs(state: State) -> None:
+    with pytest.raises(Definite, match=r"receipt\.illegal_move"):
+        progress(Receipt("r1", state, SnapshotKind.INCREMENTAL, 1), Table("a.b", rows=1), 2)
+
+
+def test_what_is_written_is_read() -> None:
+    running = move(accepted("a.b", "ü"), State.RUNNING, 2)
+    full = progress(running, Table("a.b", 3, "3", "9", Scan.SQL_EXCEPTION, "pg.connection"), 3)
+    for receipt in (accepted(), running, full):
+        assert decode(encode(receipt), partition=0, offset=1) == receipt
+    assert key(full) == b'"r1"'
+    assert orjson.loads(encode(full))["version"] == 1
+
+
+def spoiled(**fields: object) -> bytes:
+    return orjson.dumps({**orjson.loads(encode(accepted())), **fields})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        CANARY.encode(),
+        b"[]",
+        b"null",
+        b"{}",
+        spoiled(version=2),
+        spoiled(version="1"),
+        spoiled(state="done"),
+        spoiled(state=CANARY),
+        spoiled(at_ms="1"),
+        spoiled(tables=None),
+        spoiled(tables=[{"name": "a", CANARY: 1}]),
+        spoiled(tables=[{"rows": 1}]),
+        spoiled(**{CANARY: 1}),
+    ],
+)
+def test_a_broken_receipt_is_named_by_its_place(value: bytes) -> None:
+    with pytest.raises(Definite) as caught:
+        decode(value, partition=2, offset=77)
+    assert "offset 77 of partition 2" in caught.value.sentence
+    assert CANARY not in str(caught.value)
+    assert CANARY not in repr(caught.value.__context__)
+
+
+def said(before: Receipt | None, after: Receipt) -> list[tuple[str, dict[str, str]]]:
+    return [(n.type, dict(n.additional_data)) for n in notifications(before, after, "srv")]
+
+
+def test_a_whole_snapshot_as_debezium_would_tell_it() -> None:
+    first = accepted("a.b")
+    running = move(first, State.RUNNING, 2)
+    further = progress(running, Table("a.b", 5, "5", "9"), 3)
+    paused = move(further, State.PAUSED, 4)
+    resumed = move(paused, State.RUNNING, 5)
+    over = progress(resumed, Table("a.b", 9, "9", "9", Scan.SUCCEEDED), 6)
+    done = move(over, State.SUCCEEDED, 7)
+    steps: list[Receipt | None] = [None, first, running, further, paused, resumed, over, done]
+    told = [line for a, b in pairwise(steps) if b is not None for line in said(a, b)]
+    every = {"connector_name": "srv"}
+    tables = {**every, "data_collections": "a.b"}
+    assert told == [
+        ("STARTED", tables),
+        (
+            "IN_PROGRESS",
+            {
+                **tables,
+                "current_collection_in_progress": "a.b",
+                "maximum_key": "9",
+                "last_processed_key": "5",
+            },
+        ),
+        ("PAUSED", tables),
+        ("RESUMED", tables),
+        (
+            "TABLE_SCAN_COMPLETED",
+            {**tables, "scanned_collection": "a.b", "total_rows_scanned": "9", "status": "SUCCEEDED"},
+        ),
+        ("COMPLETED", every),
+    ]
+
+
+def test_a_cancelled_request_is_aborted_and_nothing_is_said_twice() -> None:
+    first = accepted("a.b", "c.d")
+    cancelled = move(first, State.CANCELLED, 2)
+    assert said(first, cancelled) == [("ABORTED", {"connector_name": "srv", "data_collections": "a.b,c.d"})]
+    assert said(cancelled, cancelled) == []
+    assert said(None, first) == []
+
+
+def test_each_notification_carries_its_own_requests_id_and_kind() -> None:
+    first = accepted(kind=SnapshotKind.BLOCKING)
+    (started,) = notifications(first, move(first, State.RUNNING, 9), "srv")
+    assert started.value() == {
+        "id": "r1",
+        "type": "STARTED",
+        "aggregate_type": "Initial Snapshot",
+        "additional_data": {"connector_name": "srv", "data_collections": "a.b"},
+        "timestamp": 9,
+    }
