@@ -135,7 +135,11 @@ def _integer(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_s
     negative: cython.bint = data[at] == 45  # -
     if negative:
         at += 1
+    if at == end:
+        raise Unfit("it is not a number")
     while at < end:
+        if data[at] < 48 or data[at] > 57:
+            raise Unfit("it is not a number")
         value = value * 10 + (data[at] - 48)
         at += 1
     return -value if negative else value
@@ -170,7 +174,7 @@ def _put_decimal(
             if places >= 0:
                 places += 1
         else:
-            raise Unfit("it is not a number")
+            raise Unfit("it is not a number")  # NaN
         i += 1
     places = max(places, 0)
     if places > scale:
@@ -214,9 +218,9 @@ def _days(year: cython.longlong, month: cython.longlong, day: cython.longlong) -
 def _date(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
     """`2026-01-31`, a longer year, or with ` BC` behind; never infinity."""
     year: cython.longlong = 0
-    if data[at] < 48 or data[at] > 57:
-        raise Unfit("it is infinite")
-    while data[at] != 45:  # -
+    if end - at < 10 or data[at] < 48 or data[at] > 57:
+        raise Unfit("it is infinite, or no date")
+    while data[at] != 45 and at < end - 6:  # -
         year = year * 10 + (data[at] - 48)
         at += 1
     month: cython.longlong = (data[at + 1] - 48) * 10 + (data[at + 2] - 48)
@@ -232,6 +236,8 @@ def _time_of_day(
     data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t
 ) -> cython.longlong:
     """Microseconds of `07:55:01.123456`; what follows the fraction is not looked at."""
+    if end - at < 8:
+        raise Unfit("it is no time")
     hour: cython.longlong = (data[at] - 48) * 10 + (data[at + 1] - 48)
     minute: cython.longlong = (data[at + 3] - 48) * 10 + (data[at + 4] - 48)
     second: cython.longlong = (data[at + 6] - 48) * 10 + (data[at + 7] - 48)
@@ -274,13 +280,15 @@ def _put_zoned_timestamp(
     """`2026-01-31 07:55:01.5+00` becomes `2026-01-31T07:55:01.5Z`, as Debezium writes it."""
     end: cython.Py_ssize_t = start + size
     blank: cython.Py_ssize_t = start
-    if data[start] < 48 or data[start] > 57:
-        raise Unfit("it is infinite")
-    while data[blank] != 32:
+    if size < 22 or data[start] < 48 or data[start] > 57:
+        raise Unfit("it is infinite, or no timestamp")
+    while data[blank] != 32 and blank < end:
         blank += 1
     if blank - start != 10 or data[end - 1] == 67:  # a year of five digits, or BC
         odd: bytes = far_timestamp(bytes(data[start:end]))
         return put_bytes(out, at, odd, 0, len(odd))
+    if data[end - 3] != 43 or data[end - 2] != 48 or data[end - 1] != 48:  # +00
+        raise Unfit("the session's time zone is not UTC")
     at = put_long(out, at, size - 2)  # three characters of zone become one
     at = put_raw(out, at, data, start, 10)
     out[at] = 84  # T
@@ -336,6 +344,8 @@ def _put_bytea(
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     r"""`\x0aff`: two hex digits a byte."""
+    if size < 2 or data[start + 1] != 120:  # \\x
+        raise Unfit("bytea_output is not hex")
     count: cython.Py_ssize_t = (size - 2) // 2
     at = put_long(out, at, count)
     if not cython.compiled:

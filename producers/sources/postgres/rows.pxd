@@ -7,9 +7,10 @@ cdef class Cells:
     cdef bytearray kinds
     cdef long long[::1] starts
     cdef long long[::1] sizes
-    cdef Py_ssize_t split(self, const unsigned char* data, Py_ssize_t at) except -1
+    cdef Py_ssize_t split(self, const unsigned char* data, Py_ssize_t at, Py_ssize_t end) except -1
 
 cdef class RowDecoder:
+    cdef object ref
     cdef object table
     cdef int count
     cdef bytes done

@@ -12,6 +12,7 @@ from array import array
 
 import cython
 
+from wrackline.producers.changes import RowChange, Unsent
 from wrackline.producers.sources.postgres.cells import done_to, growth_of, scale_of
 from wrackline.producers.sources.postgres.odd_cells import Unfit
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -33,14 +34,12 @@ VALUE_UNFIT = define(
     "a value of column {column} of {table} does not fit its type {type}: {reason}",
     hint="set column.as.text={table}.{column} to carry the column as text, or correct the row in the source",
 )
-SHAPE_DIFFERS = define(
-    "pg.shape_differs",
+ROW_UNREADABLE = define(
+    "pg.row_unreadable",
     OperatorNeeded,
-    "the log sent {sent} columns for {table}, whose relation message named {known}",
-    hint="restart the task: wrackline restart '{table}'; the relation is then announced anew",
+    "a row message of {table} ({size} bytes) does not hold the {known} columns that its relation announced",
+    hint="restart the task, so that the relation is announced anew: wrackline restart '{table}'",
 )
-
-Event = tuple[str, bytes | None, bytes, tuple[str, ...]]  # op, key, value, columns not sent
 
 _NULL = cython.declare(cython.longlong, 110)  # n: kinds of a cell, pgoutput's own letters
 _UNSENT = cython.declare(cython.longlong, 117)  # u
@@ -67,25 +66,32 @@ class Cells:
 
     @cython.cfunc
     @cython.exceptval(-1, check=False)
-    def split(self, data: cython.p_const_uchar, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Find the cells of the tuple at this place; return the place behind it, 0 if too many."""
+    def split(
+        self, data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.Py_ssize_t:
+        """Find the cells of the tuple at this place; return the place behind it, 0 if it is not one."""
         i: cython.int
         size: cython.longlong
         kind: cython.uchar
         kinds: cython.p_uchar = self.kinds
-        count: cython.int = data[at] << 8 | data[at + 1]
-        at += 2
-        if count != self.count:
+        if end - at < 2 or (data[at] << 8 | data[at + 1]) != self.count:
             return 0
-        for i in range(count):
+        at += 2
+        for i in range(self.count):
+            if at >= end:
+                return 0
             kind = data[at]
             kinds[i] = kind
             at += 1
             if kind != _NULL and kind != _UNSENT:
+                if end - at < 4:
+                    return 0
                 size = data[at] << 24 | data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
                 self.starts[i] = at + 4
                 self.sizes[i] = size
                 at += 4 + size
+                if size < 0 or at > end:
+                    return 0
         return at
 
 
@@ -94,8 +100,9 @@ class Cells:
 class RowDecoder:
     """The row messages of one relation at one shape."""
 
-    def __init__(self, table: TableSchema, key_id: int, value_id: int) -> None:
-        """Take the table with its columns in the relation's order, and its schemas' registered ids."""
+    def __init__(self, ref: int, table: TableSchema, key_id: int, value_id: int) -> None:
+        """Take the table (columns in the relation's order), its ref in changes, and its schemas' ids."""
+        self.ref = ref
         self.table = table
         self.count = len(table.columns)
         self.done = bytes(done_to(column.type) for column in table.columns)
@@ -112,24 +119,28 @@ class RowDecoder:
         self.writer = Writer()
         self.column = 0  # the one being written, for an error's words
 
-    def decode(self, message: bytes, frame: Frame, ordinal: int, of_table: int, events: list[Event]) -> None:
+    def decode(
+        self, message: bytes, frame: Frame, ordinal: int, of_table: int, events: list[RowChange]
+    ) -> None:
         """Append the events of one row message: one, or two for an update that changed the key."""
         data: cython.p_const_uchar = message
         letter: cython.uchar = data[0]
+        if len(message) <= _ROW_START:
+            raise self._unreadable(message)
         try:
             if letter == _UPDATE:
                 self._update(message, frame, ordinal, of_table, events)
                 return
             cells: Cells = self.new if letter == _INSERT else self.old
-            if cells.split(data, _ROW_START + 1) == 0:
-                raise self._shape_differs(message, _ROW_START + 1)
+            if cells.split(data, _ROW_START + 1, len(message)) == 0:
+                raise self._unreadable(message)
             key = self._key(message, cells)
             if letter == _INSERT:
                 value = self._value(message, None, cells, frame, _INSERTED, NO_COLUMNS, ordinal, of_table)
-                events.append(("c", key, value, ()))
+                events.append((self.ref, "c", key, value, None))
             else:
                 value = self._value(message, cells, None, frame, _DELETED, NO_COLUMNS, ordinal, of_table)
-                events.append(("d", key, value, ()))
+                events.append((self.ref, "d", key, value, None))
         except Unfit as exc:
             unfit = self.table.columns[self.column]
             raise VALUE_UNFIT(
@@ -143,34 +154,34 @@ class RowDecoder:
         frame: Frame,
         ordinal: cython.longlong,
         of_table: cython.longlong,
-        events: list[Event],
+        events: list[RowChange],
     ) -> None:
         data: cython.p_const_uchar = message
         at: cython.Py_ssize_t = _ROW_START
         old: Cells | None = None
         if data[at] != _NEW:
             old = self.old
-            at = old.split(data, at + 1)
+            at = old.split(data, at + 1, len(message))
             if at == 0:
-                raise self._shape_differs(message, _ROW_START + 1)
-        if self.new.split(data, at + 1) == 0:
-            raise self._shape_differs(message, at + 1)
-        unsent: tuple[str, ...] = ()
+                raise self._unreadable(message)
+        if self.new.split(data, at + 1, len(message)) == 0:
+            raise self._unreadable(message)
+        names: tuple[str, ...] = ()
         unchanged: bytes = NO_COLUMNS
         if self._unsent(old):
-            unsent = self._names_unsent()
-            unchanged = unchanged_columns(unsent)
+            names = self._names_unsent()
+            unchanged = unchanged_columns(names)
         key = self._key(message, self.new)
         if old is not None and self.key_size:
             old_key = self._key(message, old)
             if old_key != key:
                 gone = self._value(message, old, None, frame, _DELETED, NO_COLUMNS, ordinal, of_table)
                 made = self._value(message, None, self.new, frame, _INSERTED, unchanged, ordinal, of_table)
-                events.append(("d", old_key, gone, ()))
-                events.append(("c", key, made, unsent))
+                events.append((self.ref, "d", old_key, gone, Unsent(names, key) if names else None))
+                events.append((self.ref, "c", key, made, Unsent(names, old_key) if names else None))
                 return
         value = self._value(message, old, self.new, frame, _UPDATED, unchanged, ordinal, of_table)
-        events.append(("u", key, value, unsent))
+        events.append((self.ref, "u", key, value, Unsent(names) if names else None))
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -281,6 +292,5 @@ class RowDecoder:
                 at = put_cell(out, at + 1, done[i], scales[i], data, cells.starts[i], cells.sizes[i])
         return at
 
-    def _shape_differs(self, message: bytes, at: int) -> Exception:
-        sent = int.from_bytes(message[at : at + 2], "big")
-        return SHAPE_DIFFERS(sent=sent, table=self.table.id, known=self.count)
+    def _unreadable(self, message: bytes) -> Exception:
+        return ROW_UNREADABLE(table=self.table.id, known=self.count, size=len(message))

@@ -1,0 +1,125 @@
+"""The hot path's Avro against the reference library's, in both builds, for every kind of value."""
+
+import copy
+import io
+from typing import Any
+
+import fastavro
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.fixtures import pgoutput
+from tests.fixtures.cells import SAMPLES, Sample
+from tests.fixtures.plain_build import PlainBuild
+from wrackline.schemas import envelope
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+SOURCE = {
+    "version": "1", "connector": "postgresql", "name": "s", "ts_ms": 5, "snapshot": None, "db": "d",
+    "sequence": None, "schema": "public", "table": "t", "unchanged": None, "chunk": None,
+}  # fmt: skip
+KEY = ColumnType(Kind.INT64, "bigint")
+
+
+def table_of(samples: list[Sample]) -> TableSchema:
+    columns = [Column("id", 1, KEY, nullable=False)]
+    columns += [Column(f"c{i}", i + 2, sample.column) for i, sample in enumerate(samples)]
+    return TableSchema(TableId("d", "public", "t"), tuple(columns), ("id",), KeyKind.PRIMARY)
+
+
+def encode(table: TableSchema, source: bytes, messages: list[bytes]) -> list[tuple[object, ...]]:
+    """Decode pgoutput into events; also called in the process of the plain build."""
+    from wrackline.producers.sources.postgres.rows import RowDecoder  # noqa: PLC0415 - of that process
+    from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
+
+    decoder = RowDecoder(7, table, 258, 259)
+    frame = Frame(source, b"0001" + b"ab" * 8 + b"ff", ts_ms=1)
+    events: list[tuple[object, ...]] = []
+    for ordinal, message in enumerate(messages):
+        decoder.decode(message, frame, ordinal, ordinal, events)  # type: ignore[arg-type] # compared as plain tuples
+    return events
+
+
+def build_is_compiled() -> bool:
+    from wrackline.schemas.writer import COMPILED  # noqa: PLC0415 - of that process
+
+    return COMPILED
+
+
+def without_logical_dates(schema: Any) -> Any:
+    """Let fastavro take days and microseconds as the numbers they are, beyond Python's calendar."""
+    if isinstance(schema, list):
+        return [without_logical_dates(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: without_logical_dates(value) for key, value in schema.items()}
+    if kept.get("logicalType") in {"date", "local-timestamp-micros"}:
+        del kept["logicalType"]
+    return kept
+
+
+def reference(schema: Any, record: object) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(copy.deepcopy(schema)), record)
+    return out.getvalue()
+
+
+def read(schema: Any, data: bytes) -> object:
+    """Decode one record to its last byte."""
+    stream = io.BytesIO(data)
+    record = fastavro.schemaless_reader(stream, fastavro.parse_schema(copy.deepcopy(schema)))
+    assert not stream.read()
+    return record
+
+
+def source_bytes(value_schema: dict[str, object]) -> bytes:
+    fields = value_schema["fields"]
+    assert isinstance(fields, list)
+    (source,) = [field["type"] for field in fields if field["name"] == "source"]
+    kept = [field for field in source["fields"] if field["name"] not in {"unchanged", "chunk"}]
+    return reference(source | {"fields": kept}, SOURCE)
+
+
+def test_the_plain_build_is_plain(plain_build: PlainBuild) -> None:
+    assert not plain_build.call(build_is_compiled)
+
+
+@given(st.lists(SAMPLES, min_size=1, max_size=6), st.integers(-(2**63), 2**63 - 1))
+@example([Sample(ColumnType(Kind.FLOAT64, "double precision"), b"NaN", float("nan"))], 0)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_builds_write_what_the_reference_library_writes(
+    plain_build: PlainBuild, samples: list[Sample], key: int
+) -> None:
+    table = table_of(samples)
+    topic = "s.d.public.t"
+    value_schema = envelope.value_schema(table, topic=topic, connector="postgresql", source_fields=())
+    source = source_bytes(value_schema)
+    cells = [str(key).encode(), *(sample.text for sample in samples)]
+    row = {"id": key} | {f"c{i}": sample.value for i, sample in enumerate(samples)}
+    only_key = {name: (key if name == "id" else None) for name in row}
+    messages = [
+        pgoutput.insert(cells),
+        pgoutput.update(cells, cells, b"O"),
+        pgoutput.delete([cells[0], *(None for _ in samples)]),
+    ]
+    compiled = encode(table, source, messages)
+    assert plain_build.call(encode, table, source, messages) == compiled
+
+    schema = without_logical_dates(value_schema)
+    key_bytes = b"\x00\x00\x00\x01\x02" + reference(envelope.key_schema(table, topic=topic), {"id": key})
+    images = [("c", None, row), ("u", row, row), ("d", only_key, None)]
+    for ordinal, ((op, before, after), event) in enumerate(zip(images, compiled, strict=True)):
+        seq = "0001" + "ab" * 8 + "ff" + f"{ordinal:08x}"
+        record = {
+            "before": before, "after": after, "source": SOURCE, "op": op, "ts_ms": 1, "transaction": None,
+            "seq": seq,
+        }  # fmt: skip
+        value = event[3]
+        assert isinstance(value, bytes)
+        assert event == (7, op, key_bytes, value, None)
+        expected = reference(schema, record)
+        assert value[:5] == b"\x00\x00\x00\x01\x03"
+        assert repr(read(schema, value[5:])) == repr(read(schema, expected))
+        if not any(sample.column.kind is Kind.DECIMAL for sample in samples):
+            assert value[5:] == expected  # the reference gives -128 two bytes, Java and we give it one

@@ -1,0 +1,191 @@
+"""Row messages into events: keys, unsent values, values that do not fit, messages that are broken."""
+
+import contextlib
+import io
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fixtures.pgoutput import Cell, delete, insert, update
+from tests.fixtures.plain_build import PlainBuild
+from wrackline.producers.changes import RowChange, Unsent
+from wrackline.producers.sources.postgres.rows import RowDecoder
+from wrackline.schemas import envelope
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.frame import Frame
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+TEXT = ColumnType(Kind.STRING, "text")
+TABLE = TableSchema(
+    TableId("d", "public", "t"),
+    (
+        Column("id", 1, ColumnType(Kind.INT32, "integer"), nullable=False),
+        Column("name", 2, TEXT),
+        Column("amount", 3, ColumnType(Kind.DECIMAL, "numeric(10,2)", 10, 2)),
+    ),
+    ("id",),
+    KeyKind.PRIMARY,
+)
+UNSENT = Cell.UNSENT
+# source: version, connector, name, ts_ms, snapshot, db, sequence, schema, table
+SOURCE = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+FRAME = Frame(SOURCE, b"00" * 11)
+
+
+def events(message: bytes, table: TableSchema = TABLE) -> list[RowChange]:
+    made: list[RowChange] = []
+    RowDecoder(3, table, 1, 2).decode(message, FRAME, 9, 0, made)
+    return made
+
+
+def read(event: RowChange, table: TableSchema = TABLE) -> dict[str, Any]:
+    schema = envelope.value_schema(table, topic="s.d.public.t", connector="postgresql", source_fields=())
+    record = fastavro.schemaless_reader(io.BytesIO(event[3][5:]), fastavro.parse_schema(schema), None)
+    assert isinstance(record, dict)
+    return record
+
+
+def key(number: int) -> bytes:
+    return b"\x00\x00\x00\x00\x01" + bytes([2 * number])
+
+
+def test_an_update_that_keeps_its_key_is_one_event() -> None:
+    (event,) = events(update([b"1", b"b", None]))
+    assert event[:3] == (3, "u", key(1))
+    assert event[4] is None
+    assert read(event)["before"] is None
+    assert read(event)["after"] == {"id": 1, "name": "b", "amount": None}
+
+
+def test_a_changed_key_is_a_delete_of_the_old_and_a_create_of_the_new() -> None:
+    gone, made = events(update([b"2", b"b", b"1.50"], [b"1", None, None]))
+    assert (gone[1], gone[2], made[1], made[2]) == ("d", key(1), "c", key(2))
+    assert read(gone)["before"] == {"id": 1, "name": None, "amount": None}
+    assert read(gone)["after"] is None
+    assert read(made)["before"] is None
+    assert str(read(made)["after"]["amount"]) == "1.50"
+
+
+def test_an_unsent_value_is_named_and_never_faked() -> None:
+    (event,) = events(update([b"1", UNSENT, b"2.00"]))
+    assert event[4] == Unsent(("name",))
+    assert read(event)["source"]["unchanged"] == ["name"]
+    assert read(event)["after"]["name"] is None
+
+
+def test_a_full_old_row_fills_what_the_new_one_was_not_sent() -> None:
+    (event,) = events(update([b"1", UNSENT, b"2.00"], [b"1", b"long", b"1.00"], b"O"))
+    assert event[4] is None
+    assert read(event)["source"]["unchanged"] is None
+    assert read(event)["after"]["name"] == "long"
+
+
+def test_a_null_of_the_old_row_leaves_an_unsent_value_unsent() -> None:
+    (event,) = events(update([b"1", UNSENT, None], [b"1", None, None]))
+    assert event[4] == Unsent(("name",))
+
+
+def test_a_changed_key_with_an_unsent_value_names_the_other_key_on_both_events() -> None:
+    gone, made = events(update([b"2", UNSENT, None], [b"1", None, None]))
+    assert gone[4] == Unsent(("name",), key(2))
+    assert made[4] == Unsent(("name",), key(1))
+
+
+def test_an_unsent_key_column_is_the_old_rows() -> None:
+    (event,) = events(update([UNSENT, b"b", None], [b"1", None, None]))
+    assert event[:3] == (3, "u", key(1))
+
+
+def test_a_delete_carries_its_old_row() -> None:
+    (event,) = events(delete([b"1", None, None]))
+    assert event[:3] == (3, "d", key(1))
+    assert read(event)["before"] == {"id": 1, "name": None, "amount": None}
+
+
+def test_a_table_without_a_key_has_events_without_one() -> None:
+    table = TableSchema(TABLE.id, TABLE.columns)
+    (event,) = events(insert([b"1", b"a", None]), table)
+    assert event[2] is None
+
+
+def test_a_nullable_key_column_stands_in_the_key_as_null_or_value() -> None:
+    table = TableSchema(TABLE.id, TABLE.columns, ("name", "id"), KeyKind.CUSTOM)
+    (null,) = events(insert([b"1", None, None]), table)
+    (value,) = events(insert([b"1", b"x", None]), table)
+    assert null[2] == b"\x00\x00\x00\x00\x01" + b"\x00" + b"\x02"
+    assert value[2] == b"\x00\x00\x00\x00\x01" + b"\x02\x02x" + b"\x02"
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "reason"),
+    [
+        (ColumnType(Kind.DECIMAL, "numeric(10,2)", 10, 2), b"NaN", "not a number"),
+        (ColumnType(Kind.DECIMAL, "numeric(38,2)", 38, 2), b"-Infinity", "not a number"),
+        (ColumnType(Kind.DECIMAL, "numeric(10,2)", 10, 2), b"1.234", "more decimal places"),
+        (ColumnType(Kind.DATE, "date"), b"infinity", "infinite"),
+        (ColumnType(Kind.DATE, "date"), b"-infinity", "infinite"),
+        (ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), b"infinity", "infinite"),
+        (ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), b"294276-12-31 00:00:00", "64 bits"),
+        (ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"), b"-infinity", "infinite"),
+        (ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"), b"2026-01-31 10:00:00+02", "UTC"),
+        (ColumnType(Kind.ARRAY, "text[]", element=TEXT), b"{{a},{b}}", "more than one dimension"),
+        (ColumnType(Kind.ARRAY, "text[]", element=TEXT), b"[0:1]={a,b}", "lower bound"),
+        (ColumnType(Kind.BYTES, "bytea"), b"abc", "hex"),
+        (ColumnType(Kind.INT32, "integer"), b"", "not a number"),
+        (ColumnType(Kind.TIME_MICROS, "time"), b"10:00", "no time"),
+    ],
+    ids=lambda given: given.decode() if isinstance(given, bytes) else getattr(given, "source", given),
+)
+def test_a_value_that_does_not_fit_is_refused_by_its_column(
+    column: ColumnType, text: bytes, reason: str
+) -> None:
+    table = TableSchema(TABLE.id, (TABLE.columns[0], Column("odd", 2, column)), ("id",), KeyKind.PRIMARY)
+    with pytest.raises(OperatorNeeded) as caught:
+        events(insert([b"1", text]), table)
+    assert caught.value.code == "pg.value_unfit"
+    assert "odd" in caught.value.sentence
+    assert reason in caught.value.sentence
+    assert "column.as.text=d.public.t.odd" in caught.value.hint
+    assert len(text) < 4 or text.decode() not in str(caught.value)  # no row's value in an error
+
+
+def big_row(size: int) -> tuple[int, int]:
+    (event,) = events(insert([b"1", b"x" * size, None]))
+    (after,) = events(insert([b"1", b"y", None]))  # the decoder is as good as new behind it
+    return len(event[3]), len(after[3])
+
+
+def test_a_row_of_a_hundred_megabytes_is_whole_in_both_builds(plain_build: PlainBuild) -> None:
+    size = 100_000_000
+    assert big_row(size) == (size + 61, 59)
+    assert plain_build.call(big_row, size) == (size + 61, 59)
+
+
+WELL_FORMED = [
+    insert([b"1", b"name", b"2.50"]),
+    update([b"1", UNSENT, b"2.50"], [b"2", None, None]),
+    update([b"1", b"b", None], [b"1", b"a", b"1.00"], b"O"),
+    delete([b"1", None, None]),
+]
+
+
+@given(st.sampled_from(WELL_FORMED), st.data())
+def test_a_cut_message_is_refused(message: bytes, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(1, len(message) - 1))
+    with pytest.raises(WracklineError):
+        events(message[:cut])
+
+
+@given(st.sampled_from(WELL_FORMED), st.data())
+def test_a_damaged_message_never_reads_outside_itself(message: bytes, data: st.DataObject) -> None:
+    damaged = bytearray(message)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(5, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    made: list[RowChange] = []
+    with contextlib.suppress(OperatorNeeded):
+        made = events(bytes(damaged))
+    assert all(len(event[3]) < len(message) * 2 + 200 for event in made)
