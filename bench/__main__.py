@@ -42,7 +42,10 @@ def load(name: str) -> Bench:
 
 def main(arguments: list[str]) -> int:
     """Run one bench or list them all; the exit code says only whether it ran."""
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if asked.json and not asked.json.parent.is_dir():
+        parser.error(f"--json: there is no folder {asked.json.parent}")
     if asked.name is None:
         for name, line in listed().items():
             print(f"{name:16} {line}")
@@ -72,9 +75,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("name", nargs="?", help="a bench; without it, all are listed")
     parser.add_argument("--quick", action="store_true", help="a small workload that ends within a minute")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
-    parser.add_argument("--rows", type=int, metavar="N", help="another size of the workload")
-    parser.add_argument("--rounds", type=int, metavar="N", help="another number of rounds")
+    parser.add_argument("--rows", type=_positive, metavar="N", help="another size of the workload")
+    parser.add_argument("--rounds", type=_positive, metavar="N", help="another number of rounds")
     return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 if __name__ == "__main__":

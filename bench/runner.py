@@ -7,8 +7,10 @@ so nobody always runs on a warmer cache.  A turn is a fresh process: its memory 
 """
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -105,6 +107,7 @@ def _stop(process: multiprocessing.process.BaseProcess) -> None:
 def _child(answer: Connection, contender: Contender) -> None:
     # being asked to end must run the blocks that stop what this turn has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         with metered() as meter:
             outcome = contender.run(*contender.args)
@@ -112,3 +115,10 @@ def _child(answer: Connection, contender: Contender) -> None:
     except Exception as exc:  # noqa: BLE001 - the process's rim: whatever went wrong is the answer
         traceback.print_exc()
         answer.send(str(exc) or type(exc).__name__)
+
+
+def _end_with_parent() -> None:
+    """Ask this process to end when whoever runs the bench is gone, be it by `kill -9`."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -17,6 +17,7 @@ from bench.score import Outcome
 from wrackline.schemas.errors import Definite, define
 
 NAME = "drain"
+QUIET_LIMIT_S = 60.0
 CHANGES = frozenset(b"IUD")
 LETTER_AT = 25  # after `w` and three 8-byte numbers
 REPLY_AT = 17  # after `k` and two 8-byte numbers
@@ -55,7 +56,7 @@ def _start(at: Address, slot: str, changes: int) -> PGconn:
 
 
 def _read(stream: PGconn, changes: int) -> float:
-    seen = 0
+    seen = seen_before = 0
     began = 0.0
     while seen < changes:
         size, message = stream.get_copy_data(0)
@@ -64,7 +65,11 @@ def _read(stream: PGconn, changes: int) -> float:
         began = began or time.perf_counter()
         if message[0] == ord("w"):
             seen += message[LETTER_AT] in CHANGES
-        elif message[REPLY_AT]:
+            continue
+        if seen == seen_before and time.perf_counter() - began > QUIET_LIMIT_S:
+            raise DRAIN_FAILED(seen=seen, expected=changes, reason="the slot holds no more")
+        seen_before = seen
+        if message[REPLY_AT]:
             stream.put_copy_data(STILL_HERE)
             stream.flush()
     return time.perf_counter() - began

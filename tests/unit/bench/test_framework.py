@@ -1,19 +1,51 @@
 """The bench's framework, with contenders that do next to nothing."""
 
 import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bench.__main__ import BENCHES, listed, load, main
 from bench.cost import Cost
-from bench.report import as_json, as_table
+from bench.report import ROOT, as_json, as_table
 from bench.runner import Contender, alternate
 from bench.score import Turn, rows, spreads
 from tests.unit.bench import trivial
 from wrackline.schemas.errors import Definite
 
 UNITS = {"rows_per_s": "rows/s"}
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from bench.runner import Contender, alternate
+from tests.unit.bench import trivial
+if __name__ == "__main__":
+    alternate([Contender("lingers", trivial.linger, (Path(sys.argv[1]),))], 1, print)
+"""
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def ended(process: psutil.Process) -> bool:
+    """Whether a process is gone, or only waits for somebody to ask how it ended."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def silent(_: str) -> None:
@@ -53,6 +85,20 @@ def test_a_failed_turn_names_the_contender_and_the_reason(capfd: pytest.CaptureF
     with pytest.raises(Definite, match="away failed: the server is away"):
         alternate([Contender("away", trivial.fail)], 1, silent)
     assert "RuntimeError" in capfd.readouterr().err
+
+
+def test_a_turn_ends_with_the_run_that_started_it(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    program = tmp_path / "starter.py"
+    program.write_text(STARTER)
+    run = subprocess.Popen(
+        [sys.executable, str(program), str(note)], cwd=ROOT, env=os.environ | {"PYTHONPATH": "."}
+    )
+    until(note.exists)
+    turn = psutil.Process(int(note.read_text()))
+    run.kill()
+    run.wait()
+    until(lambda: ended(turn))
 
 
 def test_ratios_are_taken_round_by_round() -> None:

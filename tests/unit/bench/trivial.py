@@ -1,5 +1,7 @@
 """Contenders that do next to nothing, so that a test sees the framework alone."""
 
+import os
+import threading
 import time
 from pathlib import Path
 
@@ -24,3 +26,11 @@ def hold(megabytes: int, cpu_s: float) -> Outcome:
 def fail() -> Outcome:
     """Fail as a contender would."""
     raise RuntimeError("the server is away")
+
+
+def linger(note: Path) -> Outcome:
+    """Tell this process's number, then wait to be ended."""
+    note.with_suffix(".part").write_text(str(os.getpid()))
+    note.with_suffix(".part").rename(note)
+    threading.Event().wait(120)
+    return Outcome({})

@@ -1,0 +1,184 @@
+"""The codec alone, on one core: pgoutput's tuple to a whole event, decode and encode together.
+
+`fastavro` is given rows that are Python values already, so it is spared the decoding; `plain` is our
+own build without a compiler, `values` our way from Python values (drivers that hand out values).
+"""
+
+import gc
+import importlib.util
+import io
+import struct
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.runner import Contender, Size
+from bench.score import Outcome
+from bench.workloads.orders import Order, orders, pgoutput_tuple
+from wrackline.schemas import envelope
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+METRIC = "rows_per_s"
+UNITS = {METRIC: "rows/s"}
+FULL = Size(1_000_000, 5)
+QUICK = Size(100_000, 2)
+BATCH = 1_000  # events that are held at a time, as a task holds them
+COMPILED = ("schemas.writer", "schemas.frame", "schemas.codec", "producers.sources.postgres.cells",
+            "producers.sources.postgres.rows")  # fmt: skip
+
+TOPIC = "bench.bench.public.orders"
+TABLE = TableSchema(
+    TableId("bench", "public", "orders"),
+    (
+        Column("id", 1, ColumnType(Kind.INT64, "bigint"), nullable=False),
+        Column("customer_id", 2, ColumnType(Kind.INT32, "integer"), nullable=False),
+        Column("sku", 3, ColumnType(Kind.STRING, "character varying(32)"), nullable=False),
+        Column("quantity", 4, ColumnType(Kind.INT32, "integer"), nullable=False),
+        Column("price", 5, ColumnType(Kind.DECIMAL, "numeric(10,2)", 10, 2), nullable=False),
+        Column("status", 6, ColumnType(Kind.STRING, "text"), nullable=False),
+        Column("note", 7, ColumnType(Kind.STRING, "text")),
+        Column("placed_at", 8, ColumnType(Kind.ZONED_TIMESTAMP, "timestamp with time zone"), nullable=False),
+        Column("changed_at", 9, ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), nullable=False),
+    ),
+    ("id",),
+    KeyKind.PRIMARY,
+)
+SOURCE_FIELDS = [{"name": name, "type": ["null", "long"]} for name in ("txId", "lsn", "xmin")]
+SOURCE = {
+    "version": "0.1.0", "connector": "postgresql", "name": "bench", "ts_ms": 1_760_000_000_000,
+    "snapshot": None, "db": "bench", "sequence": None, "schema": "public", "table": "orders", "txId": 775,
+    "lsn": 23_847_231, "xmin": None, "unchanged": None, "chunk": None,
+}  # fmt: skip
+SEQ = "0001" + "00000000016be2bf" + "ff"
+
+
+@contextmanager
+def contenders(rows: int) -> Iterator[Sequence[Contender]]:
+    """Every contender makes its rows before its clock starts."""
+    few = max(rows // 20, 1)  # of the slow ones, so that a round stays short; rates do not depend on it
+    yield [
+        Contender("wrackline", compiled, (rows,), ours=True),
+        Contender("wrackline-values", from_values, (few,)),
+        Contender("wrackline-plain", plain, (few,)),
+        Contender("fastavro", reference, (few,)),
+    ]
+
+
+def compiled(rows: int) -> Outcome:
+    """Run the build that is installed."""
+    return _decode(rows)
+
+
+def plain(rows: int) -> Outcome:
+    """Run the same files as plain Python."""
+    here = Path(sys.modules["wrackline.schemas.envelope"].__file__ or "").parent.parent
+    for name in COMPILED:
+        for loaded in [f"wrackline.{name}"]:
+            sys.modules.pop(loaded, None)
+        spec = importlib.util.spec_from_file_location(
+            f"wrackline.{name}", here / (name.replace(".", "/") + ".py")
+        )
+        if spec is None or spec.loader is None:
+            raise FileNotFoundError(name)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    return _decode(rows)
+
+
+def _decode(rows: int) -> Outcome:
+    from wrackline.producers.changes import RowChange  # noqa: PLC0415 - after `plain` has chosen the build
+    from wrackline.producers.sources.postgres.rows import RowDecoder  # noqa: PLC0415 - the same
+    from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
+
+    decoder = RowDecoder(1, TABLE, 1, 2)
+    frame = Frame(_source(), SEQ.encode(), ts_ms=1_760_000_000_001)
+    head = b"I" + struct.pack(">I", 16_384) + b"N"
+    began = spent = 0.0
+    for batch in _batches(rows):
+        messages = [head + pgoutput_tuple(order) for order in batch]
+        events: list[RowChange] = []
+        began = time.process_time()
+        for ordinal, message in enumerate(messages):
+            decoder.decode(message, frame, ordinal, ordinal, events)
+        spent += time.process_time() - began
+    return Outcome({METRIC: rows / spent})
+
+
+def from_values(rows: int) -> Outcome:
+    """Encode rows that a driver has handed out as Python values."""
+    from wrackline.schemas.codec import RowEncoder  # noqa: PLC0415 - a process of its own
+    from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
+
+    encoder = RowEncoder(TABLE, 1, 2)
+    frame = Frame(_source(), SEQ.encode(), ts_ms=1_760_000_000_001)
+    spent = 0.0
+    for batch in _batches(rows):
+        began = time.process_time()
+        events = [
+            (encoder.key(row), encoder.head(None, row) + frame.tail("c", ordinal))
+            for ordinal, row in enumerate(batch)
+        ]
+        spent += time.process_time() - began
+        del events
+    return Outcome({METRIC: rows / spent})
+
+
+def reference(rows: int) -> Outcome:
+    """Encode the same events with fastavro, nullable unions and all."""
+    import fastavro  # noqa: PLC0415 - only this contender pays for it
+
+    value = fastavro.parse_schema(_value_schema())
+    key = fastavro.parse_schema(envelope.key_schema(TABLE, topic=TOPIC) or {})
+    names = [column.name for column in TABLE.columns]
+    spent = 0.0
+    for batch in _batches(rows):
+        records = [dict(zip(names, order, strict=True)) for order in batch]
+        for record, order in zip(records, batch, strict=True):
+            record["placed_at"] = order.placed_at.isoformat().replace("+00:00", "Z")
+        events = []
+        began = time.process_time()
+        for ordinal, record in enumerate(records):
+            out, key_out = io.BytesIO(b"\0\0\0\0\2"), io.BytesIO(b"\0\0\0\0\1")
+            out.seek(5)
+            key_out.seek(5)
+            event = {
+                "before": None, "after": record, "source": SOURCE, "op": "c", "ts_ms": 1_760_000_000_001,
+                "transaction": None, "seq": f"{SEQ}{ordinal:08x}",
+            }  # fmt: skip
+            fastavro.schemaless_writer(out, value, event)
+            fastavro.schemaless_writer(key_out, key, record)
+            events.append((key_out.getvalue(), out.getvalue()))
+        spent += time.process_time() - began
+    return Outcome({METRIC: rows / spent})
+
+
+def _batches(rows: int) -> Iterator[list[Order]]:
+    gc.collect()
+    for first in range(1, rows + 1, BATCH):
+        yield list(orders(first, min(first + BATCH - 1, rows)))
+
+
+def _value_schema() -> envelope.Schema:
+    return envelope.value_schema(TABLE, topic=TOPIC, connector="postgresql", source_fields=SOURCE_FIELDS)
+
+
+def _source() -> bytes:
+    """Write `source` up to `unchanged`, as a stream does once a transaction."""
+    import fastavro  # noqa: PLC0415 - before any clock starts
+
+    (source,) = [field["type"] for field in _fields(_value_schema()) if field["name"] == "source"]
+    kept = [field for field in source["fields"] if field["name"] not in {"unchanged", "chunk"}]
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(source | {"fields": kept}), SOURCE)
+    return out.getvalue()
+
+
+def _fields(schema: envelope.Schema) -> list[dict]:  # type: ignore[type-arg] # a schema is plain JSON
+    fields = schema["fields"]
+    if not isinstance(fields, list):
+        raise TypeError("a record has a list of fields")
+    return fields
