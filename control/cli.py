@@ -7,7 +7,7 @@ one of `Exit`.  An error prints its code, sentence and hint; its traceback only 
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -21,20 +21,12 @@ from rich.text import Text
 from wrackline.control.check_file import Checked, check_file
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
-from wrackline.control.installed import Installed, import_everything, registries
-from wrackline.schemas.errors import Definite, ErrorCode, WracklineError, define, registered
+from wrackline.control.explain import all_settings, error_codes, find_setting
+from wrackline.control.installed import Installed
+from wrackline.schemas.errors import ErrorCode, WracklineError
 from wrackline.schemas.findings import Severity
-from wrackline.schemas.redaction import shown_name
-from wrackline.schemas.setting import NotHonoured, Setting, placeholders
-from wrackline.schemas.settings import Registry, definition
-
-NO_CODE = define("cli.no_code", Definite, "there is no error code {code}", hint="all codes: wrackline errors")
-NO_SETTING = define(
-    "cli.no_setting",
-    Definite,
-    "there is no setting {name}",
-    hint="{meant}all names: wrackline settings",
-)
+from wrackline.schemas.setting import NotHonoured, Setting
+from wrackline.schemas.settings import definition
 
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -110,10 +102,7 @@ def errors(
 ) -> None:
     """Explain an error code, or list all of them."""
     context.ensure_object(Options).json = json
-    import_everything()
-    if code is not None and code not in registered():
-        raise NO_CODE(code=code)
-    wanted = [registered()[code]] if code else [registered()[name] for name in sorted(registered())]
+    wanted = error_codes(code)
     if json:
         _print_json({"errors": [_code_as_json(entry) for entry in wanted]})
     elif code:
@@ -142,11 +131,10 @@ def settings(
 ) -> None:
     """Explain a setting, or list all of them."""
     context.ensure_object(Options).json = json
-    parts = registries()
     if name is not None:
-        _explain(name, parts.values(), json=json)
+        _show_setting(find_setting(name), json=json)
         return
-    wanted = [setting for registry in parts.values() for setting in registry.settings.values()]
+    wanted = all_settings()
     if json:
         _print_json({"settings": [definition(s.name, s, place) for place, s in enumerate(wanted, 1)]})
         return
@@ -159,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with one of `Exit`."""
     asked = Options()
     try:
-        app(args=arguments, obj=asked)
+        app(args=arguments, prog_name="wrackline", obj=asked)
     except WracklineError as error:
         _show_error(error, asked)
         sys.exit(exit_of(error))
@@ -176,39 +164,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(Exit.FAULT)
 
 
-def _explain(name: str, parts: Iterable[Registry], *, json: bool) -> None:
-    known = tuple(parts)
-    for registry in known:
-        setting = registry.find(name) or registry.settings.get(name)
-        if setting is not None:
-            _show_setting(setting, json=json)
-            return
-        for entry in registry.not_honoured:
-            if placeholders(entry.name, name) is not None:
-                _show_not_honoured(entry, json=json)
-                return
-    near = next(filter(None, (registry.nearest(name) for registry in known)), None)
-    raise NO_SETTING(name=shown_name(name), meant=f"did you mean {near}? " if near else "")
-
-
-def _show_setting(setting: Setting, *, json: bool) -> None:
-    if json:
-        _print_json(definition(setting.name, setting, 1))
-        return
-    default = "required" if setting.required else f"default {setting.default or 'none'}"
-    kind, importance = setting.type.value.lower(), setting.importance.value.lower()
-    _say(Text.assemble((setting.name, "bold"), f"  {kind}, {default}, {importance} importance"))
-    _say(f"  {setting.doc}")
-    if setting.recommended:
-        _say(f"  one of: {', '.join(setting.recommended)}")
-
-
-def _show_not_honoured(entry: NotHonoured, *, json: bool) -> None:
-    if json:
-        _print_json({"name": entry.name, "refused": entry.refused, "why": entry.why, "hint": entry.hint})
-        return
-    effect = "refused" if entry.refused else "no effect"
-    _say(Text.assemble((entry.name, "bold"), f"  {effect}: {entry.why}\n  hint: {entry.hint}"))
+def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
+    match found, json:
+        case Setting(), True:
+            _print_json(definition(found.name, found, 1))
+        case Setting(), False:
+            default = "required" if found.required else f"default {found.default or 'none'}"
+            kind, importance = found.type.value.lower(), found.importance.value.lower()
+            _say(Text.assemble((found.name, "bold"), f"  {kind}, {default}, {importance} importance"))
+            words = f"\n  one of: {', '.join(found.recommended)}" if found.recommended else ""
+            _say(f"  {found.doc}{words}")
+        case NotHonoured(), True:
+            _print_json(asdict(found))
+        case NotHonoured(), False:
+            effect = "refused" if found.refused else "no effect"
+            _say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
 
 
 def _show_findings(file: Path, checked: Checked) -> None:

@@ -18,7 +18,7 @@ MASK = "***"
 LONGEST_NAME = 120
 SHORTEST_BLIND = 4  # a shorter value is replaced only as a word, or the stars would spell it out
 
-_URL_USER = re.compile(r"(?P<head>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s/]*@(?=[^\s@])", re.IGNORECASE)
+_URL_USER = re.compile(r"(?P<head>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)\S*@(?=[^\s@])", re.IGNORECASE)
 _NAMED_VALUE = re.compile(
     r"(?P<head>\b(?:password|passwd|pwd|secret|token|api[_.-]?key|sasl\.password)\b[\"']?\s*[=:]\s*)"
     r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^}]*\}|[^\s;,&'\"]+)",

@@ -1,0 +1,170 @@
+"""The command line as its users meet it: a process, its two outputs and its exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wrackline.control import cli
+from wrackline.control.exits import Exit, exit_of
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
+
+CANARY = "c4n4ry-hunter2"
+GOOD = f"""
+name = "shop"
+topic.prefix = "shop1"
+[source]
+connector.class = "postgres"
+database.hostname = "db"
+database.user = "u"
+database.password = "{CANARY}"
+database.dbname = "d"
+[kafka]
+bootstrap.servers = "a:9092"
+[schema.registry]
+url = "http://r:8081"
+"""
+
+
+def wrackline(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "wrackline.control.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environ},
+    )
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "shop.toml"
+    file.write_text(GOOD)
+    return file
+
+
+def test_a_good_file_passes(good: Path) -> None:
+    said = wrackline("check", str(good))
+    assert (said.returncode, said.stderr) == (Exit.OK, "")
+    assert said.stdout.strip().endswith(": good")
+
+
+def test_every_fault_of_a_file_is_a_finding(good: Path) -> None:
+    good.write_text(GOOD.replace("topic.prefix", "topic.prefx").replace('"a:9092"', '"a:9092"\nacks = "1"'))
+    said = wrackline("check", str(good), "--json")
+    document = json.loads(said.stdout)
+    assert said.returncode == Exit.FINDINGS
+    assert document["ok"] is False
+    assert {(f["id"], f["name"]) for f in document["findings"]} == {
+        ("settings.unknown", "topic.prefx"),
+        ("settings.missing", "topic.prefix"),
+        ("settings.refused", "kafka.acks"),
+    }
+    shape = {"id", "name", "description", "suggestion", "impact", "severity", "table", "column"}
+    assert all(set(finding) == shape for finding in document["findings"])
+    assert {finding["severity"] for finding in document["findings"]} == {"ERROR"}
+    plain = wrackline("check", str(good))
+    assert "did you mean topic.prefix?" in plain.stdout
+    assert CANARY not in said.stdout + said.stderr + plain.stdout + plain.stderr
+
+
+def test_a_warning_alone_does_not_fail(good: Path) -> None:
+    good.write_text('decimal.handling.mode = "string"\n' + GOOD)
+    said = wrackline("check", str(good), "--json")
+    assert said.returncode == Exit.OK
+    assert [finding["severity"] for finding in json.loads(said.stdout)["findings"]] == ["WARNING"]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"), [(None, "pipeline.file"), ("a = ", "pipeline.syntax"), ("", "settings.missing")]
+)
+def test_a_file_that_cannot_be_used_is_a_finding_too(tmp_path: Path, text: str | None, finding: str) -> None:
+    file = tmp_path / "bad.toml"
+    if text is not None:
+        file.write_text(text)
+    said = wrackline("check", str(file), "--json")
+    assert said.returncode == Exit.FINDINGS
+    assert json.loads(said.stdout)["findings"][0]["id"] == finding
+    assert "Traceback" not in said.stdout + said.stderr
+
+
+def test_an_error_prints_its_code_and_hint_and_no_traceback() -> None:
+    said = wrackline("errors", "no.such")
+    assert said.returncode == Exit.DEFINITE
+    assert said.stdout == ""
+    assert "[cli.no_code]" in said.stderr
+    assert "hint: all codes: wrackline errors" in said.stderr
+    assert "Traceback" not in said.stderr
+    assert "Traceback" in wrackline("--debug", "errors", "no.such").stderr
+    as_json = wrackline("errors", "no.such", "--json")
+    assert json.loads(as_json.stdout)["error"]["code"] == "cli.no_code"
+
+
+@pytest.mark.parametrize("arguments", [["chek"], ["check"], ["check", "a", "b"], ["doctor", "--jason"]])
+def test_a_wrong_command_line_says_how_it_is_used(arguments: list[str]) -> None:
+    said = wrackline(*arguments)
+    assert said.returncode == Exit.USAGE
+    assert "Usage: wrackline" in said.stderr
+
+
+def test_an_error_code_is_explained() -> None:
+    said = wrackline("errors", "settings.unknown")
+    assert said.returncode == Exit.OK
+    assert "Definite" in said.stdout
+    document = json.loads(wrackline("errors", "--json").stdout)
+    codes = [error["code"] for error in document["errors"]]
+    assert codes == sorted(codes)
+    assert {"settings.unknown", "stack.java_missing", "secret.not_allowed"} <= set(codes)
+
+
+def test_a_setting_is_explained() -> None:
+    said = wrackline("settings", "snapshot.mode")
+    assert said.returncode == Exit.OK
+    assert "default initial" in said.stdout
+    assert "no_data" in said.stdout
+    document = json.loads(wrackline("settings", "--json").stdout)
+    assert {"topic.prefix", "slot.name"} <= {setting["name"] for setting in document["settings"]}
+    refused = wrackline("settings", "kafka.acks", "--json")
+    assert json.loads(refused.stdout)["refused"] is True
+    near = wrackline("settings", "topic.prefx")
+    assert near.returncode == Exit.DEFINITE
+    assert "did you mean topic.prefix?" in near.stderr
+
+
+def test_the_doctor_looks_at_everything() -> None:
+    said = wrackline("doctor", "--json", JAVA_HOME="/nowhere")
+    facts = {fact["name"]: fact for fact in json.loads(said.stdout)["facts"]}
+    assert said.returncode == Exit.OK
+    assert facts["Python"]["found"] == sys.version.split()[0]
+    assert set(facts) >= {"platform", "Java", "C compiler", "codec", "librdkafka", "disk free", "memory"}
+    assert wrackline("doctor").stdout.count("\n") >= len(facts)
+
+
+def test_colours_only_on_a_terminal(good: Path) -> None:
+    good.write_text("a = ")
+    assert "\x1b[" not in wrackline("check", str(good)).stdout
+    assert "\x1b[" in wrackline("check", str(good), FORCE_COLOR="1", TERM="xterm-256color").stdout
+
+
+def test_a_fault_of_our_own_shows_no_text_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> object:
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr(cli, "examine", broken)
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["doctor"])
+    shown = capsys.readouterr()
+    assert caught.value.code == Exit.FAULT
+    assert CANARY not in shown.out + shown.err
+    assert "RuntimeError" in shown.err
+
+
+def test_each_kind_of_error_has_its_exit_code() -> None:
+    codes = [exit_of(kind("a.b", "c", "")) for kind in (Transient, OperatorNeeded, Definite)]
+    assert codes == [Exit.TRANSIENT, Exit.OPERATOR, Exit.DEFINITE] == [3, 4, 5]

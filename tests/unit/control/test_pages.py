@@ -1,0 +1,33 @@
+"""The committed pages are what the code prints."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wrackline.control.pages.errors_page import cell, page
+from wrackline.schemas.errors import Definite, ErrorCode
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("name", ["settings", "errors"])
+def test_the_committed_page_is_what_the_code_prints(name: str) -> None:
+    # in a process of its own: tests register codes that belong on no page
+    command = [sys.executable, "-m", f"wrackline.control.pages.{name}_page"]
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    committed = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    remedy = f"run: python -m wrackline.control.pages.{name}_page > docs/{name}.md"
+    assert committed == printed, remedy
+
+
+def test_a_cell_is_text_and_not_markup() -> None:
+    assert cell("a|b <c> *d* _e_\nf") == r"a\|b \<c> \*d\* \_e\_ f"
+
+
+def test_a_code_stands_in_its_part() -> None:
+    code = ErrorCode("pg.slot_lost", Definite, "slot {slot} is lost", "take ${{env:X}}")
+    printed = page({"pg.slot_lost": code})
+    assert "## pg\n" in printed
+    assert "| `pg.slot_lost` | Definite | slot {slot} is lost | take ${env:X} |" in printed
