@@ -5,15 +5,13 @@ own build without a compiler, `values` our way from Python values (drivers that 
 """
 
 import gc
-import importlib.util
 import io
 import struct
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
+from bench.plain_build import prefer_source
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.orders import Order, orders, pgoutput_tuple
@@ -26,8 +24,6 @@ UNITS = {METRIC: "rows/s"}
 FULL = Size(1_000_000, 5)
 QUICK = Size(100_000, 2)
 BATCH = 1_000  # events that are held at a time, as a task holds them
-COMPILED = ("schemas.writer", "schemas.frame", "schemas.codec", "producers.sources.postgres.cells",
-            "producers.sources.postgres.rows")  # fmt: skip
 
 TOPIC = "bench.bench.public.orders"
 TABLE = TableSchema(
@@ -74,18 +70,7 @@ def compiled(rows: int) -> Outcome:
 
 def plain(rows: int) -> Outcome:
     """Run the same files as plain Python."""
-    here = Path(sys.modules["wrackline.schemas.envelope"].__file__ or "").parent.parent
-    for name in COMPILED:
-        for loaded in [f"wrackline.{name}"]:
-            sys.modules.pop(loaded, None)
-        spec = importlib.util.spec_from_file_location(
-            f"wrackline.{name}", here / (name.replace(".", "/") + ".py")
-        )
-        if spec is None or spec.loader is None:
-            raise FileNotFoundError(name)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+    prefer_source()
     return _decode(rows)
 
 
