@@ -100,14 +100,10 @@ def _mirror() -> str:
 
 
 def _apt(command: list[str], config: Path, log: str) -> None:
+    environment = {**os.environ, "APT_CONFIG": str(config)}
     with Path(log).open("a") as out:
         ended = subprocess.run(
-            command,
-            env={**os.environ, "APT_CONFIG": str(config)},
-            stdout=out,
-            stderr=out,
-            timeout=_PATIENCE,
-            check=False,
+            command, env=environment, stdout=out, stderr=out, timeout=_PATIENCE, check=False
         )
     if ended.returncode != 0:
         raise MYSQL_FETCH(log=log)
