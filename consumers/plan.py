@@ -89,37 +89,3 @@ def plan_merge(
     )
     key = tuple(names[name] for name in table.key)
     return MergePlan(table, columns, key, MappingProxyType(dict(offsets)), floor=floor, ours=ours)
-
-
-@dataclass(frozen=True, slots=True)
-class AddColumn:
-    """The target's table gets a column; rows that are there have null in it."""
-
-    column: PlannedColumn
-
-
-@dataclass(frozen=True, slots=True)
-class RenameColumn:
-    """A column keeps its values under a new name."""
-
-    identity: int
-    source: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeType:
-    """A column gets a wider type."""
-
-    identity: int
-    type: ColumnType
-
-
-@dataclass(frozen=True, slots=True)
-class DropColumn:
-    """A column goes, with its values."""
-
-    identity: int
-
-
-Alteration = AddColumn | RenameColumn | ChangeType | DropColumn

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from wrackline.consumers import targets
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Alteration, Deletes, MergePlan, Offsets, PlannedColumn
+from wrackline.consumers.plan import Deletes, MergePlan, Offsets, PlannedColumn
 from wrackline.schemas import plugins
+from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by those who call, not by mypy alone
 Staged = TypeVar("Staged")
+
+
+# What a target is asked to do. The other changes concern no stored column, or begin the table anew.
+Alteration: TypeAlias = AddColumn | DropColumn | RenameColumn | ChangeType
 
 
 class MergeStyle(Enum):
@@ -75,8 +80,12 @@ class Target(Protocol[Frame, Staged]):
         """Create the table when it is not there; a table that is there is left as it is."""
         ...
 
-    def alter(self, plan: MergePlan, alteration: Alteration) -> None:
-        """Change the shape, by identity; values stay.  A repeated alteration changes nothing."""
+    def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
+        """Bring the table from the shape before the changes to the plan's, by identity.
+
+        Values stay with their column, also where two columns exchange their names.  What a crash
+        left half done is completed by the same call, and repeated it changes nothing.
+        """
         ...
 
     def stage(self, frame: Frame, plan: MergePlan) -> Staged:

@@ -100,7 +100,7 @@ class TableWriter:
         return Frame(source, seq_prefix, ts_ms=ts_ms, transaction=transaction, chunk=chunk)
 
 
-def _avro(schema: Any, record: Row) -> bytes:  # noqa: ANN401 - fastavro's schemas are untyped
+def _avro(schema: Any, record: Row) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, schema, dict(record))
     return out.getvalue()

@@ -1,0 +1,339 @@
+"""The target contract as tests: what every target promises its pipeline.
+
+A real target runs all of it in a few lines:
+
+    class TestIceberg(TargetSuite):
+        @pytest.fixture
+        def world(self, iceberg_world: IcebergWorld) -> TargetWorld:
+            return iceberg_world
+
+Changes are those of tests/fakes/merge_model.py, with values under the target's names.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import pytest
+
+from tests.fakes.merge_model import Change, Key, Stored, Values
+from wrackline.consumers.names import Case
+from wrackline.consumers.plan import (
+    MergePlan,
+    PlannedColumn,
+    TopicPartition,
+    plan_merge,
+)
+from wrackline.consumers.plugin import Target
+from wrackline.schemas import evolution
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+TEXT, INTEGER = ColumnType(Kind.STRING, "text"), ColumnType(Kind.INT32, "integer")
+COLUMNS = (
+    Column("shop", 1, TEXT, nullable=False),
+    Column("number", 2, INTEGER, nullable=False),
+    Column("label", 3, TEXT),
+    Column("big", 4, TEXT),
+)
+TABLE = TableSchema(
+    TableId("db", "public", "orders"), COLUMNS, key=("shop", "number"), key_kind=KeyKind.PRIMARY
+)
+HERE, THERE = TopicPartition("server.db.public.orders", 0), TopicPartition("server.db.public.orders", 1)
+A, B = ("a", 1), ("b", 2)
+BIG = frozenset({"big"})
+
+
+class Crash(BaseException):
+    """The process that applies a batch ends here; nothing in a target may catch it."""
+
+
+class TargetWorld(Protocol):
+    """A connected target, and its storage from the reader's side."""
+
+    target: Target[Any, Any]
+    crash_points: tuple[str, ...]  # moments in `apply` at which this world can end the process
+
+    def frame(self, changes: Sequence[Change], plan: MergePlan) -> object:
+        """Make the frame that the pipeline would stage: deduped, and without what the floor voids."""
+        ...
+
+    def stored(self, table: TableId) -> Mapping[Key, Stored]:
+        """Return every row of the table, with our columns; nothing where there is no table."""
+        ...
+
+    def visible(self, table: TableId) -> Mapping[Key, Values]:
+        """Return what a reader sees."""
+        ...
+
+    def crash_next_apply(self, point: str) -> None:
+        """Make the next apply end there with a Crash."""
+        ...
+
+    def restart(self) -> None:
+        """Open the target again on what is left."""
+        ...
+
+
+def seq(number: int) -> str:
+    """A seq: text, of fixed width."""
+    return f"{number:020x}"
+
+
+def change(
+    op: str, key: tuple[str, int], number: int, label: object = None, big: object = None, **more: object
+) -> Change:
+    """One change of the suite's table."""
+    values = {"shop": key[0], "number": key[1], "label": label, "big": big, **more}
+    return Change(key, seq(number), op, values, commit_ts=number * 1000)
+
+
+def partial(op: str, key: tuple[str, int], number: int, label: object = None) -> Change:
+    """The same, with `big` not sent."""
+    return replace(change(op, key, number, label), unsent=BIG)
+
+
+def plan_for(
+    world: TargetWorld, offset: int, floor: int | None = None, table: TableSchema = TABLE
+) -> MergePlan:
+    """Plan a batch that ends at an offset."""
+    floor_seq = None if floor is None else seq(floor)
+    return plan_merge(table, world.target.can.identifiers, {HERE: offset}, floor=floor_seq)
+
+
+def alter(world: TargetWorld, plan: MergePlan, before: TableSchema) -> None:
+    """Bring the target's table to the plan's shape."""
+    asked = AddColumn | DropColumn | RenameColumn | ChangeType
+    changes = evolution.changes(before, plan.table)
+    world.target.alter(plan, [change for change in changes if isinstance(change, asked)])
+
+
+def put(world: TargetWorld, plan: MergePlan, *changes: Change) -> None:
+    """Merge one batch, as the pipeline does."""
+    world.target.ensure_table(plan)
+    world.target.apply(world.target.stage(world.frame(changes, plan), plan), plan)
+
+
+def labels(world: TargetWorld) -> dict[Key, object]:
+    """What a reader sees of `label`."""
+    return {key: row["label"] for key, row in world.visible(TABLE.id).items()}
+
+
+class MergePromises:
+    """Rows."""
+
+    def test_changes_become_rows(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 3), change("c", A, 1, "x"), change("c", B, 2, "y", "é\n'\"\\ 😀"))
+        assert world.visible(TABLE.id)[B] == {"shop": "b", "number": 2, "label": "y", "big": "é\n'\"\\ 😀"}
+        put(world, plan_for(world, 5), change("u", A, 3, "new"), change("d", B, 4))
+        assert labels(world) == {A: "new"}
+
+    def test_a_batch_twice_is_a_batch_once(self, world: TargetWorld) -> None:
+        first = [change("c", A, 1, "x", "big"), change("c", B, 2, "y")]
+        second = [partial("u", A, 3, "new"), change("d", B, 4), change("r", ("c", 3), 5, "z")]
+        put(world, plan_for(world, 2), *first)
+        put(world, plan_for(world, 5), *second)
+        once, applied = dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id))
+        put(world, plan_for(world, 5), *second)
+        put(world, plan_for(world, 2), *first)
+        put(world, plan_for(world, 5), *first, *second)
+        assert world.stored(TABLE.id) == once
+        assert world.target.applied(TABLE.id) == applied
+
+    def test_an_older_change_never_wins(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 1), change("u", A, 16, "newer"))
+        put(world, plan_for(world, 2), change("r", A, 9, "older"))
+        put(world, plan_for(world, 3), change("d", A, 15))
+        assert labels(world) == {A: "newer"}
+
+    def test_a_delete_keeps_its_seq(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "x"))
+        put(world, plan_for(world, 2), change("d", A, 8), change("d", B, 9))
+        for key, number in ((A, 8), (B, 9)):
+            row = world.stored(TABLE.id)[key]
+            assert (row.deleted, row.seq, row.op) == (True, seq(number), "d")
+        put(world, plan_for(world, 3), change("u", A, 5, "late"), change("c", B, 3, "late"))
+        assert labels(world) == {}
+        put(world, plan_for(world, 4), change("c", A, 10, "again"))
+        assert labels(world) == {A: "again"}
+
+    def test_a_partial_update_keeps_what_is_stored(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "x", "kept"))
+        put(world, plan_for(world, 2), partial("u", A, 2, "new"))
+        assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "new", "big": "kept"}
+        put(world, plan_for(world, 4), change("u", A, 3, "y", "in batch"), partial("u", A, 4, "z"))
+        assert world.visible(TABLE.id)[A]["big"] == "in batch"
+        put(world, plan_for(world, 5), change("u", A, 5, "z", None))
+        assert world.visible(TABLE.id)[A]["big"] is None
+
+    def test_a_partial_insert_is_incomplete_until_a_full_image(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 2), partial("c", A, 1, "x"), partial("u", B, 2, "y"))
+        assert labels(world) == {}
+        assert {row.missing for row in world.stored(TABLE.id).values()} == {BIG}
+        put(world, plan_for(world, 3), partial("u", A, 3, "still"))
+        assert labels(world) == {}
+        put(world, plan_for(world, 5), change("r", A, 4, "x", "whole"), change("u", B, 5, "y"))
+        assert labels(world) == {A: "x", B: "y"}
+        assert {row.missing for row in world.stored(TABLE.id).values()} == {frozenset()}
+
+    def test_a_new_row_takes_nothing_of_an_old_one(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 2), change("c", A, 1, "x", "old"), change("c", B, 2, "x", "old"))
+        put(world, plan_for(world, 4), change("d", A, 3), partial("c", A, 4, "new"))
+        put(world, plan_for(world, 5), change("d", B, 5))
+        put(world, plan_for(world, 6), partial("u", B, 6, "new"))
+        assert labels(world) == {}
+        assert [world.stored(TABLE.id)[key].missing for key in (A, B)] == [BIG, BIG]
+
+    def test_a_truncate_is_a_floor(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 2), change("c", A, 1, "x"), change("c", B, 2, "x"))
+        put(world, plan_for(world, 4, floor=10), change("c", A, 11, "after"), change("u", B, 9, "void"))
+        assert labels(world) == {A: "after"}
+        world.restart()
+        put(world, plan_for(world, 5), change("u", B, 8, "from another partition"))
+        assert labels(world) == {A: "after"}
+        put(world, plan_for(world, 6, floor=5), change("c", B, 7, "before the greater floor"))
+        assert labels(world) == {A: "after"}
+        put(world, plan_for(world, 7), partial("u", B, 12, "no row to keep from"))
+        assert labels(world) == {A: "after"}
+
+    def test_upkeep_forgets_old_tombstones_alone(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 2), change("c", A, 1, "x"), change("c", B, 2), change("c", ("c", 3), 3))
+        put(world, plan_for(world, 4), change("d", B, 4), change("d", ("c", 3), 9))
+        world.target.upkeep(TABLE.id, forget_before_ms=5000)
+        assert set(world.stored(TABLE.id)) == {A, ("c", 3)}
+        assert world.target.applied(TABLE.id) == {HERE: 4}
+
+
+class CommitPromises:
+    """Offsets, and what a crash leaves."""
+
+    def test_applied_offsets_are_those_of_the_commits(self, world: TargetWorld) -> None:
+        assert world.target.applied(TABLE.id) == {}
+        plan = plan_for(world, 3)
+        put(world, plan, change("c", A, 1, "x"))
+        assert world.target.applied(TABLE.id) == {HERE: 3}
+        put(world, replace(plan, offsets={THERE: 7}))
+        put(world, replace(plan, offsets={HERE: 5, THERE: 7}))
+        put(world, replace(plan, offsets={HERE: 4}))
+        world.restart()
+        assert world.target.applied(TABLE.id) == {HERE: 5, THERE: 7}
+
+    def test_what_is_staged_is_not_seen(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "x"))
+        plan = plan_for(world, 2)
+        world.target.stage(world.frame([change("u", A, 2, "staged")], plan), plan)
+        assert labels(world) == {A: "x"}
+        world.restart()
+        assert labels(world) == {A: "x"}
+        assert world.target.applied(TABLE.id) == {HERE: 1}
+
+    def test_a_crash_leaves_all_of_a_batch_or_nothing(self, world: TargetWorld) -> None:
+        assert world.crash_points, "a target that can't be ended proves nothing"
+        for number, point in enumerate(world.crash_points, start=1):
+            before = (dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id)))
+            plan = plan_for(world, number * 10, floor=number * 10)
+            batch = [change("c", A, number * 10 + 1, f"a{number}"), change("c", B, number * 10 + 2, "b")]
+            world.crash_next_apply(point)
+            with pytest.raises(Crash):
+                put(world, plan, *batch)
+            world.restart()
+            left = (dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id)))
+            put(world, plan, *batch)
+            after = (dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id)))
+            assert left in (before, after)
+            assert labels(world) == {A: f"a{number}", B: "b"}
+            assert after[1] == {HERE: number * 10}
+
+
+class ShapePromises:
+    """Columns and their names."""
+
+    def test_a_table_is_created_once(self, world: TargetWorld) -> None:
+        assert world.target.held(TABLE.id) is None
+        plan = plan_for(world, 1)
+        put(world, plan, change("c", A, 1, "x"))
+        assert world.target.held(TABLE.id) == plan.columns
+        world.target.ensure_table(plan)
+        assert labels(world) == {A: "x"}
+
+    def test_an_added_column_is_null_in_old_rows(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "x"))
+        wider = replace(TABLE, columns=(*COLUMNS, Column("extra", 5, TEXT)))
+        plan = plan_for(world, 2, table=wider)
+        for _ in range(2):  # a repeated alteration changes nothing
+            alter(world, plan, TABLE)
+        assert world.target.held(TABLE.id) == plan.columns
+        put(world, plan, change("c", B, 2, "y", extra="e"))
+        assert {key: row["extra"] for key, row in world.visible(TABLE.id).items()} == {A: None, B: "e"}
+
+    def test_a_renamed_column_keeps_its_values(self, world: TargetWorld) -> None:
+        if not world.target.can.renames:
+            pytest.skip("this target can't rename")
+        put(world, plan_for(world, 1), change("c", A, 1, "x", "kept"), partial("c", B, 2, "y"))
+        swapped = (*COLUMNS[:2], replace(COLUMNS[2], name="big"), replace(COLUMNS[3], name="label"))
+        plan = plan_for(world, 2, table=replace(TABLE, columns=swapped))
+        alter(world, plan, TABLE)
+        assert world.target.held(TABLE.id) == plan.columns
+        assert world.visible(TABLE.id) == {A: {"shop": "a", "number": 1, "big": "x", "label": "kept"}}
+        assert world.stored(TABLE.id)[B].missing == {"label"}
+
+    def test_a_column_that_comes_again_is_another(self, world: TargetWorld) -> None:
+        if not world.target.can.drops:
+            pytest.skip("this target can't drop")
+        put(world, plan_for(world, 1), change("c", A, 1, "x", "gone"))
+        plan = plan_for(
+            world, 2, table=replace(TABLE, columns=(*COLUMNS[:3], replace(COLUMNS[3], identity=9)))
+        )
+        alter(world, plan, TABLE)
+        assert world.target.held(TABLE.id) == plan.columns
+        assert world.visible(TABLE.id)[A]["big"] is None
+
+    def test_a_widened_column_keeps_its_values(self, world: TargetWorld) -> None:
+        if (Kind.INT32, Kind.INT64) not in world.target.can.widens:
+            pytest.skip("this target can't widen integers")
+        count = Column("count", 5, INTEGER)
+        narrow = replace(TABLE, columns=(*COLUMNS, count))
+        put(world, plan_for(world, 1, table=narrow), change("c", A, 1, "x", count=7))
+        wide = replace(TABLE, columns=(*COLUMNS, replace(count, type=ColumnType(Kind.INT64, "bigint"))))
+        plan = plan_for(world, 2, table=wide)
+        alter(world, plan, narrow)
+        put(world, plan, change("c", B, 2, "y", count=1 << 40))
+        assert {k: row["count"] for k, row in world.visible(TABLE.id).items()} == {A: 7, B: 1 << 40}
+
+    def test_names_are_mapped_and_collisions_refused(self, world: TargetWorld) -> None:
+        can = world.target.can.identifiers
+        long = "n" * (can.most_characters + 1)
+        hard = Column("né e/x", 5, TEXT), Column(long, 6, TEXT), Column(long + "!", 7, TEXT)
+        table = replace(TABLE, columns=(*COLUMNS, *hard))
+        plan = plan_for(world, 1, table=table)
+        names = [column.target for column in plan.columns[4:]]
+        values: dict[str, object] = {name: f"value {at}" for at, name in enumerate(names)}
+        put(world, plan, change("c", A, 1, "x", **values))
+        seen = world.visible(TABLE.id)[A]
+        assert {name: seen[name] for name in names} == values
+        twice = replace(TABLE, columns=(*COLUMNS, Column("LABEL", 5, TEXT)))
+        if can.case_sensitive and can.case is Case.KEEP:
+            assert plan_for(world, 1, table=twice).columns[-1].target == "LABEL"
+        else:
+            with pytest.raises(OperatorNeeded):
+                plan_for(world, 1, table=twice)
+
+    def test_identities_outlive_a_restart(self, world: TargetWorld) -> None:
+        plan = plan_for(world, 1)
+        put(world, plan, change("c", A, 1, "x"))
+        world.restart()
+        held: tuple[PlannedColumn, ...] | None = world.target.held(TABLE.id)
+        assert held == plan.columns
+
+    def test_a_check_changes_nothing_and_closing_twice_is_harmless(self, world: TargetWorld) -> None:
+        for finding in world.target.check([TABLE.id]):
+            assert finding.suggestion
+        assert world.target.held(TABLE.id) is None
+        world.target.close()
+        world.target.close()
+
+
+class TargetSuite(MergePromises, CommitPromises, ShapePromises):
+    """Everything that a target promises."""

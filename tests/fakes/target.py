@@ -1,0 +1,153 @@
+"""A target in plain Python: the verified fake of the target contract.
+
+It keeps each table as one value, exchanged in one assignment, which is its commit.  The storage outlives
+the target, so a test can end one anywhere and open the next on what it left.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tests.contract.target_suite import Crash
+from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge
+from wrackline.consumers.names import Identifiers
+from wrackline.consumers.plan import (
+    Deletes,
+    MergePlan,
+    Offsets,
+    PlannedColumn,
+    TopicPartition,
+)
+from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
+from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import Kind
+
+Frame = Mapping[Key, Latest]
+
+
+@dataclass(frozen=True)
+class Table:
+    """All that one commit exchanges."""
+
+    columns: tuple[PlannedColumn, ...]
+    rows: Rows = field(default_factory=dict)
+    offsets: Offsets = field(default_factory=dict)
+    floor: str | None = None
+
+
+@dataclass
+class Storage:
+    """What is left when a target's process ends."""
+
+    tables: dict[TableId, Table] = field(default_factory=dict)
+    staged: dict[int, Frame] = field(default_factory=dict)
+    crash: str | None = None  # the point at which the next apply ends its process
+
+    def reach(self, point: str) -> None:
+        if self.crash == point:
+            self.crash = None
+            raise Crash(point)
+
+
+class FakeTarget:
+    """Holds tables in memory."""
+
+    can = Capabilities(
+        identifiers=Identifiers(most_characters=24, refused="[^A-Za-z0-9_é]", case_sensitive=False),
+        native=frozenset(Kind),
+        most_decimal_digits=38,
+        merge=MergeStyle.MERGE,
+        deletes=frozenset({Deletes.SOFT}),
+        transactional_ddl=True,
+        renames=True,
+        drops=True,
+        widens=frozenset({(Kind.INT32, Kind.INT64)}),
+    )
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
+        found = self._storage.tables.get(table)
+        return None if found is None else found.columns
+
+    def ensure_table(self, plan: MergePlan) -> None:
+        self._storage.tables.setdefault(plan.table.id, Table(plan.columns))
+
+    def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
+        table = self._storage.tables[plan.table.id]
+        wanted = {column.identity: column for column in plan.columns}
+        held = {column.identity: column for column in table.columns}
+        for change in changes:
+            match change:
+                case AddColumn(column):
+                    held.setdefault(column.identity, wanted[column.identity])
+                case DropColumn(column):
+                    held.pop(column.identity, None)
+                case RenameColumn(identity):
+                    new = wanted[identity]
+                    held[identity] = replace(held[identity], source=new.source, target=new.target)
+                case ChangeType(identity):
+                    held[identity] = replace(held[identity], type=change.new)
+        columns = tuple(held.values())
+        names = {c.target: held[c.identity].target for c in table.columns if c.identity in held}
+        rows = {key: _reshaped(row, columns, names) for key, row in table.rows.items()}
+        self._storage.tables[plan.table.id] = replace(table, columns=columns, rows=rows)
+
+    def stage(self, frame: Frame, plan: MergePlan) -> int:
+        del plan
+        number = len(self._storage.staged)
+        self._storage.staged[number] = frame
+        return number
+
+    def apply(self, staged: int, plan: MergePlan) -> None:
+        table = self._storage.tables[plan.table.id]
+        floor = max(filter(None, (table.floor, plan.floor)), default=None)
+        rows = merge(table.rows, self._storage.staged[staged], floor)
+        made = Table(table.columns, rows, dict(_ahead(table.offsets, plan.offsets)), floor)
+        self._storage.reach("before the commit")
+        self._storage.tables[plan.table.id] = made
+        self._storage.reach("after the commit")
+        del self._storage.staged[staged]
+
+    def applied(self, table: TableId) -> Offsets:
+        found = self._storage.tables.get(table)
+        return {} if found is None else found.offsets
+
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
+        found = self._storage.tables[table]
+        self._storage.tables[table] = replace(found, rows=forget(found.rows, forget_before_ms))
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        return [
+            Finding(
+                id="fake.not_created",
+                name="table not created yet",
+                description=f"{table} is not there",
+                suggestion="nothing to do: it is created with its first batch",
+                impact="none",
+                severity=Severity.INFO,
+                table=table,
+            )
+            for table in tables
+            if self.held(table) is None
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+def _ahead(stored: Offsets, given: Offsets) -> Iterator[tuple[TopicPartition, int]]:
+    """Offsets never move back."""
+    for partition in {*stored, *given}:
+        yield partition, max(stored.get(partition, 0), given.get(partition, 0))
+
+
+def _reshaped(row: Stored, columns: tuple[PlannedColumn, ...], names: Mapping[str, str]) -> Stored:
+    """Give a stored row the table's columns; `names` maps the old name of each that stays to its new one."""
+    values = {names[name]: value for name, value in row.values.items() if name in names}
+    missing = frozenset(names[name] for name in row.missing if name in names)
+    return replace(
+        row, values={column.target: values.get(column.target) for column in columns}, missing=missing
+    )

@@ -1,0 +1,37 @@
+"""The fake target's world: its storage outlives it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tests.fakes.merge_model import Change, Key, Stored, Values, latest, visible
+from tests.fakes.target import FakeTarget, Storage
+from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plugin import Target
+from wrackline.schemas.table import TableId
+
+
+class FakeTargetWorld:
+    """A target in memory."""
+
+    crash_points: tuple[str, ...] = ("before the commit", "after the commit")
+
+    def __init__(self, target_of: Callable[[Storage], FakeTarget] = FakeTarget) -> None:
+        self._target_of = target_of
+        self._storage = Storage()
+        self.target: Target[Any, Any] = target_of(self._storage)
+
+    def frame(self, changes: Sequence[Change], plan: MergePlan) -> object:
+        return latest(changes, plan.floor)
+
+    def stored(self, table: TableId) -> Mapping[Key, Stored]:
+        found = self._storage.tables.get(table)
+        return {} if found is None else found.rows
+
+    def visible(self, table: TableId) -> Mapping[Key, Values]:
+        return visible(self.stored(table))
+
+    def crash_next_apply(self, point: str) -> None:
+        self._storage.crash = point
+
+    def restart(self) -> None:
+        self.target = self._target_of(self._storage)
