@@ -1,0 +1,141 @@
+"""Who wrote a row: the schema ids in a record's bytes, as the table's shape at that time.
+
+In: schema texts from the registry.  Out: a `Writer`: the table with its columns by identity, and the
+Avro name that each column has in this writer's records.  It is the way back of schemas/envelope.py; kinds
+that Avro writes alike (plain text of several kinds) come back as one of them, which Spark reads alike.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import FORMS, ColumnType, Kind
+
+UNKNOWN_SCHEMA = define(
+    "consume.schema_unknown",
+    OperatorNeeded,
+    "rows were written with schema id {id}, which the registry does not have",
+    hint="look with: curl {url}/schemas/ids/{id}; restore the registry that the topic was written with",
+)
+REGISTRY_UNREACHABLE = define(
+    "consume.registry_unreachable",
+    Transient,
+    "the schema registry at {url} did not give schema id {id}",
+    hint="try: curl {url}/schemas/ids/{id}",
+)
+NOT_OUR_SCHEMA = define(
+    "consume.not_our_schema",
+    OperatorNeeded,
+    "topic {topic} holds records whose {part} schema is not one of ours",
+    hint="look at it with: curl <registry>/subjects/{topic}-{part}/versions/latest",
+)
+
+SchemaById = Callable[[int], str]
+Field = Mapping[str, Any]  # an Avro field, just parsed
+
+_PATIENCE = 10.0  # seconds for one answer
+_KINDS = {
+    (form.avro, form.logical_type, form.connect_name, form.connect_type): kind for kind, form in FORMS.items()
+} | {
+    ("string", None, None, None): Kind.STRING,
+    ("bytes", "decimal", "org.apache.kafka.connect.data.Decimal", None): Kind.DECIMAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """One pair of key and value schema; the maps go from a column's identity to its Avro name."""
+
+    table: TableSchema
+    key_text: str
+    value_text: str
+    key_fields: Mapping[int, str]
+    fields: Mapping[int, str]
+
+
+def registry(url: str) -> SchemaById:
+    """Return a look-up by id that remembers: an id's text never changes."""
+
+    @cache
+    def text(schema_id: int) -> str:
+        request = Request(  # noqa: S310 - the operator's own setting, not a user's input
+            f"{url}/schemas/ids/{schema_id}", headers={"Accept": "application/vnd.schemaregistry.v1+json"}
+        )
+        try:
+            with urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310 - as above
+                found: str = json.load(answer)["schema"]
+        except HTTPError as exc:
+            with exc:
+                if exc.code == HTTPStatus.NOT_FOUND:
+                    raise UNKNOWN_SCHEMA(id=schema_id, url=url) from exc
+                raise REGISTRY_UNREACHABLE(id=schema_id, url=url) from exc
+        except (OSError, ValueError, KeyError) as exc:
+            raise REGISTRY_UNREACHABLE(id=schema_id, url=url) from exc
+        return found
+
+    return text
+
+
+def table_id(topic: str) -> TableId:
+    """Return the table that a topic's name tells of."""
+    _, database, schema, name = topic.split(".")
+    return TableId(database, schema, name)
+
+
+def writer(topic: str, key_text: str, value_text: str) -> Writer:
+    """Read a pair of schemas back into the table's shape."""
+    try:
+        keys = [_parsed(field) for field in json.loads(key_text)["fields"]]
+    except (KeyError, TypeError) as exc:
+        raise NOT_OUR_SCHEMA(topic=topic, part="key") from exc
+    try:
+        columns = [_parsed(field) for field in _row_fields(json.loads(value_text))]
+    except (KeyError, TypeError, StopIteration) as exc:
+        raise NOT_OUR_SCHEMA(topic=topic, part="value") from exc
+    return Writer(
+        TableSchema(
+            table_id(topic),
+            tuple(column for column, _ in columns),
+            tuple(column.name for column, _ in keys),
+            KeyKind.PRIMARY if keys else KeyKind.NONE,
+        ),
+        key_text,
+        value_text,
+        {column.identity: field for column, field in keys},
+        {column.identity: field for column, field in columns},
+    )
+
+
+def _row_fields(envelope: Field) -> list[Field]:
+    before = next(field for field in envelope["fields"] if field["name"] == "before")
+    fields: list[Field] = before["type"][1]["fields"]
+    return fields
+
+
+def _parsed(field: Field) -> tuple[Column, str]:
+    """Return a field's column, and the field's own name."""
+    may_be_null = isinstance(field["type"], list)
+    avro = field["type"][1] if may_be_null else field["type"]
+    column = Column(
+        field.get("wrackline.name", field["name"]),
+        field["wrackline.column"],
+        _column_type(avro, field["wrackline.type"]),
+        nullable=not field.get("wrackline.not_null", False),
+    )
+    return column, field["name"]
+
+
+def _column_type(avro: str | Field, source: str) -> ColumnType:
+    if isinstance(avro, str):
+        avro = {"type": avro}
+    if avro["type"] == "array":
+        return ColumnType(Kind.ARRAY, source, element=_column_type(avro["items"][1], source))
+    form = (avro["type"], avro.get("logicalType"), avro.get("connect.name"), avro.get("connect.type"))
+    return ColumnType(_KINDS[form], source, avro.get("precision"), avro.get("scale"))
