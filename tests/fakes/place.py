@@ -11,7 +11,7 @@ from wrackline.producers.changes import Saved
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.seq import log_prefix
 
-UNREADABLE = define("fake.saved", OperatorNeeded, "a saved position needs {parts}", hint="reset it")
+UNREADABLE = define("test.fake_saved", OperatorNeeded, "a saved position needs {parts}", hint="reset it")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -22,7 +22,7 @@ from wrackline.schemas.seq import snapshot_prefix
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.types import Kind
 
-NO_TABLE = define("fake.no_table", OperatorNeeded, "there is no table {table}", hint="create it")
+NO_TABLE = define("test.fake_no_table", OperatorNeeded, "there is no table {table}", hint="create it")
 
 PREFIX = "wrackline"
 CONDITION = re.compile(r"(\w+) = '(\w*)'")
@@ -198,7 +198,7 @@ class FakeSource:
         there = self.tables(partition)
         return [
             Finding(
-                id="fake.no_table",
+                id="test.fake_no_table",
                 name="table not found",
                 description=f"{table} is not there",
                 suggestion=f"CREATE TABLE {table} (…)",

@@ -26,8 +26,8 @@ from wrackline.schemas.errors import Definite, Transient, define
 from wrackline.schemas.frame import NO_COLUMNS, Frame, unchanged_columns
 from wrackline.schemas.table import TableId, TableSchema
 
-IN_USE = define("fake.in_use", Transient, "the log of {database} is read by somebody else", hint="wait")
-GONE = define("fake.log_gone", Definite, "the log of {database} begins later", hint="take a snapshot")
+IN_USE = define("test.fake_in_use", Transient, "the log of {database} is read by somebody else", hint="wait")
+GONE = define("test.fake_log_gone", Definite, "the log of {database} begins later", hint="take a snapshot")
 
 
 class FakeStream:

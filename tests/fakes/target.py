@@ -122,7 +122,7 @@ class FakeTarget:
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         return [
             Finding(
-                id="fake.not_created",
+                id="test.fake_not_created",
                 name="table not created yet",
                 description=f"{table} is not there",
                 suggestion="nothing to do: it is created with its first batch",
