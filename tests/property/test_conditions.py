@@ -23,11 +23,15 @@ from wrackline.schemas.errors import WracklineError
 
 NAMES = st.one_of(
     st.sampled_from(["id", "color", "_x", "a$1"]).map(ColumnName),
-    st.text(st.characters(min_codepoint=0x20, exclude_categories=["Cs"]), min_size=1, max_size=12).map(
-        lambda name: ColumnName(name, quoted=True)
-    ),
+    st.text(
+        st.sampled_from("\"'` a") | st.characters(min_codepoint=0x20, exclude_categories=["Cs"]),
+        min_size=1,
+        max_size=12,
+    ).map(lambda name: ColumnName(name, quoted=True)),
 )
-TEXTS = st.text(st.characters(min_codepoint=1, exclude_categories=["Cs"]), max_size=20)
+TEXTS = st.text(
+    st.sampled_from("'\"\\;-%_ a") | st.characters(min_codepoint=1, exclude_categories=["Cs"]), max_size=20
+)
 NUMBERS = st.integers(-(2**70), 2**70).map(Decimal) | st.decimals(-1000, 1000, places=3)
 LITERALS = st.one_of(NUMBERS, TEXTS, st.booleans())
 TESTS = st.one_of(

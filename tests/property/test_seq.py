@@ -78,3 +78,9 @@ def test_a_spoiled_text_is_refused(good: str, spoil: object) -> None:
 def test_a_log_event_wins_over_a_row_read_at_its_position() -> None:
     row = Seq(0, bytes(WIDTH), EventClass.SNAPSHOT, ORDINAL_MAX)
     assert row.text() < Seq(0, bytes(WIDTH), EventClass.LOG, 0).text()
+
+
+def test_the_layout_is_the_contracts() -> None:
+    log = Seq(1, bytes.fromhex("00000000016b3748"), EventClass.LOG, 10)
+    assert log.text() == "0001" + "00000000016b3748" + "ff" + "0000000a"
+    assert log._replace(event_class=EventClass.SNAPSHOT).text() == "000100000000016b3748000000000a"

@@ -108,6 +108,7 @@ REFUSED = [
     "size = 1_000",
     "size = 1e9999",
     "size = 1a",
+    "size = 1OR size = 2",
     "size = \u0661",  # an Arabic digit
     "size::text = '1'",
     "size = '1'::int",

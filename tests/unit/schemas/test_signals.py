@@ -240,6 +240,7 @@ REJECTED_ROWS: list[tuple[str, str | None, str]] = [
     ("execute-snapshot", tables(keys=[1, 2]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[[]]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[[1.5]]), "signal.bad_field"),
+    ("execute-snapshot", tables(keys=[[1.0]]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[[None]]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[[{"id": CANARY}]]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[[1], [1, 2]]), "signal.bad_field"),
