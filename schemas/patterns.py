@@ -10,7 +10,7 @@ A name written in double quotes part by part is that name, whatever characters i
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from wrackline.schemas.errors import Definite, WracklineError, define
@@ -40,7 +40,7 @@ class TablePattern:
     """A name or pattern as it was written, and what it matches; letters match in either case."""
 
     text: str
-    _node: "_Node"
+    _node: "_Node" = field(compare=False, repr=False)  # follows from the text
 
     def matches(self, table: TableId) -> bool:
         """Whether the whole of `schema.table` or `database.schema.table` matches."""

@@ -9,6 +9,7 @@ No sentence shows anything of the payload but the names of its fields.
 """
 
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -26,6 +27,8 @@ from wrackline.schemas.patterns import TablePattern, compile_pattern
 
 SIZE_MAX: Final = 1 << 20
 ID_MAX: Final = 256
+
+_SELECT = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 
 TOO_LARGE = define(
     "signal.too_large",
@@ -225,6 +228,41 @@ def window_row(edge: Edge, chunk: str, *, at: str, request: str, table: str) -> 
     return SignalRow(f"{chunk}-{edge.value}", f"snapshot-window-{edge.value}", orjson.dumps(data).decode())
 
 
+def row(signal: ExecuteSnapshot | StopSnapshot | PauseSnapshot | ResumeSnapshot | Log) -> SignalRow:
+    """The row that asks for this, in the fields above: to send it, or to save it and read it again."""
+    data: dict[str, object] = {}
+    match signal:
+        case ExecuteSnapshot():
+            signal_type, data = "execute-snapshot", _execute_data(signal)
+        case StopSnapshot():
+            signal_type = "stop-snapshot"
+            data = {"type": signal.kind.value, "data-collections": [table.text for table in signal.tables]}
+        case PauseSnapshot():
+            signal_type = "pause-snapshot"
+        case ResumeSnapshot():
+            signal_type = "resume-snapshot"
+        case Log():
+            signal_type, data = "log", {"message": signal.message}
+    return SignalRow(signal.id, signal_type, orjson.dumps(data).decode())
+
+
+def _execute_data(signal: ExecuteSnapshot) -> dict[str, object]:
+    filters = [
+        {"data-collection": c.tables.text, "filter": conditions.render(c.condition)}
+        for c in signal.conditions
+    ]
+    bounds = signal.key_range
+    data = {
+        "type": signal.kind.value,
+        "data-collections": [table.text for table in signal.tables],
+        "additional-conditions": filters or None,
+        "surrogate-key": signal.surrogate_key,
+        "key-range": None if bounds is None else {"from": bounds.low, "to": bounds.high},
+        "keys": signal.keys or None,
+    }
+    return {name: value for name, value in data.items() if value is not None}
+
+
 def _rejected(signal_id: object, error: WracklineError) -> Rejected:
     readable = signal_id if isinstance(signal_id, str) and _id_is_fine(signal_id) else ""
     return Rejected(readable, _reason(error))
@@ -385,7 +423,7 @@ def _condition(
     )
     if not any(_may_meet(meant, table) for table in tables):
         raise _bad(f"{field}.data-collection", "it means no table of data-collections")
-    whole = kind is SnapshotKind.BLOCKING and payload.filter.lstrip()[:6].upper() == "SELECT"
+    whole = kind is SnapshotKind.BLOCKING and _SELECT.match(payload.filter)
     if not whole:
         condition = _checked(partial(conditions.parse, payload.filter), "execute-snapshot", f"{field}.filter")
         return TableCondition(meant, condition)

@@ -99,3 +99,8 @@ def test_everything_else_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["(a|a)" * 100 + "b", "a?" * 120 + "a{64}", "(.|a|.)*" * 60 + "b"])
 def test_what_would_hang_a_backtracking_matcher_is_answered(text: str) -> None:
     assert not compile_pattern(text).matches_name("a" * 190 + "!")
+
+
+def test_equal_texts_are_equal_patterns() -> None:
+    assert compile_pattern("a.*") == compile_pattern("a.*")
+    assert compile_pattern("a.*") != compile_pattern("A.*")

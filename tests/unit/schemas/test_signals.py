@@ -20,6 +20,7 @@ from wrackline.schemas.signals import (
     WindowMark,
     parse_message,
     parse_row,
+    row,
     window_row,
 )
 
@@ -115,17 +116,17 @@ def test_a_stop_names_the_tables_that_leave() -> None:
 
 @pytest.mark.parametrize("edge", Edge)
 def test_a_window_row_is_debeziums_and_comes_back_as_its_mark(edge: Edge) -> None:
-    row = window_row(edge, "c0ffee", at="2026-01-02T03:04:05Z", request="s0", table="shop.public.orders")
-    assert row.id == f"c0ffee-{edge.value}"
-    assert row.type == f"snapshot-window-{edge.value}"
-    assert orjson.loads(row.data) == {
+    mark = window_row(edge, "c0ffee", at="2026-01-02T03:04:05Z", request="s0", table="shop.public.orders")
+    assert mark.id == f"c0ffee-{edge.value}"
+    assert mark.type == f"snapshot-window-{edge.value}"
+    assert orjson.loads(mark.data) == {
         f"{edge.value}WindowTimestamp": "2026-01-02T03:04:05Z",
         "correlationId": "s0",
         "dataCollectionId": "shop.public.orders",
     }
-    assert parse_row(*row) == Accepted(WindowMark(row.id, edge, "c0ffee"))
-    assert len(row.id) <= 42
-    assert parse_row(row.id, row.type, None) == parse_row(*row)
+    assert parse_row(*mark) == Accepted(WindowMark(mark.id, edge, "c0ffee"))
+    assert len(mark.id) <= 42
+    assert parse_row(mark.id, mark.type, None) == parse_row(*mark)
 
 
 def test_a_message_carries_data_as_an_object_or_as_text() -> None:
@@ -145,6 +146,32 @@ def test_a_message_without_an_id_takes_the_callers() -> None:
     assert parse_message(b'{"type":"pause-snapshot"}', "signals-0-7") == Accepted(
         PauseSnapshot("signals-0-7")
     )
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ("execute-snapshot", '{"data-collections":["a.b","c\\\\..*"],"surrogate-key":"x"}'),
+        ("execute-snapshot", '{"data-collections":["a.b"],"keys":[[1,"x"],[2,"y"]]}'),
+        ("execute-snapshot", '{"data-collections":["a.b"],"key-range":{"to":[true]}}'),
+        (
+            "execute-snapshot",
+            (
+                '{"type":"blocking","data-collections":["a.b"],"additional-conditions":[{"data-collection":"a.b",'
+                "\"filter\":\"selected = 1 AND (x = 'it''s' OR y IS NULL)\"}]}"
+            ),
+        ),
+        ("stop-snapshot", '{"data-collections":["a.b"]}'),
+        ("stop-snapshot", None),
+        ("pause-snapshot", None),
+        ("resume-snapshot", None),
+        ("log", '{"message":"hello"}'),
+    ],
+)
+def test_a_signal_that_is_written_down_asks_for_the_same(sent: tuple[str, str | None]) -> None:
+    first = accepted(*sent).signal
+    assert not isinstance(first, WindowMark)
+    assert parse_row(*row(first)) == Accepted(first)
 
 
 def tables(**fields: object) -> str:
