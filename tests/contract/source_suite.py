@@ -9,11 +9,12 @@ A real source runs all of it in a few lines:
 """
 
 import json
+import random
 from collections.abc import Sequence
 
 import pytest
 
-from tests.contract.log_suite import LogPromises, row
+from tests.contract.log_suite import BIG, LogPromises, row
 from tests.contract.reading import (
     committed,
     events,
@@ -24,7 +25,18 @@ from tests.contract.reading import (
     read_batches,
     row_changes,
 )
-from tests.contract.source_world import KEY, Ability, Delete, Elsewhere, SourceWorld, Update, orders
+from tests.contract.source_world import (
+    KEY,
+    Ability,
+    Delete,
+    Elsewhere,
+    SourceWorld,
+    Truncated,
+    Update,
+    orders,
+)
+from tests.contract.source_world import Change as SourceChange
+from tests.fakes.merge_model import Change, Stored, latest, merge, visible
 from wrackline.producers.changes import Commit, Rows, Step
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind
@@ -32,6 +44,7 @@ from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.findings import Severity
 from wrackline.schemas.table import SourcePartition, TableId
 
+RELEASED_MS = 1_700_000_000_000
 GRID = [(shop, number) for shop in ("a", "b", "c") for number in (1, 2, 3, 10, 20)]
 
 
@@ -165,7 +178,7 @@ class ChunkPromises:
         steps = read(world, stream, first)
         chunk = world.source.reader(partition).read(request(partition))
         (place,) = [s.position for s in steps if isinstance(s, Commit) and s.transaction == first]
-        tail = chunk.tail(place, ts_ms=1, snapshot="incremental", chunk="c-1")
+        tail = chunk.tail(place, ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
         by_chunk = {key: world.value(head + tail) for part in chunk.slices for key, head in part.rows}
         by_log = {change[2]: world.value(change[3]) for change in row_changes(steps)}
         assert by_chunk.keys() == by_log.keys(), "the window compares these bytes"
@@ -182,7 +195,7 @@ class ChunkPromises:
         first = world.commit(partition, row("a", 1))
         steps = read(world, stream, first)
         chunk = world.source.reader(partition).read(request(partition))
-        tail = chunk.tail(places(steps)[-1], ts_ms=1, snapshot="incremental", chunk="c-1")
+        tail = chunk.tail(places(steps)[-1], ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
         (_, head) = chunk.slices[0].rows[0]
         released = str(world.value(head + tail)["seq"])
         assert tail.endswith(released.encode()), "seq stands last, its ordinal last in it"
@@ -190,6 +203,39 @@ class ChunkPromises:
         older = events(world, steps)
         newer = events(world, read(world, stream, world.commit(partition, row("a", 2))))
         assert older[-1].seq < released < newer[0].seq
+
+
+class WholePromises:
+    """Log and chunks against each other."""
+
+    def test_the_log_gives_the_table_that_a_chunk_reads(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        chance = random.Random(7)
+        stream = open_stream(world, partition)
+        held: set[tuple[str, int]] = set()
+        names = [
+            world.commit(partition, *(any_change(chance, held) for _ in range(chance.randint(1, 4))))
+            for _ in range(60)
+        ]
+        rows: dict[tuple[object, ...], Stored] = {}
+        for event in events(world, read(world, stream, *names)):
+            if event.key is None:
+                rows = merge(rows, {}, event.seq)
+            else:
+                values = event.after or {}
+                change = Change(event.key, event.seq, event.op, values, frozenset(event.unchanged))
+                rows = merge(rows, latest([change]))
+        chunk = world.source.reader(partition).read(request(partition))
+        assert [key for key, row in sorted(rows.items()) if not row.deleted] == keys(world, chunk)
+        released_at = places(read(world, stream, world.commit(partition, row("z", 0))))[-1]
+        tail = chunk.tail(released_at, ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
+        read_rows = {
+            key: world.value(head + tail)["after"] for part in chunk.slices for key, head in part.rows
+        }
+        by_key = {tuple(world.key(key or b"").values()): after for key, after in read_rows.items()}
+        complete = visible(rows)
+        assert complete, "a log of partial changes alone proves nothing"
+        assert complete == {key: by_key[key] for key in complete}
 
 
 class MarkPromises:
@@ -264,8 +310,32 @@ class MarkPromises:
         assert labels(world, reader.read(request(partition)), commits[0]) == ["new"]
 
 
-class SourceSuite(CatalogPromises, LogPromises, ChunkPromises, MarkPromises):
+class SourceSuite(CatalogPromises, LogPromises, ChunkPromises, WholePromises, MarkPromises):
     """Everything that a source promises."""
+
+
+def any_change(chance: random.Random, held: set[tuple[str, int]]) -> SourceChange:
+    """A change that the rows which are there allow, and what it makes of their keys."""
+    free = [key for key in GRID if key not in held]
+    kind = chance.choice(["insert", "insert", "update", "update", "big", "move", "delete", "truncate"])
+    label = f"label {chance.random()}"
+    if not held or (kind == "insert" and free):
+        new = chance.choice(free)
+        held.add(new)
+        return row(*new, label, BIG if chance.random() < 0.8 else None)
+    key = chance.choice(sorted(held))
+    if kind == "truncate" and chance.random() < 0.3:
+        held.clear()
+        return Truncated()
+    if kind == "delete":
+        held.remove(key)
+        return Delete(key)
+    if kind == "move" and free:
+        new = chance.choice(free)
+        held.remove(key)
+        held.add(new)
+        return Update(key, {"shop": new[0], "number": new[1], "label": label})
+    return Update(key, {"label": label} | ({"big": BIG + label} if kind == "big" else {}))
 
 
 def open_mark(reader: ChunkReader, name: str) -> None:
@@ -282,7 +352,7 @@ def reached(mark: Mark, steps: Sequence[Step]) -> list[Step]:
 def labels(world: SourceWorld, chunk: Chunk, released: Commit) -> list[object]:
     """The labels of a chunk's rows."""
     made = []
-    tail = chunk.tail(released.position, ts_ms=1, snapshot="incremental", chunk="c-1")
+    tail = chunk.tail(released.position, ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
     for part in chunk.slices:
         for _, head in part.rows:
             after = world.value(head + tail)["after"]

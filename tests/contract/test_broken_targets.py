@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.promises import broken_promises
+from tests.contract.promises import broken, promises
 from tests.contract.target_suite import TargetSuite
 from tests.fakes.merge_model import NONE, Latest, Stored
 from tests.fakes.target import FakeTarget, Frame, Storage, Table
@@ -309,9 +309,9 @@ BROKEN: list[tuple[type[FakeTarget], str]] = [
 
 
 def test_the_true_fake_breaks_nothing() -> None:
-    assert broken_promises(TargetSuite, FakeTargetWorld) == set()
+    assert broken(TargetSuite, promises(TargetSuite), FakeTargetWorld) == set()
 
 
 @pytest.mark.parametrize(("target", "promise"), BROKEN)
 def test_the_suite_catches(target: type[FakeTarget], promise: str) -> None:
-    assert promise in broken_promises(TargetSuite, lambda: FakeTargetWorld(target))
+    assert broken(TargetSuite, [promise], lambda: FakeTargetWorld(target)) == {promise}

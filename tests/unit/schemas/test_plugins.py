@@ -1,12 +1,15 @@
 """A plug-in is a folder found by its name, and nothing else can be imported that way."""
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from wrackline.consumers import plugin as target_plugin
+from wrackline.producers import plugin as source_plugin
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.plugins import find, known
 
@@ -59,3 +62,9 @@ def test_a_missing_driver_says_what_to_install(package: ModuleType) -> None:
 def test_a_fault_of_our_own_is_not_hidden_behind_pip(package: ModuleType) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"wrackline\.nowhere"):
         find(package, "faulty", side="source")
+
+
+@pytest.mark.parametrize(("load", "side"), [(source_plugin.load, "source"), (target_plugin.load, "target")])
+def test_each_side_looks_into_its_own_folders(load: Callable[[str], object], side: str) -> None:
+    with pytest.raises(OperatorNeeded, match=f"there is no {side} named 'access'"):
+        load("access")
