@@ -21,7 +21,7 @@ from tests.fixtures.every_kind import SAMPLES, TABLE, event, rows, same
 from wrackline.control.stack import jars, java
 from wrackline.control.stack.servers import SchemaRegistry
 from wrackline.schemas.envelope import dump, value_schema
-from wrackline.schemas.types import FORMS, ColumnType, Kind, read_type
+from wrackline.schemas.types import FORMS, ColumnType, Kind, read_type, spark_type
 from wrackline.schemas.versions import APICURIO_CONVERTER, CONNECT
 
 # PySpark leaves the socket of a collect to the garbage collector.
@@ -126,11 +126,14 @@ def test_spark_reads_every_kind(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_what_spark_reads_becomes_the_type_of_a_table(spark: SparkSession) -> None:
-    text = "2026-01-02T03:04:05.123456Z"
+def test_a_zoned_timestamp_becomes_the_type_of_a_table(spark: SparkSession) -> None:
     zoned = ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz")
-    cast_to = FORMS[zoned.kind].spark
-    frame = spark.createDataFrame([(text,)], f"at {read_type(zoned)}").select(
-        F.unix_micros(F.col("at").cast(cast_to))
-    )
-    assert frame.collect()[0][0] == 1_767_323_045_123_456
+    instants = {
+        "2026-01-02T03:04:05.123456Z": 1_767_323_045_123_456,
+        "1970-01-01T00:00:00Z": 0,
+        "-4712-01-01T00:00:00Z": -210_863_520_000_000_000,  # 4713 BC; the calendar of ISO 8601
+        "+10000-01-01T00:00:00Z": 253_402_300_800_000_000,
+    }
+    frame = spark.createDataFrame([(text,) for text in instants], f"at {read_type(zoned)}")
+    read = frame.select("at", F.unix_micros(F.col("at").cast(spark_type(zoned))).alias("micros")).collect()
+    assert {row["at"]: row["micros"] for row in read} == instants
