@@ -25,11 +25,9 @@ def servers() -> Iterator[Stack]:
 
 
 def postgres(stack: Stack) -> Address:
-    """Start PostgreSQL with an empty table, published."""
+    """Start PostgreSQL with an empty table."""
     at = Address(stack.postgres().port, "postgres", "", "postgres")
-    with connect(at) as session:
-        session.execute(orders.POSTGRES_TABLE)
-        session.execute(f"create publication {PUBLICATION} for table {orders.TABLE}")
+    make_postgres_table(at)
     return at
 
 
@@ -37,11 +35,23 @@ def mariadb(stack: Stack) -> Address:
     """Start MariaDB with an empty table."""
     server = stack.mariadb()
     at = Address(server.port, server.user, server.password, DATABASE)
+    make_mysql_table(at)
+    return at
+
+
+def make_postgres_table(at: Address) -> None:
+    """Create the table, published."""
+    with connect(at) as session:
+        session.execute(orders.POSTGRES_TABLE)
+        session.execute(f"create publication {PUBLICATION} for table {orders.TABLE}")
+
+
+def make_mysql_table(at: Address) -> None:
+    """Create the database and the table."""
     with closing(mysql_session(at._replace(database="mysql"))) as session:
-        session.query(f"create database {DATABASE} character set utf8mb4")
+        session.query(f"create database {at.database} character set utf8mb4")
     with closing(mysql_session(at)) as session:
         session.query(orders.MYSQL_TABLE)
-    return at
 
 
 def fill_postgres(at: Address, rows: int) -> None:

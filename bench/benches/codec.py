@@ -88,7 +88,7 @@ def _decode(rows: int) -> Outcome:
         events: list[RowChange] = []
         began = time.process_time()
         for ordinal, message in enumerate(messages):
-            decoder.decode(message, frame, ordinal, ordinal, events)
+            decoder.decode(message, 0, frame, ordinal, ordinal, events)
         spent += time.process_time() - began
     return Outcome({METRIC: rows / spent})
 

@@ -4,6 +4,7 @@ held(...)  ->  a slot that keeps all log from now on        copied(...)  ->  the
 """
 
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ import psycopg
 from bench.address import Address
 
 PUBLICATION = "bench"
+LET_GO_LIMIT_S = 30.0
 LET_GO = """
 select pg_terminate_backend(active_pid) from pg_replication_slots
 where slot_name = %s and active_pid is not null"""
@@ -55,12 +57,15 @@ def copied(at: Address, slot: str) -> Iterator[str]:
 
 
 def _drop(session: psycopg.Connection, slot: str) -> None:
-    session.execute(LET_GO, [slot])
+    deadline = time.monotonic() + LET_GO_LIMIT_S
     while True:
+        session.execute(LET_GO, [slot])
         try:
             session.execute("select pg_drop_replication_slot(%s)", [slot])
-        except psycopg.errors.ObjectInUse:  # its user needs a moment to end
-            session.execute(LET_GO, [slot])
+        except psycopg.errors.ObjectInUse:  # whoever used it needs a moment to end
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
         else:
             return
 
