@@ -1,6 +1,6 @@
 """The table `orders`: the same rows for the same seed in PostgreSQL, MariaDB, MySQL and Python.
 
-    id, seed  ->  md5 hex  ->  nine columns, each cut from its own hex digits
+    id, seed  ->  SHA-256 in hex  ->  nine columns, each cut from its own hex digits
 
 A database makes the rows itself from a series of numbers, so a million stand there in seconds;
 Python makes the same ones for benches without a server.  The changes come in transactions of a
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from hashlib import md5
+from hashlib import sha256
 from typing import NamedTuple
 
 SEED = 7
@@ -39,7 +39,7 @@ class Order(NamedTuple):
 def orders(first: int, last: int, seed: int = SEED) -> Iterator[Order]:
     """Make the rows with ids first to last, both included."""
     for number in range(first, last + 1):
-        digits = md5(f"{seed}:{number}".encode(), usedforsecurity=False).hexdigest()
+        digits = sha256(f"{seed}:{number}".encode()).hexdigest()
         length = int(digits[22:24], 16)
         moment = FIRST_DAY + timedelta(seconds=number, microseconds=int(digits[24:28], 16))
         yield Order(
@@ -113,7 +113,7 @@ select id, {_postgres_number(1, 6)}, 'SKU-' || substr(h, 7, 12), 1 + {_postgres_
        moment at time zone 'UTC', moment
 from (select id, h, timestamp '{FIRST_DAY:%Y-%m-%d}' + id * interval '1 s'
                     + {_postgres_number(25, 4)} * interval '1 us' as moment
-      from (select id, md5('{seed}:' || id) as h
+      from (select id, encode(sha256(('{seed}:' || id)::bytea), 'hex') as h
             from generate_series({first}, {last}) as id) as hashed) as dated"""
 
 
@@ -129,7 +129,7 @@ select id, {_mysql_number(1, 6)}, concat('SKU-', substr(h, 7, 12)), 1 + {_mysql_
        moment, moment
 from (select id, h, timestamp '{FIRST_DAY:%Y-%m-%d} 00:00:00' + interval id second
                     + interval {_mysql_number(25, 4)} microsecond as moment
-      from (select id, md5(concat('{seed}:', id)) as h
+      from (select id, sha2(concat('{seed}:', id), 256) as h
             from (with recursive series (id) as
                   (select {first} union all select id + 1 from series where id < {last})
                   select id from series) as numbered) as hashed) as dated"""

@@ -1,5 +1,6 @@
 """The workload's SQL on real servers gives Python's rows, and a backlog of the size asked for."""
 
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -10,6 +11,7 @@ from bench.peers.drain import drain
 from bench.peers.slot import connect, held
 from bench.workloads.orders import Order, orders, text_values
 from tests.fixtures.servers import Database
+from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
 
 ROWS = 3_000
@@ -50,8 +52,11 @@ def test_a_backlog_can_be_drained_again_and_leaves_no_copy_behind(empty: Address
             assert changes == ROWS
 
 
-def test_mariadb_makes_the_same_rows(stack: Stack, topic_prefix: str) -> None:
-    server = stack.mariadb()
+@pytest.mark.parametrize("family", [Stack.mariadb, Stack.mysql])
+def test_mariadb_and_mysql_make_the_same_rows(
+    stack: Stack, topic_prefix: str, family: Callable[[Stack], MysqlServer]
+) -> None:
+    server = family(stack)
     at = Address(server.port, server.user, server.password, topic_prefix)
     stage.make_mysql_table(at)
     stage.fill_mysql(at, ROWS)
