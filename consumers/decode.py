@@ -52,7 +52,7 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
 
 
 def decode(records: DataFrame, writers: Mapping[tuple[int, int], Writer], plan: MergePlan) -> DataFrame:
-    """Return the changes of all writers, by pair of key_id and value_id, above the plan's floor."""
+    """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on."""
     events = _events(records)
     parts = []
     for (key_id, value_id), writer in writers.items():
@@ -63,7 +63,7 @@ def decode(records: DataFrame, writers: Mapping[tuple[int, int], Writer], plan: 
         )
         parts.append(_changes(written, writer, plan))
     changes = reduce(DataFrame.union, parts)
-    return changes if plan.floor is None else changes.where(F.col("seq") > plan.floor)
+    return changes if plan.floor is None else changes.where(F.col("seq") >= plan.floor)
 
 
 def _changes(written: DataFrame, writer: Writer, plan: MergePlan) -> DataFrame:
