@@ -49,7 +49,7 @@ _UPDATE = cython.declare(cython.longlong, 85)  # U
 _INSERTED = cython.declare(cython.longlong, 99)  # c
 _UPDATED = cython.declare(cython.longlong, 117)  # u
 _DELETED = cython.declare(cython.longlong, 100)  # d
-_ROW_START = cython.declare(cython.longlong, 5)  # the letter and the relation's oid
+_ROW_START = cython.declare(cython.longlong, 5)  # the letter and the relation's oid stand before it
 _PER_CELL = cython.declare(cython.longlong, 16)
 
 
@@ -120,19 +120,20 @@ class RowDecoder:
         self.column = 0  # the one being written, for an error's words
 
     def decode(
-        self, message: bytes, frame: Frame, ordinal: int, of_table: int, events: list[RowChange]
+        self, message: bytes, at: int, frame: Frame, ordinal: int, of_table: int, events: list[RowChange]
     ) -> None:
-        """Append the events of one row message: one, or two for an update that changed the key."""
-        data: cython.p_const_uchar = message
-        letter: cython.uchar = data[0]
-        if len(message) <= _ROW_START:
+        """Append the events of the row message at this place: one, or two where the key changed."""
+        if len(message) <= at + _ROW_START:
             raise self._unreadable(message)
+        data: cython.p_const_uchar = message
+        letter: cython.uchar = data[at]
+        start: cython.Py_ssize_t = at + _ROW_START
         try:
             if letter == _UPDATE:
-                self._update(message, frame, ordinal, of_table, events)
+                self._update(message, start, frame, ordinal, of_table, events)
                 return
             cells: Cells = self.new if letter == _INSERT else self.old
-            if cells.split(data, _ROW_START + 1, len(message)) == 0:
+            if cells.split(data, start + 1, len(message)) == 0:
                 raise self._unreadable(message)
             key = self._key(message, cells)
             if letter == _INSERT:
@@ -151,13 +152,13 @@ class RowDecoder:
     def _update(
         self,
         message: bytes,
+        at: cython.Py_ssize_t,
         frame: Frame,
         ordinal: cython.longlong,
         of_table: cython.longlong,
         events: list[RowChange],
     ) -> None:
         data: cython.p_const_uchar = message
-        at: cython.Py_ssize_t = _ROW_START
         old: Cells | None = None
         if data[at] != _NEW:
             old = self.old
@@ -294,3 +295,16 @@ class RowDecoder:
 
     def _unreadable(self, message: bytes) -> Exception:
         return ROW_UNREADABLE(table=self.table.id, known=self.count, size=len(message))
+
+
+def text_cells(message: bytes, at: int, count: int) -> list[bytes | None]:
+    """Return a tuple's cells as text, for the signal table; none where it is not such a tuple."""
+    cells = Cells(count)
+    if cells.split(message, at, len(message)) == 0:
+        return []
+    return [
+        None
+        if cells.kinds[i] in {_NULL, _UNSENT}
+        else message[cells.starts[i] : cells.starts[i] + cells.sizes[i]]
+        for i in range(count)
+    ]

@@ -1,0 +1,108 @@
+"""Connections to PostgreSQL: ordinary ones and the replication stream's, with the same session.
+
+The session's settings decide how the server writes values, so the log and a chunk give the same
+bytes for the same cell only because both connect here.  Every field goes to libpq by name, never as
+part of a string that it could break out of.
+"""
+
+from typing import LiteralString
+
+import psycopg
+from psycopg import conninfo, pq, sql
+
+from wrackline.producers.sources.postgres.position import History
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings import Values
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+UNREACHABLE = define(
+    "pg.unreachable",
+    Transient,
+    "no connection to database {database} on {host}: {reason}",
+    hint='try it by hand: psql "host={host} dbname={database} user={user}"',
+)
+
+_SESSION = {
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "iso_8601",
+    "timezone": "UTC",
+    "extra_float_digits": "3",
+    "bytea_output": "hex",
+    "lc_monetary": "C",
+}
+_CONNECT_LIMIT_S = "10"
+
+
+class Server:
+    """Where the database is and who we are there."""
+
+    def __init__(self, settings: Values) -> None:
+        self.database = settings.text("database.dbname")
+        self._fields = {
+            "host": settings.text("database.hostname"),
+            "port": str(settings.integer("database.port")),
+            "user": settings.text("database.user"),
+            "dbname": self.database,
+            "sslmode": settings.text("database.sslmode"),
+            "connect_timeout": _CONNECT_LIMIT_S,
+            "application_name": f"wrackline {settings.text('topic.prefix')}",
+            "client_encoding": "UTF8",
+            "keepalives_idle": "30",
+            "options": " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in _SESSION.items()),
+        }
+        for ours, libpq in (("sslrootcert",) * 2, ("sslcert",) * 2, ("sslkey",) * 2):
+            if f"database.{ours}" in settings:
+                self._fields[libpq] = settings.text(f"database.{ours}")
+        self._secrets: dict[str, Secret] = {
+            libpq: settings.secret(f"database.{libpq}")
+            for libpq in ("password", "sslpassword")
+            if f"database.{libpq}" in settings
+        }
+        self._redactor = settings.redactor
+
+    def connect(self) -> Connection:
+        """Open an ordinary connection; each statement is a transaction of its own."""
+        try:
+            return psycopg.connect(self._conninfo(), autocommit=True)
+        except psycopg.OperationalError as exc:
+            raise self._unreachable(str(exc)) from None
+
+    def replicate(self) -> pq.abc.PGconn:
+        """Open a connection for START_REPLICATION."""
+        stream = pq.PGconn.connect(self._conninfo(replication="database").encode())
+        if stream.status != pq.ConnStatus.OK:
+            reason = stream.get_error_message()
+            stream.finish()
+            raise self._unreachable(reason)
+        return stream
+
+    def _conninfo(self, **more: str) -> str:
+        revealed = {name: secret.reveal() for name, secret in self._secrets.items()}
+        return conninfo.make_conninfo("", **self._fields, **revealed, **more)
+
+    def _unreachable(self, reason: str) -> Exception:
+        return UNREACHABLE(
+            database=self.database,
+            host=self._fields["host"],
+            user=self._fields["user"],
+            reason=self._redactor.clean(reason.strip()),
+        )
+
+
+def history(connection: Connection, slot: str) -> History:
+    """Ask the server which log it writes."""
+    ((system, timeline),) = connection.execute(
+        "SELECT system_identifier::text, timeline_id FROM pg_control_system(), pg_control_checkpoint()"
+    )
+    if not isinstance(system, str) or not isinstance(timeline, int):
+        raise TypeError("a system identifier is text, a timeline a number")
+    return History(system, timeline, slot)
+
+
+def run(connection: Connection, statement: LiteralString, **names: str) -> None:
+    """Run a statement whose placeholders are identifiers."""
+    connection.execute(
+        sql.SQL(statement).format(**{name: sql.Identifier(value) for name, value in names.items()})
+    )

@@ -1,0 +1,287 @@
+"""pgoutput's messages into steps: what comes out of the slot, as `changes.py` words it.  Pure.
+
+    XLogData: 'w' start end clock | B … R … I U D … C        25 bytes of header, then one message
+
+A relation's shape (keys, types, identities of columns) is asked of the caller once a relation
+message; all that a row costs here is one look-up and one call of the compiled row decoder.
+Ordinals count row changes as the server sent them, before any filter of ours: so the same event
+has the same seq after any restart, whatever is captured.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wrackline.producers.changes import (
+    Batch,
+    Begin,
+    Commit,
+    Fault,
+    Message,
+    Progress,
+    RowChange,
+    Rows,
+    Shape,
+    Signal,
+    Step,
+    Truncate,
+)
+from wrackline.producers.sources.postgres import messages
+from wrackline.producers.sources.postgres.messages import BeginMessage, Relation
+from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
+from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
+from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.frame import Frame, avro_long, avro_text
+from wrackline.schemas.seq import log_prefix
+from wrackline.schemas.table import TableId, TableSchema
+
+HEADER = 25  # of XLogData, before the message
+
+MESSAGE_UNKNOWN = define(
+    "pg.message_unknown",
+    Definite,
+    "the log sent a message of the kind {letter}, which protocol version 1 does not have",
+    hint="report it with the server's version: psql -c 'select version()'",
+)
+
+
+class Writers(NamedTuple):
+    """What a captured relation is written with: its shape and the registered ids of its schemas."""
+
+    table: TableSchema
+    key_id: int
+    value_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What every event of a stream says of its origin."""
+
+    version: str
+    server: str
+    database: str
+    counted: bool = False  # whether events carry their transaction's block
+
+
+class Decoder:
+    """Takes messages one by one; `take` hands out what they have become."""
+
+    def __init__(
+        self,
+        start: PgPosition,
+        labels: Labels,
+        captures: Callable[[TableId], bool],
+        writers_of: Callable[[Relation], Writers],
+        signal_table: TableId | None = None,
+    ) -> None:
+        self._labels = labels
+        self._captures, self._writers_of, self._signal_table = captures, writers_of, signal_table
+        self._at = start
+        self._skip_of = start if start.done else None  # changes of this transaction are out already
+        self._steps: list[Step] = []
+        self._rows: list[RowChange] = []
+        self.size = 0
+        self._shapes: dict[TableId, tuple[TableSchema, int]] = {}
+        self._decoders: dict[int, RowDecoder | None] = {}  # by relation; None: not captured, or at fault
+        self._heads: dict[int, tuple[TableId, bytes, bytes]] = {}  # by relation: id, source's two halves
+        self._signals: dict[int, int] = {}  # relation of the signal table -> its columns
+        self._frames: dict[int, Frame] = {}  # of the open transaction, by relation
+        self._orders: dict[int, int] = {}
+        self._open: BeginMessage | None = None
+        self._ordinal = 0
+        self._skip = 0
+        self._refs = 0
+        source = avro_text(labels.version) + avro_text("postgresql") + avro_text(labels.server)
+        self._source = source
+
+    @property
+    def between_transactions(self) -> bool:
+        """Whether everything that was begun is complete."""
+        return self._open is None
+
+    @property
+    def position(self) -> PgPosition:
+        """The place up to which everything was handed out or is in `take`."""
+        return self._at
+
+    def feed(self, data: bytes, at: int = HEADER) -> None:
+        """Take one message, which begins at this place."""
+        letter = data[at]
+        if letter in b"IUD":
+            self._row(data, at)
+            return
+        self._flush()
+        at += 1
+        match letter:
+            case 66:  # B
+                self._begin(messages.begin(data, at))
+            case 67:  # C
+                self._commit(messages.commit(data, at))
+            case 82:  # R
+                self._relation(messages.relation(data, at))
+            case 84:  # T
+                self._truncate(messages.truncate(data, at).oids)
+            case 77:  # M
+                self._message(messages.message(data, at))
+            case 89 | 79:  # Y, O: a type's name and a transaction's origin say nothing that is needed
+                pass
+            case _:
+                raise MESSAGE_UNKNOWN(letter=chr(letter))
+
+    def progress(self, lsn: int) -> None:
+        """Take a keepalive: all that ended at or before this place was sent before it."""
+        if self._open is None and lsn > self._at.lsn:
+            self._flush()
+            self._at = self._place(lsn, 0, lsn)
+            if self._steps and isinstance(self._steps[-1], Progress):
+                self._steps.pop()
+            self._steps.append(Progress(self._at))
+
+    def take(self) -> Batch | None:
+        """Hand out the steps so far."""
+        self._flush()
+        if not self._steps:
+            return None
+        batch = Batch(tuple(self._steps), self.size)
+        self._steps, self.size = [], 0
+        return batch
+
+    def _row(self, data: bytes, at: int) -> None:
+        relation = int.from_bytes(data[at + 1 : at + 5], "big")
+        ordinal = self._ordinal
+        self._ordinal += 1
+        decoder = self._decoders.get(relation)
+        if decoder is None:
+            if relation in self._signals:
+                self._signal(data, at, relation)
+            return
+        if ordinal < self._skip:
+            return
+        order = 0
+        if self._labels.counted:
+            order = self._orders.get(relation, 0)
+            self._orders[relation] = order + 1
+        frame = self._frames.get(relation) or self._frame(relation)
+        try:
+            decoder.decode(data, at, frame, ordinal, order, self._rows)
+        except WracklineError as exc:
+            self._fault(relation, exc)
+            return
+        _, _, key, value, _ = self._rows[-1]
+        self.size += len(value) + (len(key) if key else 0)
+
+    def _flush(self) -> None:
+        """Close the run of rows before another step."""
+        if self._rows and self._open is not None:
+            self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
+            self._steps.append(Rows(self._rows, self._at))
+            self._rows = []
+
+    def _place(self, lsn: int, done: int, resume: int) -> PgPosition:
+        return PgPosition(self._at.epoch, lsn, done, resume, self._at.history)
+
+    def _begin(self, begun: BeginMessage) -> None:
+        self._open = begun
+        self._ordinal = 0
+        self._skip = 0
+        if self._skip_of is not None and self._skip_of.lsn == begun.lsn:
+            self._skip = self._skip_of.done
+        self._skip_of = None
+        self._frames.clear()
+        self._orders.clear()
+        self._steps.append(Begin(str(begun.xid), begun.committed_ms, self._skip))
+
+    def _commit(self, done: messages.CommitMessage) -> None:
+        xid = str(self._open.xid) if self._open is not None else ""
+        self._open = None
+        self._at = self._place(done.end, 0, done.end)
+        self._steps.append(Commit(xid, self._at, done.committed_ms))
+
+    def _relation(self, found: Relation) -> None:
+        table = TableId(self._labels.database, found.schema, found.name)
+        self._decoders[found.oid] = None
+        self._frames.pop(found.oid, None)
+        if table == self._signal_table:
+            self._signals[found.oid] = len(found.columns)
+            return
+        if not self._captures(table):
+            return
+        try:
+            writers = self._writers_of(found)
+        except WracklineError as exc:
+            self._steps.append(Fault(table, exc))
+            return
+        known = self._shapes.get(table)
+        if known is None or known[0] != writers.table:
+            self._refs += 1
+            self._steps.append(Shape(self._refs, writers.table, known[0] if known else None))
+            self._shapes[table] = writers.table, self._refs
+        ref = self._shapes[table][1]
+        self._decoders[found.oid] = RowDecoder(ref, writers.table, writers.key_id, writers.value_id)
+        named = avro_text(found.schema) + avro_text(found.name)
+        self._heads[found.oid] = table, named, b"\0" + writers.value_id.to_bytes(4, "big")
+
+    def _frame(self, relation: int) -> Frame:
+        """Write what the events of the open transaction and this table have in common."""
+        begun = self._open
+        if begun is None:
+            raise MESSAGE_UNKNOWN(letter="row outside a transaction")
+        _, named, _ = self._heads[relation]
+        source = b"".join(
+            (
+                self._source,
+                avro_long(begun.committed_ms),
+                b"\0",  # snapshot
+                avro_text(self._labels.database),
+                b"\0",  # sequence: ours is seq
+                named,
+                b"\2" + avro_long(begun.xid),
+                b"\2" + avro_long(begun.lsn),
+                b"\0",  # xmin
+            )
+        )
+        transaction = f"{begun.xid}:{lsn_text(begun.lsn)}" if self._labels.counted else None
+        prefix = log_prefix(self._at.epoch, begun.lsn.to_bytes(8, "big"))
+        made = Frame(source, prefix, ts_ms=begun.committed_ms, transaction=transaction)
+        self._frames[relation] = made
+        return made
+
+    def _fault(self, relation: int, error: WracklineError) -> None:
+        """Give a table's changes up from here on; the others go on."""
+        self._flush()
+        self._decoders[relation] = None
+        self._steps.append(Fault(self._heads[relation][0], error))
+
+    def _truncate(self, relations: tuple[int, ...]) -> None:
+        for relation in relations:
+            ordinal = self._ordinal
+            self._ordinal += 1
+            decoder = self._decoders.get(relation)
+            if decoder is None or ordinal < self._skip or self._open is None:
+                continue
+            table, _, header = self._heads[relation]
+            frame = self._frames.get(relation) or self._frame(relation)
+            value = header + b"\0\0" + frame.tail("t", ordinal)
+            self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
+            self._steps.append(Truncate(self._shapes[table][1], value, self._at))
+            self.size += len(value)
+
+    def _message(self, said: messages.LogicalMessage) -> None:
+        if not said.transactional:
+            if said.lsn > self._at.lsn:
+                self._at = self._place(said.lsn, 0, said.lsn)
+        elif self._open is not None and self._ordinal >= self._skip:
+            self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
+        self._steps.append(Message(said.prefix, said.content, self._at))
+
+    def _signal(self, data: bytes, at: int, relation: int) -> None:
+        """Read a row that was inserted into the signal table: id, type, data, in this order."""
+        if data[at] != ord("I") or self._open is None:
+            return
+        self._flush()
+        cells = text_cells(data, at + 6, self._signals[relation])
+        if len(cells) < 3:
+            return
+        texts = [(cell or b"").decode() for cell in cells[:3]]
+        place = self._place(self._open.lsn, self._ordinal, self._at.resume)
+        self._steps.append(Signal(texts[0], texts[1], texts[2], place))

@@ -1,0 +1,159 @@
+"""The catalogue: which tables there are, and what a table is to the rest of Wrackline.
+
+    pg_class, pg_attribute, pg_type, pg_index  ->  TableId, TableSchema
+    a relation message and the catalogue       ->  TableSchema in the log's shape
+
+The log names a relation's columns and types but not which columns are its key, nor the number
+(attnum) that a column keeps when it is renamed: those are the catalogue's.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.messages import Relation
+from wrackline.producers.sources.postgres.types import PgType, column_type
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+
+TABLE_MISSING = define(
+    "pg.table_missing",
+    OperatorNeeded,
+    "there is no table {table} that this role can see",
+    hint="grant it: GRANT USAGE ON SCHEMA {schema} TO {role}; GRANT SELECT ON {table} TO {role}",
+)
+COLUMN_MISSING = define(
+    "pg.column_missing",
+    OperatorNeeded,
+    "column {column} of {table} stands in the log, but the catalogue no longer has it",
+    hint="the table changed again meanwhile; read it anew: wrackline snapshot start '{table}'",
+)
+
+_TABLES = """
+SELECT n.nspname::text, c.relname::text
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p'
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+ORDER BY 1, 2"""
+_OID = """
+SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
+_COLUMNS = """
+SELECT attnum, attname::text, atttypid, atttypmod, attnotnull, attgenerated <> ''
+FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+# The primary key, else the unique index over not-null columns that has the fewest.
+_KEYS = """
+SELECT i.indisprimary,
+       array(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, place)
+             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+             WHERE k.place <= i.indnkeyatts ORDER BY k.place)
+FROM pg_index i
+WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indimmediate
+  AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
+                  AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
+ORDER BY i.indisprimary DESC, i.indnkeyatts, i.indexrelid LIMIT 1"""
+_TYPES = """
+SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
+       t.typelem, t.typbasetype, t.typtypmod,
+       array(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder)
+FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY (%s)"""
+
+
+class _Attribute(NamedTuple):
+    attnum: int
+    name: str
+    type_oid: int
+    typmod: int
+    not_null: bool
+    generated: bool
+
+
+class Catalogue:
+    """Reads the catalogue over a connection of the caller's; types are kept, tables are not."""
+
+    def __init__(self, connection: Connection, database: str) -> None:
+        self._connection = connection
+        self._database = database
+        self._types: dict[int, PgType] = {}
+
+    def tables(self) -> list[TableId]:
+        """List the tables that this role can read, partitions as their root."""
+        return [
+            TableId(self._database, str(schema), str(name))
+            for schema, name in self._connection.execute(_TABLES)
+        ]
+
+    def describe(self, table: TableId) -> TableSchema:
+        """Return a table's shape now."""
+        oid = self._oid(table)
+        attributes = self._attributes(oid)
+        self._learn(attribute.type_oid for attribute in attributes)
+        columns = [
+            self._column(table, attribute, attribute.type_oid, attribute.typmod) for attribute in attributes
+        ]
+        return self._schema(table, oid, columns)
+
+    def shape_of(self, relation: Relation) -> TableSchema:
+        """Return a relation's shape as the log announced it."""
+        table = TableId(self._database, relation.schema, relation.name)
+        oid = self._oid(table)
+        attributes = {attribute.name: attribute for attribute in self._attributes(oid)}
+        self._learn(column.type_oid for column in relation.columns)
+        columns = []
+        for column in relation.columns:
+            attribute = attributes.get(column.name)
+            if attribute is None:
+                raise COLUMN_MISSING(column=column.name, table=table)
+            columns.append(self._column(table, attribute, column.type_oid, column.typmod))
+        return self._schema(table, oid, columns)
+
+    def _oid(self, table: TableId) -> int:
+        found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
+        if found is None:
+            role = self._connection.info.user
+            raise TABLE_MISSING(table=table, schema=table.schema, role=role)
+        return int(str(found[0]))
+
+    def _attributes(self, oid: int) -> list[_Attribute]:
+        return [_Attribute._make(row) for row in self._connection.execute(_COLUMNS, [oid])]
+
+    def _column(self, table: TableId, attribute: _Attribute, type_oid: int, typmod: int) -> Column:
+        name = f"{table}.{attribute.name}"
+        return Column(
+            attribute.name,
+            attribute.attnum,
+            column_type(self._types[type_oid], typmod, column=name),
+            nullable=not attribute.not_null,
+            generated=attribute.generated,
+        )
+
+    def _schema(self, table: TableId, oid: int, columns: Sequence[Column]) -> TableSchema:
+        names = {column.name for column in columns}
+        for primary, key in self._connection.execute(_KEYS, [oid]):
+            if isinstance(key, list) and set(key) <= names:
+                kind = KeyKind.PRIMARY if primary else KeyKind.UNIQUE
+                return TableSchema(table, tuple(columns), tuple(key), kind)
+        return TableSchema(table, tuple(columns))
+
+    def _learn(self, oids: Iterable[int]) -> None:
+        """Read types that are not known yet, and what they are made of."""
+        wanted = [oid for oid in set(oids) if oid not in self._types]
+        if not wanted:
+            return
+        rows = self._connection.execute(_TYPES, [wanted]).fetchall()
+        self._learn(int(str(part)) for row in rows for part in (row[6], row[7]) if part)
+        for oid, name, schema, kind, category, delimiter, element, base, typmod, labels in rows:
+            self._types[int(str(oid))] = PgType(
+                int(str(oid)),
+                str(name),
+                str(schema),
+                str(kind),
+                str(category),
+                str(delimiter),
+                self._types.get(int(str(element))),
+                self._types.get(int(str(base))),
+                int(str(typmod)),
+                tuple(labels) if isinstance(labels, list) else (),
+            )

@@ -1,0 +1,113 @@
+"""pgoutput's messages that are no rows, as frozen values: parsed once, at the border.
+
+The letter that a message begins with says what it is; rows (I, U, D) are the row decoder's.
+"""
+
+import struct
+from typing import NamedTuple
+
+_POSTGRES_EPOCH_MS = 946_684_800_000  # 2000-01-01, from which the server counts microseconds
+
+
+class BeginMessage(NamedTuple):
+    """B: `lsn` is the start of the transaction's commit record."""
+
+    lsn: int
+    committed_ms: int
+    xid: int
+
+
+class CommitMessage(NamedTuple):
+    """C: `end` is where the commit record ends."""
+
+    lsn: int
+    end: int
+    committed_ms: int
+
+
+class RelationColumn(NamedTuple):
+    """One column of a relation, as the log names it."""
+
+    name: str
+    identity: bool  # part of the replica identity
+    type_oid: int
+    typmod: int
+
+
+class Relation(NamedTuple):
+    """R: a table's shape from here on."""
+
+    oid: int
+    schema: str
+    name: str
+    replica_identity: str
+    columns: tuple[RelationColumn, ...]
+
+
+class TruncateMessage(NamedTuple):
+    """T: these tables were emptied at once."""
+
+    oids: tuple[int, ...]
+
+
+class LogicalMessage(NamedTuple):
+    """M: somebody called pg_logical_emit_message."""
+
+    transactional: bool
+    lsn: int
+    prefix: str
+    content: bytes
+
+
+def moment_ms(microseconds: int) -> int:
+    """Turn the server's clock into milliseconds since 1970."""
+    return microseconds // 1000 + _POSTGRES_EPOCH_MS
+
+
+def begin(data: bytes, at: int) -> BeginMessage:
+    """Read what follows a B."""
+    lsn, committed, xid = struct.unpack_from(">QqI", data, at)
+    return BeginMessage(lsn, moment_ms(committed), xid)
+
+
+def commit(data: bytes, at: int) -> CommitMessage:
+    """Read what follows a C: flags that are always 0, then the places."""
+    lsn, end, committed = struct.unpack_from(">xQQq", data, at)
+    return CommitMessage(lsn, end, moment_ms(committed))
+
+
+def relation(data: bytes, at: int) -> Relation:
+    """Read what follows an R."""
+    (oid,) = struct.unpack_from(">I", data, at)
+    schema, at = _text(data, at + 4)
+    name, at = _text(data, at)
+    replica_identity, count = struct.unpack_from(">cH", data, at)
+    at += 3
+    columns = []
+    for _ in range(count):
+        flags = data[at]
+        column, at = _text(data, at + 1)
+        type_oid, typmod = struct.unpack_from(">Ii", data, at)
+        at += 8
+        columns.append(RelationColumn(column, bool(flags & 1), type_oid, typmod))
+    return Relation(oid, schema or "pg_catalog", name, replica_identity.decode(), tuple(columns))
+
+
+def truncate(data: bytes, at: int) -> TruncateMessage:
+    """Read what follows a T: how many, the options, the relations."""
+    (count,) = struct.unpack_from(">I", data, at)
+    return TruncateMessage(struct.unpack_from(f">{count}I", data, at + 5))
+
+
+def message(data: bytes, at: int) -> LogicalMessage:
+    """Read what follows an M."""
+    flags, lsn = struct.unpack_from(">BQ", data, at)
+    prefix, at = _text(data, at + 9)
+    (size,) = struct.unpack_from(">I", data, at)
+    return LogicalMessage(bool(flags & 1), lsn, prefix, data[at + 4 : at + 4 + size])
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    """Read a text that ends with a zero byte; return it and the place behind."""
+    end = data.index(b"\0", at)
+    return data[at:end].decode(), end + 1
