@@ -37,7 +37,7 @@ def encode(table: TableSchema, source: bytes, messages: list[bytes]) -> list[tup
     frame = Frame(source, b"0001" + b"ab" * 8 + b"ff", ts_ms=1)
     events: list[tuple[object, ...]] = []
     for ordinal, message in enumerate(messages):
-        decoder.decode(message, frame, ordinal, ordinal, events)  # type: ignore[arg-type] # compared as plain tuples
+        decoder.decode(message, 0, frame, ordinal, ordinal, events)  # type: ignore[arg-type] # compared as plain tuples
     return events
 
 

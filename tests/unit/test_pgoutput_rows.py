@@ -38,7 +38,7 @@ FRAME = Frame(SOURCE, b"00" * 11)
 
 def events(message: bytes, table: TableSchema = TABLE) -> list[RowChange]:
     made: list[RowChange] = []
-    RowDecoder(3, table, 1, 2).decode(message, FRAME, 9, 0, made)
+    RowDecoder(3, table, 1, 2).decode(message, 0, FRAME, 9, 0, made)
     return made
 
 
