@@ -52,7 +52,7 @@ def test_a_backlog_can_be_drained_again_and_leaves_no_copy_behind(empty: Address
             assert changes == ROWS
 
 
-@pytest.mark.parametrize("family", [Stack.mariadb, Stack.mysql])
+@pytest.mark.parametrize("family", [Stack.mariadb, pytest.param(Stack.mysql, marks=pytest.mark.deep)])
 def test_mariadb_and_mysql_make_the_same_rows(
     stack: Stack, topic_prefix: str, family: Callable[[Stack], MysqlServer]
 ) -> None:
