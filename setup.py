@@ -4,6 +4,8 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError, CCompilerError
 
 TOP = ["schemas", "producers", "consumers", "control"]
 COMPILED = [
@@ -27,14 +29,30 @@ for top in TOP:
         packages[f"wrackline.{package}"] = package.replace(".", "/")
 
 extensions = [
-    # optional: without a compiler the same file runs as plain Python
-    Extension("wrackline." + path.removesuffix(".py").replace("/", "."), [str(links / path)], optional=True)
+    Extension("wrackline." + path.removesuffix(".py").replace("/", "."), [str(links / path)])
     for path in COMPILED
 ]
+
+
+class AllOrNone(build_ext):
+    """Compiles every module or none: a plain one can't call a compiled one's C functions."""
+
+    def run(self) -> None:
+        """Where a compiler is missing or fails, leave the plain modules to run."""
+        try:
+            super().run()
+        except (BaseError, CCompilerError) as exc:
+            print(f"not compiled, the codec runs as plain Python: {exc}")  # noqa: T201 - a build has no other voice
+            self.extensions = []
+            for path in COMPILED:
+                for built in Path(path).parent.glob(f"{Path(path).stem}.*.so"):
+                    built.unlink()
+
 
 setup(
     packages=list(packages),
     package_dir=packages,
+    cmdclass={"build_ext": AllOrNone},
     ext_modules=cythonize(
         extensions,
         include_path=["build/links"],
