@@ -1,7 +1,7 @@
 """Bytes of one topic to typed changes: frame in, frame out, nothing run.
 
-    ids        which schemas wrote the records            (the driver then asks the registry)
-    outlines   by pair of schemas: newest seq, newest truncate, how many changes
+    outlines   by pair of schemas: newest seq, newest truncate, how many changes (the driver then knows
+               which schemas to ask the registry for)
     decode     -> row (struct of the plan's target columns), seq, op, commit_ts, unsent, offset
 
 A record without a value is Kafka's tombstone, made for compaction; the delete before it has said all,
@@ -26,15 +26,16 @@ _HEAD = 5  # a zero byte, then four bytes of schema id, big-endian
 _TO_THE_END = 2**31 - 1
 
 
-def ids(records: DataFrame) -> DataFrame:
-    """Return the distinct value_id; null where the bytes do not begin as they should."""
-    return _events(records).select("value_id").distinct()
-
-
 def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
-    """Return for each pair: key_id, value_id, newest (seq), floor (seq of a truncate), changes (count)."""
+    """Return for each pair of schemas: key_id, value_id, newest (seq), floor (seq of a truncate), changes.
+
+    `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
+    records that do not begin as they should.
+    """
     events = _events(records)
-    parts = []
+    strange = ~F.coalesce(F.col("value_id").isin(*value_texts), F.lit(False))
+    nothing = F.lit(None).cast("string")
+    parts = [events.where(strange).select("key_id", "value_id", nothing.alias("op"), nothing.alias("seq"))]
     for value_id, text in value_texts.items():
         short = from_avro(_body("value"), text, {"avroSchema": _outline(text)}).alias("e")
         of_schema = events.where(F.col("value_id") == value_id).select("key_id", "value_id", short)

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from wrackline.consumers.decode import decode, ids, outlines
+from wrackline.consumers.decode import decode, outlines
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import MergePlan, TopicPartition, plan_merge
@@ -95,7 +95,7 @@ def _round(session: SparkSession, pipeline: Pipeline, topics: Topics, topic: str
     wanted = topics.ranges(topic, before.offsets)
     if wanted.empty:
         return Round(topic)
-    records = read(session, pipeline.brokers, wanted).persist()  # looked at three times, fetched once
+    records = read(session, pipeline.brokers, wanted).persist()  # looked at twice, fetched once
     try:
         merge_batch(session, records, wanted, before, pipeline.schema_by_id)
     finally:
@@ -108,7 +108,7 @@ def merge_batch(
 ) -> None:
     """Merge one batch and commit its end; before a table's first row there is nothing to commit to."""
     topic = wanted.topic
-    seen = _seen(topic, records, schema_by_id)
+    seen = _seen(topic, records, before, schema_by_id)
     written = [found for found in seen if found["changes"]]
     newest = max(written, key=lambda found: found["newest"], default=None)
     after = Applied(wanted.end, _greatest(before.floor, *(found["floor"] for found in seen)), *before.shape)
@@ -128,14 +128,17 @@ def merge_batch(
     apply(session, changes, plan, after, truncated=after.floor != before.floor)
 
 
-def _seen(topic: str, records: DataFrame, schema_by_id: SchemaById) -> list[Row]:
+def _seen(topic: str, records: DataFrame, before: Applied, schema_by_id: SchemaById) -> list[Row]:
     """Return the outlines of the batch by pair of schemas, all of them readable and with keys."""
-    value_ids = [row["value_id"] for row in ids(records).collect()]
-    if None in value_ids:
-        raise NOT_WIRE_FORMAT(topic=topic)
-    if not value_ids:
-        return []
-    seen = outlines(records, {value_id: schema_by_id(value_id) for value_id in value_ids}).collect()
+    texts = {} if before.value_id is None else {before.value_id: schema_by_id(before.value_id)}
+    while True:  # twice at most: once more when the batch was written with schemas not seen before
+        seen = outlines(records, texts).collect()
+        strange = {found["value_id"] for found in seen if found["newest"] is None}
+        if None in strange:
+            raise NOT_WIRE_FORMAT(topic=topic)
+        if not strange:
+            break
+        texts |= {value_id: schema_by_id(value_id) for value_id in strange}
     if any(found["changes"] and found["key_id"] is None for found in seen):
         raise NO_KEY(topic=topic, table=table_id(topic))
     return seen

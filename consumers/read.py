@@ -118,6 +118,8 @@ def read(session: SparkSession, brokers: str, wanted: Range) -> DataFrame:
         .option("kafka.bootstrap.servers", brokers)
         .option("kafka.isolation.level", "read_committed")
         .option("failOnDataLoss", "true")
+        # A range ends in a control record, after which the broker would wait for more than was asked.
+        .option("kafka.fetch.max.wait.ms", "20")
         .option("subscribe", wanted.topic)
         .option("startingOffsets", json.dumps({wanted.topic: {str(p): o for p, o in wanted.start.items()}}))
         .option("endingOffsets", json.dumps({wanted.topic: {str(p): o for p, o in wanted.end.items()}}))
