@@ -13,6 +13,7 @@ COMPILED = [
     "schemas/frame.py",
     "schemas/codec.py",
     "producers/sources/postgres/cells.py",
+    "producers/sources/postgres/copy_text.py",
     "producers/sources/postgres/rows.py",
 ]
 

@@ -9,7 +9,6 @@ has the same seq after any restart, whatever is captured.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from wrackline.producers.changes import (
@@ -28,10 +27,11 @@ from wrackline.producers.changes import (
 )
 from wrackline.producers.sources.postgres import messages
 from wrackline.producers.sources.postgres.messages import BeginMessage, Relation
+from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
 from wrackline.schemas.errors import Definite, WracklineError, define
-from wrackline.schemas.frame import Frame, avro_long, avro_text
+from wrackline.schemas.frame import Frame
 from wrackline.schemas.seq import log_prefix
 from wrackline.schemas.table import TableId, TableSchema
 
@@ -51,16 +51,6 @@ class Writers(NamedTuple):
     table: TableSchema
     key_id: int
     value_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What every event of a stream says of its origin."""
-
-    version: str
-    server: str
-    database: str
-    counted: bool = False  # whether events carry their transaction's block
 
 
 class Decoder:
@@ -83,7 +73,7 @@ class Decoder:
         self.size = 0
         self._shapes: dict[TableId, tuple[TableSchema, int]] = {}
         self._decoders: dict[int, RowDecoder | None] = {}  # by relation; None: not captured, or at fault
-        self._heads: dict[int, tuple[TableId, bytes, bytes]] = {}  # by relation: id, source's two halves
+        self._heads: dict[int, tuple[TableId, bytes]] = {}  # by relation: the table, its values' header
         self._signals: dict[int, int] = {}  # relation of the signal table -> its columns
         self._frames: dict[int, Frame] = {}  # of the open transaction, by relation
         self._orders: dict[int, int] = {}
@@ -91,8 +81,6 @@ class Decoder:
         self._ordinal = 0
         self._skip = 0
         self._refs = 0
-        source = avro_text(labels.version) + avro_text("postgresql") + avro_text(labels.server)
-        self._source = source
 
     @property
     def between_transactions(self) -> bool:
@@ -218,27 +206,15 @@ class Decoder:
             self._shapes[table] = writers.table, self._refs
         ref = self._shapes[table][1]
         self._decoders[found.oid] = RowDecoder(ref, writers.table, writers.key_id, writers.value_id)
-        named = avro_text(found.schema) + avro_text(found.name)
-        self._heads[found.oid] = table, named, b"\0" + writers.value_id.to_bytes(4, "big")
+        self._heads[found.oid] = table, b"\0" + writers.value_id.to_bytes(4, "big")
 
     def _frame(self, relation: int) -> Frame:
         """Write what the events of the open transaction and this table have in common."""
         begun = self._open
         if begun is None:
             raise MESSAGE_UNKNOWN(letter="row outside a transaction")
-        _, named, _ = self._heads[relation]
-        source = b"".join(
-            (
-                self._source,
-                avro_long(begun.committed_ms),
-                b"\0",  # snapshot
-                avro_text(self._labels.database),
-                b"\0",  # sequence: ours is seq
-                named,
-                b"\2" + avro_long(begun.xid),
-                b"\2" + avro_long(begun.lsn),
-                b"\0",  # xmin
-            )
+        source = source_record(
+            self._labels, self._heads[relation][0], ts_ms=begun.committed_ms, lsn=begun.lsn, xid=begun.xid
         )
         transaction = f"{begun.xid}:{lsn_text(begun.lsn)}" if self._labels.counted else None
         prefix = log_prefix(self._at.epoch, begun.lsn.to_bytes(8, "big"))
@@ -259,7 +235,7 @@ class Decoder:
             decoder = self._decoders.get(relation)
             if decoder is None or ordinal < self._skip or self._open is None:
                 continue
-            table, _, header = self._heads[relation]
+            table, header = self._heads[relation]
             frame = self._frames.get(relation) or self._frame(relation)
             value = header + b"\0\0" + frame.tail("t", ordinal)
             self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)

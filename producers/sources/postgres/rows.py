@@ -143,10 +143,22 @@ class RowDecoder:
                 value = self._value(message, cells, None, frame, _DELETED, NO_COLUMNS, ordinal, of_table)
                 events.append((self.ref, "d", key, value, None))
         except Unfit as exc:
-            unfit = self.table.columns[self.column]
-            raise VALUE_UNFIT(
-                column=unfit.name, table=self.table.id, type=unfit.type.source, reason=exc
-            ) from None
+            raise self._unfit(exc) from None
+
+    def read(self, row: bytes) -> tuple[bytes | None, bytes]:
+        """Return the key of a row that a chunk read, and its event up to `source`; `row` is a tuple."""
+        data: cython.p_const_uchar = row
+        if self.new.split(data, 0, len(row)) == 0:
+            raise self._unreadable(row)
+        try:
+            key = self._key(row, self.new)
+            self.writer.reserve(16 + _PER_CELL * self.count + self.per_character * len(row))
+            out: cython.p_uchar = self.writer.raw
+            at: cython.Py_ssize_t = put_raw(out, 0, self.value_header, 0, 5)
+            out[at] = 0  # no before
+            return key, self.writer.take(self._row(out, at + 1, data, self.new))
+        except Unfit as exc:
+            raise self._unfit(exc) from None
 
     @cython.cfunc
     def _update(
@@ -292,6 +304,10 @@ class RowDecoder:
                 self.column = i
                 at = put_cell(out, at + 1, done[i], scales[i], data, cells.starts[i], cells.sizes[i])
         return at
+
+    def _unfit(self, reason: Exception) -> Exception:
+        column = self.table.columns[self.column]
+        return VALUE_UNFIT(column=column.name, table=self.table.id, type=column.type.source, reason=reason)
 
     def _unreadable(self, message: bytes) -> Exception:
         return ROW_UNREADABLE(table=self.table.id, known=self.count, size=len(message))

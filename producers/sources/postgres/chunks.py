@@ -1,0 +1,186 @@
+"""Chunks of existing rows: one COPY of one SELECT between two keys, through the log's own decoder.
+
+COPY takes no parameters, so here alone values enter SQL text: the bounds, quoted as literals by
+psycopg and cast to their column's type.  Rows are compared as tuples, `(a, b) > (x, y)`, by the
+server, in the column's own collation.  The statement is its own transaction, so it sees
+everything that was committed before it began, and holds nothing open after it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import pq, sql
+
+from wrackline.producers.changes import Position
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Slice
+from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.copy_text import CopyText
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.marks import PgMarks
+from wrackline.producers.sources.postgres.origin import Labels, source_record
+from wrackline.producers.sources.postgres.position import PgPosition
+from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.frame import Frame
+from wrackline.schemas.seq import snapshot_prefix
+from wrackline.schemas.table import TableId, TableSchema
+
+CHUNK_FAILED = define(
+    "pg.chunk_failed",
+    Transient,
+    "a chunk of {table} could not be read: {reason}",
+    hint="it is read again by itself; see the server's log if this goes on",
+)
+
+_KEY_TYPES = """
+SELECT a.attname::text, format_type(a.atttypid, NULL) FROM pg_attribute a
+WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
+
+
+@dataclass(frozen=True, slots=True)
+class PgTail:
+    """Makes the second half of a chunk's values."""
+
+    labels: Labels
+    table: TableId
+
+    def __call__(self, released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
+        """Return the tail of every row that is released at this place."""
+        if not isinstance(released_at, PgPosition):
+            raise TypeError("a chunk is released at a position of its own source")
+        source = source_record(self.labels, self.table, ts_ms=ts_ms, lsn=released_at.lsn, snapshot=snapshot)
+        prefix = snapshot_prefix(released_at.epoch, released_at.lsn.to_bytes(8, "big"))
+        return Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail("r")
+
+
+class PgReader:
+    """Reads chunks on a connection of its own."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        catalogue: Catalogue,
+        labels: Labels,
+        around: Surroundings,
+        marks: PgMarks,
+    ) -> None:
+        self._connection, self._catalogue, self._labels = connection, catalogue, labels
+        self._around, self._marks = around, marks
+
+    @property
+    def marks(self) -> PgMarks:
+        """The marks of the same connection."""
+        return self._marks
+
+    def last_key(self, request: ChunkRequest) -> Bound | None:
+        """Return the greatest key of the range, None when it holds no row."""
+        keys = sql.SQL(", ").join(
+            sql.SQL("format('%s', {})").format(sql.Identifier(name)) for name in request.key
+        )
+        order = sql.SQL(", ").join(sql.SQL("{} DESC").format(sql.Identifier(name)) for name in request.key)
+        query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
+            keys, _name(request.table), self._where(request), order
+        )
+        found = self._connection.execute(query).fetchone()
+        return None if found is None else tuple(str(part) for part in found)
+
+    def read(self, request: ChunkRequest) -> Chunk:
+        """Read with one statement; a shape that changed meanwhile makes the read be made again."""
+        shape = self._catalogue.describe(request.table)
+        while True:
+            try:
+                slices, count = self._copy(request, shape)
+            except psycopg.OperationalError as exc:
+                raise CHUNK_FAILED(table=request.table, reason=str(exc).strip()) from None
+            now = self._catalogue.describe(request.table)
+            if now == shape:
+                tail = PgTail(self._labels, request.table)
+                return Chunk(shape, tuple(slices), count < request.most_rows, tail)
+            shape = now
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def _copy(self, request: ChunkRequest, shape: TableSchema) -> tuple[list[Slice], int]:
+        ids = self._around.register(shape)
+        decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
+        copied = CopyText(len(shape.columns))
+        places = [[column.name for column in shape.columns].index(name) for name in request.key]
+        wire = self._connection.pgconn
+        answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
+        if answer.status != pq.ExecStatus.COPY_OUT:
+            raise CHUNK_FAILED(table=request.table, reason=answer.get_error_message().strip())
+        slices: list[Slice] = []
+        rows: list[ChunkRow] = []
+        count = size = 0
+        row = b""
+        while True:
+            length, line = wire.get_copy_data(0)
+            if length < 0:
+                break
+            row = copied.tuple_of(bytes(line))
+            key, head = decoder.read(row)
+            rows.append((key, head))
+            count += 1
+            size += len(head) + (len(key) if key else 0)
+            if len(rows) >= request.slice_rows or size >= request.slice_bytes:
+                slices.append(Slice(rows, _bound(row, places, shape), size))
+                rows, size = [], 0
+        result = wire.get_result()
+        while result is not None:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                raise CHUNK_FAILED(table=request.table, reason=result.get_error_message().strip())
+            result = wire.get_result()
+        if rows:
+            slices.append(Slice(rows, _bound(row, places, shape), size))
+        return slices, count
+
+    def _statement(self, request: ChunkRequest, shape: TableSchema) -> sql.Composed:
+        columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in shape.columns)
+        order = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
+        return sql.SQL("COPY (SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {}) TO STDOUT").format(
+            columns, _name(request.table), self._where(request), order, sql.Literal(request.most_rows)
+        )
+
+    def _where(self, request: ChunkRequest) -> sql.Composable:
+        """Write the range, the single keys and the additional condition."""
+        names = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
+        types = self._key_types(request)
+        parts: list[sql.Composable] = [sql.SQL("true")]
+        for bound, compare in ((request.after, sql.SQL(">")), (request.upto, sql.SQL("<="))):
+            if bound is not None:
+                parts.append(sql.SQL("({}) {} ({})").format(names, compare, _literals(bound, types)))
+        if request.only:
+            chosen = sql.SQL(", ").join(
+                sql.SQL("({})").format(_literals(bound, types)) for bound in request.only
+            )
+            parts.append(sql.SQL("({}) IN ({})").format(names, chosen))
+        if request.condition is not None:
+            # allowed and rendered by schemas/conditions.py, never a user's own text
+            parts.append(sql.SQL("({})").format(sql.SQL(request.condition)))
+        return sql.SQL(" AND ").join(parts)
+
+    def _key_types(self, request: ChunkRequest) -> list[str]:
+        name = _name(request.table).as_string(self._connection)
+        types = {str(column): str(kind) for column, kind in self._connection.execute(_KEY_TYPES, [name])}
+        return [types[column] for column in request.key]
+
+
+def _name(table: TableId) -> sql.Identifier:
+    return sql.Identifier(table.schema, table.name)
+
+
+def _literals(bound: Bound, types: Sequence[str]) -> sql.Composable:
+    """Quote a bound's texts and cast each to its column's type, whose name is the server's own."""
+    return sql.SQL(", ").join(
+        sql.SQL("{}::{}").format(sql.Literal(text), sql.SQL(kind))
+        for text, kind in zip(bound, types, strict=True)
+    )
+
+
+def _bound(row: bytes, places: Sequence[int], shape: TableSchema) -> Bound:
+    cells = text_cells(row, 0, len(shape.columns))
+    return tuple(None if (cell := cells[place]) is None else cell.decode() for place in places)

@@ -1,0 +1,149 @@
+"""One PostgreSQL database as a source: puts the folder's parts together, decides nothing itself."""
+
+import threading
+from collections.abc import Sequence
+
+from wrackline.producers.changes import Saved
+from wrackline.producers.plugin import MarkKind, Surroundings
+from wrackline.producers.sources.postgres import config, slot
+from wrackline.producers.sources.postgres.chunks import PgReader
+from wrackline.producers.sources.postgres.connect import Connection, Server
+from wrackline.producers.sources.postgres.decode import Decoder, Writers
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.marks import PgMarks
+from wrackline.producers.sources.postgres.messages import Relation
+from wrackline.producers.sources.postgres.origin import FIELDS, Labels
+from wrackline.producers.sources.postgres.position import position_of
+from wrackline.producers.sources.postgres.stream import PgStream
+from wrackline.schemas.setting import Declared
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+
+KIND = "postgres"
+VERSION = "0.1.0"
+
+_MARKS = {
+    "fence": MarkKind.FENCE,
+    "message": MarkKind.MESSAGE,
+    "insert_insert": MarkKind.SIGNAL,
+    "insert_delete": MarkKind.SIGNAL,
+}
+
+
+class PgSource:
+    """A database with settings that were found good."""
+
+    def __init__(self, settings: Values, around: Surroundings) -> None:
+        self._settings, self._around = settings, around
+        self._server = Server(settings)
+        self._connection: Connection | None = None
+        self._catalogue_lock = threading.Lock()
+
+    def partitions(self) -> Sequence[SourcePartition]:
+        """Return the one database."""
+        return [SourcePartition(self._settings.text("topic.prefix"), self._server.database)]
+
+    def tables(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that the role can read."""
+        del partition
+        with self._catalogue_lock:
+            return self._catalogue().tables()
+
+    def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
+        """Return a table's shape now."""
+        del partition
+        with self._catalogue_lock:
+            return self._catalogue().describe(table)
+
+    def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> PgStream:
+        """Open the log after `saved`; the publication and the slot are made where they may be."""
+        settings = self._settings
+        slot_name, publication = settings.text("slot.name"), settings.text("publication.name")
+        with self._catalogue_lock:
+            connection = self._connected()
+            slot.ensure_publication(
+                connection, publication, tables, settings.text("publication.autocreate.mode")
+            )
+            start = slot.ensure_slot(
+                connection, slot_name, None if saved is None else position_of(saved, slot_name)
+            )
+        captured = frozenset(tables)
+        decoder = Decoder(
+            start,
+            self._labels(partition),
+            captured.__contains__,
+            self._writers,
+            self._signal_table(),
+        )
+        return PgStream(
+            self._server.replicate(),
+            decoder,
+            start,
+            self._around,
+            slot=slot_name,
+            publication=publication,
+            status_every=settings.integer("status.update.interval.ms") / 1000,
+        )
+
+    def reader(self, partition: SourcePartition) -> PgReader:
+        """Open a connection for chunks."""
+        connection = self._server.connect()
+        marks = PgMarks(
+            connection, self._mark_kind(), signal_table=self._signal_table(), now_ms=self._around.now_ms
+        )
+        catalogue = Catalogue(connection, self._server.database)
+        return PgReader(connection, catalogue, self._labels(partition), self._around, marks)
+
+    def close(self) -> None:
+        """End the catalogue's connection."""
+        with self._catalogue_lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _writers(self, relation: Relation) -> Writers:
+        with self._catalogue_lock:
+            table = self._catalogue().shape_of(relation)
+        ids = self._around.register(table)
+        return Writers(table, ids.key or 0, ids.value)
+
+    def _labels(self, partition: SourcePartition) -> Labels:
+        counted = self._settings.flag("provide.transaction.metadata")
+        return Labels(VERSION, partition.server, partition.database, counted)
+
+    def _signal_table(self) -> TableId | None:
+        """Return the signal table: schema.table, or with the database before it."""
+        if "signal.data.collection" not in self._settings:
+            return None
+        schema, _, name = self._settings.text("signal.data.collection").rpartition(".")
+        return TableId(self._server.database, schema.rpartition(".")[2], name)
+
+    def _mark_kind(self) -> MarkKind:
+        """Follow the setting; without one, the fence, which needs no rights and no table."""
+        if "incremental.snapshot.watermarking.strategy" not in self._settings:
+            return MarkKind.FENCE
+        return _MARKS[self._settings.text("incremental.snapshot.watermarking.strategy")]
+
+    def _connected(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._server.connect()
+        return self._connection
+
+    def _catalogue(self) -> Catalogue:
+        return Catalogue(self._connected(), self._server.database)
+
+
+class PgPlugin:
+    """What this folder offers."""
+
+    kind = KIND
+    debezium_class = "io.debezium.connector.postgresql.PostgresConnector"
+    settings: Declared = config.SETTINGS
+    source_fields = FIELDS
+
+    def open(self, settings: Values, around: Surroundings) -> PgSource:
+        """Take the settings; the first connection is made when something is asked."""
+        return PgSource(settings, around)
+
+
+PLUGIN = PgPlugin()
