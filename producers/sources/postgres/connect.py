@@ -11,18 +11,12 @@ import psycopg
 from psycopg import conninfo, pq, sql
 
 from wrackline.producers.sources.postgres.position import History
-from wrackline.schemas.errors import Transient, define
+from wrackline.producers.sources.postgres.refusals import refusal
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings import Values
 
 Connection = psycopg.Connection[tuple[object, ...]]
-
-UNREACHABLE = define(
-    "pg.unreachable",
-    Transient,
-    "no connection to database {database} on {host}: {reason}",
-    hint='try it by hand: psql "host={host} dbname={database} user={user}"',
-)
 
 _SESSION = {
     "datestyle": "ISO, MDY",
@@ -33,6 +27,11 @@ _SESSION = {
     "lc_monetary": "C",
 }
 _CONNECT_LIMIT_S = "10"
+_HISTORY = """
+SELECT system_identifier::text,
+       CASE WHEN pg_is_in_recovery() THEN timeline_id
+            ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END
+FROM pg_control_system(), pg_control_checkpoint()"""
 
 
 class Server:
@@ -67,7 +66,7 @@ class Server:
         try:
             return psycopg.connect(self._conninfo(), autocommit=True)
         except psycopg.OperationalError as exc:
-            raise self._unreachable(str(exc)) from None
+            raise self._refused(str(exc)) from None
 
     def replicate(self) -> pq.abc.PGconn:
         """Open a connection for START_REPLICATION."""
@@ -75,27 +74,31 @@ class Server:
         if stream.status != pq.ConnStatus.OK:
             reason = stream.get_error_message()
             stream.finish()
-            raise self._unreachable(reason)
+            raise self._refused(reason)
         return stream
 
     def _conninfo(self, **more: str) -> str:
         revealed = {name: secret.reveal() for name, secret in self._secrets.items()}
         return conninfo.make_conninfo("", **self._fields, **revealed, **more)
 
-    def _unreachable(self, reason: str) -> Exception:
-        return UNREACHABLE(
-            database=self.database,
-            host=self._fields["host"],
-            user=self._fields["user"],
-            reason=self._redactor.clean(reason.strip()),
+    def _refused(self, reason: str) -> WracklineError:
+        fields = self._fields
+        return refusal(
+            self._redactor.clean(" ".join(reason.split())),
+            fields["host"],
+            fields["port"],
+            fields["user"],
+            self.database,
         )
 
 
 def history(connection: Connection, slot: str) -> History:
-    """Ask the server which log it writes."""
-    ((system, timeline),) = connection.execute(
-        "SELECT system_identifier::text, timeline_id FROM pg_control_system(), pg_control_checkpoint()"
-    )
+    """Ask the server which log it writes.
+
+    A primary's timeline comes from the name of the file that it writes: the control file still has the
+    old one between a promotion and the next checkpoint.
+    """
+    ((system, timeline),) = connection.execute(_HISTORY)
     if not isinstance(system, str) or not isinstance(timeline, int):
         raise TypeError("a system identifier is text, a timeline a number")
     return History(system, timeline, slot)

@@ -1,20 +1,29 @@
-"""The publication and the replication slot: made, checked, and compared with where we stopped.
+"""The publication and the replication slot: made where they may be, and asked where the log begins.
 
-A slot that does not hold what the saved position needs is never worked around: whatever was
-written in between would be missing from the copy, and nobody would know.
+What the server says of the slot goes to `continuity.py`, which decides whether we may go on.  A slot
+that an earlier owner of ours still holds is taken from it: whoever opens the stream has fenced that
+owner at Kafka before, and a frozen one would hold the slot until `wal_sender_timeout`.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import psycopg
-from psycopg import sql
+from psycopg import pq, sql
 
-from wrackline.producers.sources.postgres.connect import Connection, history
+from wrackline.producers.sources.postgres.connect import Connection, Server, history
+from wrackline.producers.sources.postgres.continuity import (
+    FIRST_EPOCH,
+    SLOT_MISSING,
+    Found,
+    Slot,
+    resumed,
+    slot_lost,
+)
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text
-from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.producers.sources.postgres.refusals import REPLICATION_REFUSED
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
-
-FIRST_EPOCH = 1
 
 PUBLICATION_MISSING = define(
     "pg.publication_missing",
@@ -36,36 +45,68 @@ NOT_ALLOWED = define(
     hint="as a superuser: ALTER ROLE {role} REPLICATION; as the tables' owner:"
     " CREATE PUBLICATION {publication} FOR TABLE {tables} WITH (publish_via_partition_root = true)",
 )
-SLOT_MISSING = define(
-    "pg.slot_missing",
-    Definite,
-    "replication slot {slot} is gone; what was written after {position} can't be read from the log",
-    hint="make a new slot and read the tables again: wrackline offsets reset, then wrackline snapshot start",
-)
-SLOT_LOST = define(
-    "pg.slot_lost",
-    Definite,
-    "replication slot {slot} was invalidated; the log after {position} is gone",
-    hint="raise max_slot_wal_keep_size; then wrackline offsets reset, wrackline snapshot start",
-)
-SLOT_AHEAD = define(
-    "pg.slot_ahead",
-    Definite,
-    "replication slot {slot} was confirmed up to {confirmed}, beyond our position {position}",
-    hint="somebody else read from it, or it was made anew: wrackline offsets reset, wrackline snapshot start",
-)
-SLOT_FOREIGN = define(
-    "pg.slot_foreign",
-    Definite,
-    "our position belongs to system {ours}, this server is system {theirs}",
-    hint="connect to the server of before, or begin anew: wrackline offsets reset, wrackline snapshot start",
-)
 SLOT_UNFIT = define(
     "pg.slot_unfit",
     OperatorNeeded,
     "replication slot {slot} is of plug-in {plugin} and database {database}",
     hint="choose another slot.name, or drop it: SELECT pg_drop_replication_slot('{slot}')",
 )
+
+SLOT_BUSY = define(
+    "pg.slot_busy",
+    Transient,
+    "replication slot {slot} is in use by process {pid} of the server, which {who} started",
+    hint="end it, if it is not another pipeline's: SELECT pg_terminate_backend({pid})",
+)
+SLOTS_FULL = define(
+    "pg.slots_full",
+    OperatorNeeded,
+    "there is no free replication slot for {slot}: {reason}",
+    hint="drop one that nobody needs (SELECT slot_name, active FROM pg_replication_slots), or as a superuser:"
+    " ALTER SYSTEM SET max_replication_slots = 20; then restart the server",
+)
+WAL_LEVEL = define(
+    "pg.wal_level",
+    OperatorNeeded,
+    "the server's log does not hold what is needed: {reason}",
+    hint="as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server",
+)
+FAILOVER_UNSUPPORTED = define(
+    "pg.failover_unsupported",
+    OperatorNeeded,
+    "slot.failover needs PostgreSQL 17, and this server is {version}",
+    hint="slot.failover=false; after a failover the tables are then read again",
+)
+WAL_MISSING = define(
+    "pg.wal_missing",
+    Definite,
+    "the log that replication slot {slot} needs after {position} is not on the server: {reason}",
+    hint="drop the slot: SELECT pg_drop_replication_slot('{slot}'); then begin anew: wrackline offsets reset,"
+    " then wrackline snapshot start",
+)
+
+FAILOVER_SINCE = 170_000
+_LOOKS = 100  # at a slot in use, 50 ms apart; half of them pass before an earlier owner of ours is ended
+_SLOT = """
+SELECT s.plugin, s.database, s.confirmed_flush_lsn::text,
+       CASE WHEN s.wal_status = 'lost'
+            THEN coalesce(to_jsonb(s) ->> 'invalidation_reason', 'wal_removed') END,
+       s.active_pid, coalesce(nullif(a.application_name, ''), 'somebody'),
+       coalesce(a.application_name = current_setting('application_name') AND a.usename = current_user, false)
+FROM pg_replication_slots s LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid
+WHERE s.slot_name = %s"""
+
+
+class SlotRow(NamedTuple):
+    """A slot's row in the catalogue, and who reads from it."""
+
+    plugin: str | None
+    database: str | None
+    confirmed: str | None
+    lost: str | None
+    pid: int | None
+    who: str
+    ours: bool
 
 
 def ensure_publication(connection: Connection, name: str, tables: Sequence[TableId], mode: str) -> None:
@@ -107,33 +148,120 @@ def _create(connection: Connection, name: str, wanted: set[tuple[str, str]] | No
         ) from exc
 
 
-def ensure_slot(connection: Connection, slot: str, saved: PgPosition | None) -> PgPosition:
+def ensure_slot(
+    server: Server, connection: Connection, slot: str, saved: PgPosition | None, *, failover: bool = False
+) -> PgPosition:
     """Return where to begin: after `saved`, or at the slot's own place when there is none."""
     now = history(connection, slot)
-    found = connection.execute(
-        "SELECT plugin, database, confirmed_flush_lsn::text, wal_status FROM pg_replication_slots"
-        " WHERE slot_name = %s",
-        [slot],
-    ).fetchone()
-    place = "the beginning" if saved is None else lsn_text(saved.resume)
-    if found is None:
-        if saved is not None:
-            raise SLOT_MISSING(slot=slot, position=place)
-        ((made,),) = connection.execute(
-            "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')", [slot]
-        )
-        start = lsn_number(str(made))
-        return PgPosition(FIRST_EPOCH, start, 0, start, now)
-    plugin, database, confirmed, wal_status = found
-    if plugin != "pgoutput" or database != connection.info.dbname:
-        raise SLOT_UNFIT(slot=slot, plugin=plugin, database=database)
-    if wal_status == "lost" or confirmed is None:
-        raise SLOT_LOST(slot=slot, position=place)
-    start = lsn_number(str(confirmed))
-    if saved is None:
-        return PgPosition(FIRST_EPOCH, start, 0, start, now)
-    if saved.history is not None and saved.history.system != now.system:
-        raise SLOT_FOREIGN(ours=saved.history.system, theirs=now.system)
-    if start > saved.resume:
-        raise SLOT_AHEAD(slot=slot, confirmed=confirmed, position=place)
-    return PgPosition(saved.epoch, saved.lsn, saved.done, saved.resume, now)
+    row = _free(connection, slot)
+    if row is not None and (row.plugin != "pgoutput" or row.database != connection.info.dbname):
+        raise SLOT_UNFIT(slot=slot, plugin=row.plugin, database=row.database)
+    then = None if saved is None else saved.history
+    left = None
+    if then is not None and then.system == now.system and then.timeline < now.timeline:
+        left = _left(server, then.timeline, now.timeline)
+    found = Found(now, log_end(connection), None if row is None else _as_slot(row), left)
+    start = resumed(slot, saved, found)
+    if start is None:
+        made = create_slot(connection, slot, failover=failover)
+        start = PgPosition(FIRST_EPOCH, made, 0, made, now)
+    return start
+
+
+def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
+    """Make the slot and return where its log begins."""
+    version = connection.info.server_version
+    if failover and version < FAILOVER_SINCE:
+        raise FAILOVER_UNSUPPORTED(version=version // 10_000)
+    call = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')"
+    if failover:  # neither temporary nor of two phases
+        call = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput', false, false, true)"
+    try:
+        ((made,),) = connection.execute(call, [slot])
+    except psycopg.errors.InsufficientPrivilege as exc:
+        raise REPLICATION_REFUSED(
+            user=connection.info.user, database=connection.info.dbname, reason=exc.diag.message_primary
+        ) from exc
+    except psycopg.errors.ConfigurationLimitExceeded as exc:
+        raise SLOTS_FULL(slot=slot, reason=exc.diag.message_primary) from exc
+    except psycopg.errors.ObjectNotInPrerequisiteState as exc:
+        raise WAL_LEVEL(reason=exc.diag.message_primary) from exc
+    return lsn_number(str(made))
+
+
+def drop_slot(connection: Connection, slot: str) -> None:
+    """Drop the slot, for `slot.drop.on.stop`; one that is gone already is no error."""
+    if _free(connection, slot) is not None:
+        connection.execute("SELECT pg_drop_replication_slot(%s)", [slot])
+
+
+def find_slot(connection: Connection, slot: str) -> SlotRow | None:
+    """Look the slot up."""
+    row = connection.execute(_SLOT, [slot]).fetchone()
+    return None if row is None else SlotRow(*row)  # type: ignore[arg-type]  # the query names each of them
+
+
+def log_end(connection: Connection) -> int:
+    """Return the place up to which the server can hand its log out."""
+    ((end,),) = connection.execute(
+        "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+        " ELSE pg_current_wal_flush_lsn() END::text"
+    )
+    return lsn_number(str(end))
+
+
+def log_refused(slot: str, sqlstate: str, reason: str, position: int) -> WracklineError | None:
+    """Say what the server means that ends a stream or does not begin it; None for what is known nowhere."""
+    place = lsn_text(position)
+    match sqlstate:
+        case "55006":  # object_in_use
+            return SLOT_BUSY(slot=slot, pid=_pid_in(reason), who="somebody")
+        case "42704":  # undefined_object
+            return SLOT_MISSING(slot=slot, position=place) if slot in reason else None
+        case "55000":  # object_not_in_prerequisite_state
+            return slot_lost(slot, reason, position)
+        case "58P01":  # undefined_file
+            return WAL_MISSING(slot=slot, position=place, reason=reason)
+        case _:
+            return None
+
+
+def _free(connection: Connection, slot: str) -> SlotRow | None:
+    """Return the slot once nobody reads from it."""
+    row = find_slot(connection, slot)
+    for look in range(_LOOKS):
+        if row is None or row.pid is None:
+            return row
+        if look == _LOOKS // 2 and row.ours:
+            connection.execute("SELECT pg_terminate_backend(%s)", [row.pid])
+        connection.execute("SELECT pg_sleep(0.05)")
+        row = find_slot(connection, slot)
+    if row is None or row.pid is None:
+        return row
+    raise SLOT_BUSY(slot=slot, pid=row.pid, who=row.who)
+
+
+def _as_slot(row: SlotRow) -> Slot:
+    return Slot(None if row.confirmed is None else lsn_number(row.confirmed), row.lost)
+
+
+def _left(server: Server, then: int, now: int) -> int | None:
+    """Return where the server's history left a timeline; None when it never was on it."""
+    wire = server.replicate()
+    try:
+        answer = wire.exec_(f"TIMELINE_HISTORY {now}".encode())
+        if answer.status != pq.ExecStatus.TUPLES_OK:
+            return None
+        lines = (answer.get_value(0, 1) or b"").decode().splitlines()
+    finally:
+        wire.finish()
+    for line in lines:  # timeline, where it was left, why
+        words = line.split()
+        if len(words) > 1 and words[0] == str(then):
+            return lsn_number(words[1])
+    return None
+
+
+def _pid_in(reason: str) -> str:
+    """Take the process out of `replication slot "x" is active for PID 123`."""
+    return reason.rpartition("PID ")[2].split()[0].rstrip(".") if "PID " in reason else "?"

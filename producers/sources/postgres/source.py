@@ -65,7 +65,11 @@ class PgSource:
                 connection, publication, tables, settings.text("publication.autocreate.mode")
             )
             start = slot.ensure_slot(
-                connection, slot_name, None if saved is None else position_of(saved, slot_name)
+                self._server,
+                connection,
+                slot_name,
+                None if saved is None else position_of(saved, slot_name),
+                failover=settings.flag("slot.failover"),
             )
         captured = frozenset(tables)
         decoder = Decoder(

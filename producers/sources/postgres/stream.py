@@ -17,7 +17,8 @@ from wrackline.producers.changes import Batch, Position
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.decode import Decoder
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
-from wrackline.schemas.errors import Transient, define
+from wrackline.producers.sources.postgres.slot import log_refused
+from wrackline.schemas.errors import Transient, WracklineError, define
 
 _POSTGRES_EPOCH_US = 946_684_800_000_000
 _KEEPALIVE = ord("k")
@@ -34,7 +35,7 @@ LOG_ENDED = define(
 class PgStream:
     """One slot's stream; `wire` has been opened for replication."""
 
-    def __init__(  # noqa: PLR0913 - each is a thing of its own
+    def __init__(
         self,
         wire: pq.abc.PGconn,
         decoder: Decoder,
@@ -53,9 +54,9 @@ class PgStream:
         options = f"proto_version '1', publication_names '{_escaped(_quoted(publication))}', messages 'true'"
         answer = wire.exec_(f"{begin} ({options})".encode())
         if answer.status != pq.ExecStatus.COPY_BOTH:
-            reason = answer.get_error_message()
+            ended = self._ended(answer)
             wire.finish()
-            raise LOG_ENDED(slot=slot, reason=reason.strip())
+            raise ended
         wire.nonblocking = 1
 
     def poll(self, deadline: float) -> Batch | None:
@@ -102,7 +103,7 @@ class PgStream:
                 elif data[0] == _KEEPALIVE:
                     self._hear(data)
             elif size < 0:
-                raise LOG_ENDED(slot=self._slot, reason=self._wire.get_error_message().strip())
+                raise self._ended(wire.get_result())
             elif fresh:
                 return
             else:
@@ -119,6 +120,13 @@ class PgStream:
         self._decoder.progress(end)
         if answer:
             self._tell()
+
+    def _ended(self, answer: pq.abc.PGresult | None) -> WracklineError:
+        """Say why the server ended the stream, or did not begin it."""
+        reason = self._wire.get_error_message().strip()
+        state = None if answer is None else answer.error_field(pq.DiagnosticField.SQLSTATE)
+        known = log_refused(self._slot, (state or b"").decode(), reason, self._confirmed)
+        return known or LOG_ENDED(slot=self._slot, reason=reason)
 
     def _tell(self) -> None:
         """Send a standby status: nothing is written or flushed but what Kafka has committed."""
