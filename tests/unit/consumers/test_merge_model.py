@@ -190,6 +190,15 @@ def test_a_partial_row_is_kept_from_readers_until_it_is_whole(spark: SparkSessio
     assert merged.read() == {(7, "a4", "b4"), (8, "a3", "b5")}
 
 
+def test_a_row_borrows_nothing_from_an_earlier_one_of_its_key(spark: SparkSession, namespace: str) -> None:
+    merged, b = Merged(spark, namespace), COLUMNS[2]
+    merged.take([event(1, 1, "c", "old", "old"), event(2, 2, "c", "old", "old")])
+    merged.take([event(3, 1, "d"), event(4, 1, "c", "new", unsent=[b]), event(5, 2, "d")])
+    merged.take([event(6, 2, "u", "new", unsent=[b])])  # its create was left out by a filter
+    lacking = (False, frozenset({b}), {"a": "new", b: None})
+    assert merged.rows() == {(1,): (f"{4:08x}", *lacking), (2,): (f"{6:08x}", *lacking)}
+
+
 def test_a_truncate_takes_what_is_older_and_nothing_else(spark: SparkSession, namespace: str) -> None:
     merged, b = Merged(spark, namespace), COLUMNS[2]
     merged.take([event(1, 1, "c", "old", "old"), event(2, 2, "c", "old", "old"), event(9, 3, "c", "n", "n")])
