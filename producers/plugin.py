@@ -121,6 +121,14 @@ class LogStream(Protocol):
         """
         ...
 
+    def keep_alive(self) -> None:
+        """Answer what the server asks, without reading rows; never waits.
+
+        Called often while Kafka is slow and the caller has no room for another batch: a server must
+        not take a stream for dead because of it.
+        """
+        ...
+
     def close(self) -> None:
         """Give the log back, so that a successor can open it; twice is harmless."""
         ...

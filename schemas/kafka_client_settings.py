@@ -352,6 +352,10 @@ _REFUSED = (
     ),
 )
 
+# what a consumer does not take, and what a producer does not
+PRODUCING = frozenset(setting.name.removeprefix("kafka.") for setting in _PRODUCING)
+READING = frozenset(setting.name.removeprefix("kafka.") for setting in _READING)
+
 KAFKA_CLIENT = Declared(
     settings=(_BOOTSTRAP, *_SECURITY, *_CONNECTION, *_PRODUCING, *_READING),
     not_honoured=_REFUSED,

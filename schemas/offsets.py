@@ -85,7 +85,8 @@ class Offset:
     """Where to resume, written as the last record of transaction `n`.
 
     `previous` is the position before it, `events` and `checksum` say what the transaction held:
-    a reader of the topic can prove that none is missing or torn.
+    a reader of the topic can prove that none is missing or torn.  `cut` stands only where the position
+    lies inside a source transaction: what was published of it, so that its END can count all of it.
     """
 
     generation: int
@@ -95,6 +96,7 @@ class Offset:
     events: int
     checksum: int
     snapshot: Json | None = None
+    cut: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ def encode(value: Value) -> bytes:
                 "checksum": value.checksum,
                 "snapshot": None if value.snapshot is None else orjson.Fragment(value.snapshot),
             }
+            if value.cut is not None:
+                fields["cut"] = orjson.Fragment(value.cut)
         case TableState():
             fields = {"snapshot": orjson.Fragment(value.snapshot)}
         case Begin():
@@ -204,7 +208,8 @@ def _migrated(place: Place, value: object) -> dict[str, Any]:
 def _offset(place: Place, generation: int, fields: dict[str, Any]) -> Offset:
     previous = fields.pop("previous", None)
     snapshot = fields.pop("snapshot", None)
-    for name, value in (("previous", previous), ("snapshot", snapshot)):
+    cut = fields.pop("cut", None)
+    for name, value in (("previous", previous), ("snapshot", snapshot), ("cut", cut)):
         if value is not None and not isinstance(value, dict):
             raise _broken(place, f"{name} is not an object")
     return Offset(
@@ -215,6 +220,7 @@ def _offset(place: Place, generation: int, fields: dict[str, Any]) -> Offset:
         _count(place, fields, "events"),
         _count(place, fields, "checksum"),
         None if snapshot is None else canonical(snapshot),
+        None if cut is None else canonical(cut),
     )
 
 

@@ -155,6 +155,18 @@ class LogPromises:
             assert batch is None or all(isinstance(step, Progress) for step in batch.steps)
         assert world.now() - start < GENEROUS
 
+    def test_staying_alive_reads_and_loses_nothing(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream = open_stream(world, partition)
+        name = world.commit(partition, row("a", 1), row("a", 2))
+        told = world.told(partition)
+        start = world.now()
+        for _ in range(100):
+            stream.keep_alive()
+        assert world.now() - start < GENEROUS
+        assert world.told(partition) == told, "INV-1: nothing was published"
+        assert [e.key for e in events(world, read(world, stream, name))] == [("a", 1), ("a", 2)]
+
     def test_a_quiet_log_says_where_it_stands(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)

@@ -66,6 +66,9 @@ class FakeStream:
         if told is None or told < place:
             self._database.told = place
 
+    def keep_alive(self) -> None:
+        """The fake's server asks nothing."""
+
     def close(self) -> None:
         if self._open:
             self._open = False

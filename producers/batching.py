@@ -1,0 +1,386 @@
+"""A source partition's steps, cut into what one Kafka transaction carries.
+
+    Begin Rows Commit | Begin Rows Commit | Begin Rows . . . . .  Rows . . Commit
+    '----------- a publication -----------' '-- cut: too large --' '-- the rest --'
+
+Pure: no Kafka, no clock (`now` is an argument).  Why it is right: records keep the order of the steps, and
+a publication's position is that of the last step it holds, so whoever resumes there gets exactly what
+follows.  It ends at a source commit unless that transaction alone exceeds the limit; it is then cut after
+a row, at the place that the source gave for it.  What the database may forget never lies inside a
+transaction.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from operator import itemgetter
+from typing import Any, Protocol, Self, TypeAlias
+
+import orjson
+
+from wrackline.producers.changes import (
+    Batch,
+    Begin,
+    Commit,
+    Fault,
+    Message,
+    Position,
+    Progress,
+    RowChange,
+    Rows,
+    Shape,
+    Signal,
+    Truncate,
+)
+from wrackline.producers.chunks import ChunkRow
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.offsets import Json, canonical
+from wrackline.schemas.table import SourcePartition, TableId
+
+Record: TypeAlias = tuple[str, bytes | None, bytes | None]  # topic, key, value
+
+ROW_TOO_LARGE = define(
+    "kafka.row_too_large",
+    OperatorNeeded,
+    "an event of {table} has {size} bytes; Kafka is asked to carry {most}",
+    hint="raise max.row.bytes (and the broker's message.max.bytes), or leave the column out: "
+    "column.exclude.list",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How large a Kafka transaction grows, how long it waits, and what is left out."""
+
+    most_bytes: int = 8 << 20
+    most_events: int = 200_000
+    linger: float = 0.005  # seconds that a finished source transaction waits for company
+    quiet: float = 10.0  # seconds after which the position alone is published
+    tombstones: bool = True
+    skipped: frozenset[str] = frozenset()
+    most_record_bytes: int = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CutTransaction:
+    """A source transaction of which a part is published: what its END will need."""
+
+    transaction: str
+    counts: Mapping[TableId, int]
+
+    def saved(self) -> Json:
+        """Render it for the offsets record."""
+        counts = [[*table, count] for table, count in self.counts.items()]
+        return canonical({"transaction": self.transaction, "counts": counts})
+
+    @classmethod
+    def parse(cls, saved: Json) -> Self:
+        """Read back what `saved` wrote."""
+        read = orjson.loads(saved)
+        return cls(read["transaction"], {TableId(*names): count for *names, count in read["counts"]})
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What one source partition gives to one Kafka transaction."""
+
+    partition: SourcePartition
+    records: Sequence[Record]
+    size: int
+    topics: Sequence[str]  # that must be there before it; those of tables once, from their shape on
+    position: Position  # after the last record
+    confirmable: Position | None  # what the database may forget once this is committed
+    states: Mapping[TableId, Json]
+    cut: CutTransaction | None
+
+
+class Control(Protocol):
+    """Makes the records beside the rows; None for what is not published."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether transactions' BEGIN and END are published."""
+        ...
+
+    def begin(self, transaction: str, ts_ms: int) -> Record:
+        """A source transaction has its first event."""
+        ...
+
+    def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
+        """A source transaction has had its last event."""
+        ...
+
+    def message(self, step: Message, ts_ms: int) -> Record | None:
+        """A logical message."""
+        ...
+
+    def shape(self, step: Shape, ts_ms: int) -> Record | None:
+        """A table has a new shape."""
+        ...
+
+
+@dataclass(slots=True)
+class _Part:
+    """Records that belong together."""
+
+    records: list[Record] = field(default_factory=list)
+    size: int = 0
+
+    def over(self, policy: Policy) -> bool:
+        return self.size >= policy.most_bytes or len(self.records) >= policy.most_events
+
+
+@dataclass(slots=True)
+class _Open:
+    """The source transaction that the log is in."""
+
+    name: str
+    committed_ms: int
+    counts: Counter[TableId]
+    announced: bool  # its BEGIN is out
+
+
+class Cutter:
+    """Cuts one source partition's log; its caller publishes what `take` gives, in that order."""
+
+    def __init__(
+        self,
+        partition: SourcePartition,
+        policy: Policy,
+        topic_of: Callable[[TableId], str],
+        control: Control,
+        *,
+        opened: float,
+        fresh: bool,
+        cut: CutTransaction | None = None,
+    ) -> None:
+        self._partition, self._policy, self._topic_of, self._control = partition, policy, topic_of, control
+        self._fresh = fresh  # no position was ever saved: the first one is worth a transaction at once
+        self._cut = cut
+        self._last = self._now = opened
+        self._tables: dict[int, TableId] = {}
+        self._topics: dict[int, str] = {}
+        self._new_topics: dict[str, None] = {}
+        self._finished, self._unfinished = _Part(), _Part()
+        self._states: dict[TableId, Json] = {}
+        self._since: float | None = None  # when the oldest finished record came
+        self._open: _Open | None = None
+        self._ended_ms = 0
+        self._place: Position | None = None  # after the last record that may be given out
+        self._confirmable: Position | None = None  # the last place outside a transaction
+        self._sealed: deque[Publication] = deque()
+        self._sealed_size = 0
+        self._refused: WracklineError | None = None
+        self._handlers: Mapping[type, Callable[[Any], None]] = {
+            Begin: self._begin,
+            Rows: self._rows,
+            Commit: self._commit,
+            Shape: self._shape,
+            Truncate: self._truncate,
+            Message: self._message,
+            Progress: self._progress,
+            Signal: self._elsewhere,
+            Fault: self._elsewhere,
+        }
+
+    @property
+    def ahead(self) -> int:
+        """Bytes that could be published now; what is unfinished has a bound of its own."""
+        return self._sealed_size + self._finished.size
+
+    @property
+    def inside(self) -> bool:
+        """Whether the log is inside a source transaction."""
+        return self._open is not None
+
+    def feed(self, batch: Batch, now: float) -> None:
+        """Take the next steps of the log."""
+        self._now = now
+        if self._refused is not None:
+            return
+        may_be_refused = batch.size > self._policy.most_record_bytes
+        for step in batch.steps:
+            if may_be_refused and isinstance(step, Rows):
+                self._refused = self._too_large(step)
+                if self._refused is not None:
+                    return  # what was finished before it is still given out
+            self._handlers[type(step)](step)
+
+    def insert(
+        self, table: TableId, rows: Sequence[ChunkRow], states: Mapping[TableId, Json], now: float
+    ) -> None:
+        """Put rows and table states that are not the log's between two source transactions."""
+        if self._open is not None:
+            raise ValueError("a source transaction is open: insert between two of them")
+        self._now = now
+        topic = self._topic_of(table)
+        self._new_topics[topic] = None
+        self._finished.records += [(topic, key, value) for key, value in rows]
+        self._finished.size += sum(len(key or b"") + len(value) for key, value in rows)
+        self._states |= states
+        self._finish()
+
+    def due(self) -> float:
+        """The moment from which `take` gives something."""
+        if self._sealed or self._refused is not None:
+            return -inf
+        if self._place is None:
+            return inf
+        if self._since is not None:
+            return self._since + self._policy.linger
+        return -inf if self._fresh else self._last + self._policy.quiet
+
+    def take(self, now: float) -> Publication | None:
+        """The next publication, if one is due; an error that stands in the way of all that follows."""
+        if self.due() > now:
+            return None
+        self._last = now
+        if not self._sealed and self._place is not None and (self._since is not None or not self._refused):
+            self._seal()
+        if self._sealed:
+            made = self._sealed.popleft()
+            self._sealed_size -= made.size
+            return made
+        if self._refused is not None:
+            raise self._refused
+        return None
+
+    def _shape(self, step: Shape) -> None:
+        topic = self._topic_of(step.table.id)
+        self._tables[step.ref], self._topics[step.ref] = step.table.id, topic
+        self._new_topics[topic] = None
+        record = self._control.shape(step, self._moment())
+        if record is not None:
+            self._add(record)
+
+    def _begin(self, step: Begin) -> None:
+        counts: Counter[TableId] = Counter()
+        resumed = step.first > 0 and self._cut is not None and self._cut.transaction == step.transaction
+        if resumed and self._cut is not None:
+            counts.update(self._cut.counts)
+        self._open = _Open(step.transaction, step.committed_ms, counts, announced=step.first > 0)
+
+    def _rows(self, step: Rows) -> None:
+        policy, topics, part = self._policy, self._topics, self._unfinished
+        self._announce()
+        rows: Sequence[RowChange] = step.rows
+        if policy.skipped:
+            rows = [row for row in rows if row[1] not in policy.skipped]
+        append, size, tombstones = part.records.append, 0, policy.tombstones
+        for ref, op, key, value, _ in rows:
+            topic = topics[ref]
+            append((topic, key, value))
+            size += len(value)
+            if key is not None:
+                size += len(key)
+                if op == "d" and tombstones:
+                    append((topic, key, None))
+        part.size += size
+        if self._control.counts and self._open is not None:
+            for ref, count in Counter(map(itemgetter(0), rows)).items():
+                self._open.counts[self._tables[ref]] += count
+        self._cut_if_large(step.upto)
+
+    def _truncate(self, step: Truncate) -> None:
+        if "t" not in self._policy.skipped:
+            self._announce()
+            if self._open is not None:
+                self._open.counts[self._tables[step.ref]] += 1
+            self._add((self._topics[step.ref], None, step.value))
+        self._cut_if_large(step.upto)
+
+    def _message(self, step: Message) -> None:
+        record = self._control.message(step, self._moment())
+        if record is not None:
+            self._add(record)
+        if self._open is None:
+            self._reach(step.position)
+
+    def _commit(self, step: Commit) -> None:
+        if self._open is not None and self._control.counts and self._open.announced:
+            self._add(self._control.end(step.transaction, step.committed_ms, self._open.counts))
+        self._open = self._cut = None
+        self._ended_ms = step.committed_ms
+        self._reach(step.position)
+
+    def _progress(self, step: Progress) -> None:
+        self._reach(step.position)
+
+    def _elsewhere(self, step: Signal | Fault) -> None:
+        """Signals and faults are the snapshot engine's and the task's."""
+
+    def _moment(self) -> int:
+        return self._ended_ms if self._open is None else self._open.committed_ms
+
+    def _announce(self) -> None:
+        transaction = self._open
+        if transaction is not None and not transaction.announced:
+            transaction.announced = True
+            if self._control.counts:
+                self._add(self._control.begin(transaction.name, transaction.committed_ms))
+
+    def _add(self, record: Record) -> None:
+        topic, key, value = record
+        self._new_topics[topic] = None
+        self._unfinished.records.append(record)
+        self._unfinished.size += len(key or b"") + len(value or b"")
+
+    def _reach(self, position: Position) -> None:
+        """The log is at a place outside a transaction."""
+        self._place = self._confirmable = position
+        self._finished.records += self._unfinished.records
+        self._finished.size += self._unfinished.size
+        self._unfinished = _Part()
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._since is None and (self._finished.records or self._states):
+            self._since = self._now
+        if self._place is not None and self._finished.over(self._policy):
+            self._seal()
+
+    def _cut_if_large(self, upto: Position) -> None:
+        """Cut the open transaction; what was finished before it goes first, by itself."""
+        if not self._unfinished.over(self._policy):
+            return
+        if self._since is not None and self._place is not None:
+            self._seal()
+        self._finished.records += self._unfinished.records
+        self._finished.size += self._unfinished.size
+        self._unfinished = _Part()
+        self._place = upto
+        self._seal()
+
+    def _seal(self) -> None:
+        """Make a publication of all that is finished, at the place that was reached."""
+        if self._place is None:
+            raise RuntimeError("nothing was read yet")
+        part, transaction = self._finished, self._open
+        cut = None
+        if transaction is not None and self._place is not self._confirmable and self._control.counts:
+            cut = CutTransaction(transaction.name, dict(transaction.counts))
+        self._sealed.append(
+            Publication(
+                self._partition,
+                part.records,
+                part.size,
+                tuple(self._new_topics),
+                self._place,
+                self._confirmable,
+                self._states,
+                cut,
+            )
+        )
+        self._sealed_size += part.size
+        self._finished, self._states, self._new_topics = _Part(), {}, {}
+        self._since, self._fresh = None, False
+
+    def _too_large(self, step: Rows) -> WracklineError | None:
+        """The error of the first row that Kafka would not carry."""
+        most = self._policy.most_record_bytes
+        for ref, _, key, value, _ in step.rows:
+            size = len(key or b"") + len(value)
+            if size > most:
+                return ROW_TOO_LARGE(table=self._tables[ref], size=size, most=most)
+        return None

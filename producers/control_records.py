@@ -1,0 +1,164 @@
+"""The records beside the rows, as bytes: BEGIN and END, logical messages, schema changes.
+
+Comes in: what the cutter sees.  Goes out: records of the control topics in Debezium's shapes, in the same
+wire format as the rows.  The ids of the schemas are asked for when the first record of a kind is made.
+"""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import fastavro
+
+from wrackline.producers.batching import Record
+from wrackline.producers.changes import Message, Shape
+from wrackline.schemas import control_events
+from wrackline.schemas.envelope import Schema, dump, value_schema
+from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.topics import ControlTopics
+
+Avro = Mapping[str, Any]
+Register = Callable[[str, str], int]  # subject, schema text -> id
+
+_ZEROES: Final[Mapping[object, object]] = {"string": "", "long": 0, "int": 0, "boolean": False, "bytes": b""}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who the events are from, for their `source` record."""
+
+    version: str
+    connector: str
+    server: str
+    source_fields: Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which of the control topics are written."""
+
+    transactions: bool = False  # provide.transaction.metadata
+    schema_changes: bool = True  # include.schema.changes
+    own_prefixes: tuple[str, ...] = ("wrackline",)  # messages that are marks of ours
+
+
+class _Event(Protocol):
+    def key(self) -> dict[str, Any]: ...
+
+    def value(self) -> dict[str, Any]: ...
+
+
+class _Writer:
+    """Writes the records of one topic."""
+
+    def __init__(self, topic: str, key: Avro, value: Avro, register: Register) -> None:
+        self._topic = topic
+        self._key, self._value = fastavro.parse_schema(dict(key)), fastavro.parse_schema(dict(value))
+        self._key_head = _head(register(f"{topic}-key", dump(dict(key))))
+        self._value_head = _head(register(f"{topic}-value", dump(dict(value))))
+
+    def write(self, event: _Event) -> Record:
+        key, value = io.BytesIO(), io.BytesIO()
+        fastavro.schemaless_writer(key, self._key, event.key())
+        fastavro.schemaless_writer(value, self._value, event.value())
+        return (self._topic, self._key_head + key.getvalue(), self._value_head + value.getvalue())
+
+
+class ControlRecords:
+    """Makes the records of one source partition."""
+
+    def __init__(
+        self, topics: ControlTopics, wanted: Wanted, origin: Origin, database: str, register: Register
+    ) -> None:
+        self._topics, self._wanted, self._origin, self._register = topics, wanted, origin, register
+        self._database = database
+        self._source_schema = _source_schema(origin)
+        self._writers: dict[str, _Writer] = {}
+
+    @property
+    def counts(self) -> bool:
+        """Whether transactions' BEGIN and END are published."""
+        return self._wanted.transactions
+
+    def begin(self, transaction: str, ts_ms: int) -> Record:
+        """A source transaction has its first event."""
+        return self._transactions().write(control_events.Begin(transaction, ts_ms))
+
+    def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
+        """A source transaction has had its last event."""
+        named = {str(table): count for table, count in counts.items()}
+        return self._transactions().write(control_events.End(transaction, ts_ms, named))
+
+    def message(self, step: Message, ts_ms: int) -> Record | None:
+        """A logical message, unless it is one of ours."""
+        if step.prefix in self._wanted.own_prefixes:
+            return None
+        writer = self._writer(
+            self._topics.message, control_events.message_key_schema, control_events.message_value_schema
+        )
+        source = self._source(TableId(self._database, "", ""), ts_ms)
+        return writer.write(control_events.Message(step.prefix, step.content, source, ts_ms))
+
+    def shape(self, step: Shape, ts_ms: int) -> Record | None:
+        """A table that had another shape before; a first meeting is no change."""
+        if not self._wanted.schema_changes or step.before is None:
+            return None
+        writer = self._writer(
+            self._topics.schema_changes,
+            control_events.schema_change_key_schema,
+            control_events.schema_change_value_schema,
+        )
+        source = self._source(step.table.id, ts_ms)
+        return writer.write(control_events.SchemaChange("ALTER", step.table, source, ts_ms))
+
+    def _transactions(self) -> _Writer:
+        return self._made(
+            self._topics.transaction,
+            lambda: (control_events.TRANSACTION_KEY, control_events.TRANSACTION_VALUE),
+        )
+
+    def _writer(
+        self,
+        topic: str,
+        key: Callable[[str], Avro],
+        value: Callable[[str, Avro], Avro],
+    ) -> _Writer:
+        kind = self._origin.connector
+        return self._made(topic, lambda: (key(kind), value(kind, self._source_schema)))
+
+    def _made(self, topic: str, schemas: Callable[[], tuple[Avro, Avro]]) -> _Writer:
+        if topic not in self._writers:
+            self._writers[topic] = _Writer(topic, *schemas(), self._register)
+        return self._writers[topic]
+
+    def _source(self, table: TableId, ts_ms: int) -> dict[str, Any]:
+        """The `source` record of an event that is no row: what only rows have is null, or zero."""
+        known = {
+            "version": self._origin.version,
+            "connector": self._origin.connector,
+            "name": self._origin.server,
+            "ts_ms": ts_ms,
+            "db": table.database,
+            "schema": table.schema,
+            "table": table.name,
+        }
+        fields: Any = self._source_schema["fields"]
+        return {f["name"]: known.get(f["name"], f.get("default", _zero(f["type"]))) for f in fields}
+
+
+def _source_schema(origin: Origin) -> Schema:
+    """The `source` record of the envelope, which no table changes."""
+    nobody = TableSchema(TableId("", "", ""), ())
+    envelope: Any = value_schema(
+        nobody, topic="t", connector=origin.connector, source_fields=origin.source_fields
+    )
+    return next(dict(field["type"]) for field in envelope["fields"] if field["name"] == "source")
+
+
+def _zero(avro: object) -> object:
+    return None if isinstance(avro, list) else _ZEROES.get(avro)
+
+
+def _head(schema_id: int) -> bytes:
+    return b"\x00" + schema_id.to_bytes(4, "big")

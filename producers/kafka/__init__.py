@@ -1,0 +1,1 @@
+"""Publishing exactly once: transactions, the task's own offsets, topics."""

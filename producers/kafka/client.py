@@ -1,0 +1,127 @@
+"""The Kafka clients' settings: what a pipeline allows itself, and what exactly-once delivery needs.
+
+Comes in: the typed values below `kafka.`, which an allow-list has passed.  Goes out: one map for each kind
+of client.  What is ours alone (identity, acknowledgement, order, partitioner, isolation) is set last.
+A record that would not fit the client's memory could never be sent, so the memory is never smaller.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from wrackline.schemas.kafka_client_settings import PRODUCING, READING
+from wrackline.schemas.redaction import Secret
+from wrackline.schemas.setting_kinds import Value
+
+Settings = dict[str, Any]
+
+_LOG: Final = logging.getLogger("wrackline.kafka")
+_IN_FLIGHT: Final = 5  # the most with which an idempotent producer keeps the order
+_ENVELOPE_BYTES: Final = 1 << 20  # what a record has besides a row's two images
+_BATCH_BYTES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose transactions these are; the id is fixed, so that a successor fences its forerunner."""
+
+    group: str
+    connector: str
+    task: int
+    generation: int
+
+    @property
+    def transactional_id(self) -> str:
+        """The id that Kafka fences by."""
+        return f"{self.group}.{self.connector}.{self.task}"
+
+    @property
+    def client_id(self) -> str:
+        """How brokers' logs name this owner."""
+        return f"{self.connector}.{self.task}.{self.generation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How to reach Kafka, and how large a row may be."""
+
+    given: Mapping[str, Value]  # the settings below `kafka.`, without it
+    most_row_bytes: int = 64 << 20
+
+    @property
+    def most_record_bytes(self) -> int:
+        """The largest record: an update carries its row before and after."""
+        given = self.given.get("message.max.bytes")
+        return given if isinstance(given, int) else 2 * self.most_row_bytes + _ENVELOPE_BYTES
+
+    @property
+    def slow(self) -> float:
+        """Seconds from which a commit may have been a retry: half of the wait before one."""
+        return self._milliseconds("retry.backoff.ms", 500) / 2000
+
+    def producer(self, identity: Identity) -> Settings:
+        """What a task's one producer is made with."""
+        memory = self.given.get("queue.buffering.max.kbytes")
+        kbytes = memory if isinstance(memory, int) else 131_072
+        return {
+            "retry.backoff.ms": 500,  # a repeated EndTxn shows as time
+            "retry.backoff.max.ms": 1000,
+            "socket.timeout.ms": 10_000,
+            "transaction.timeout.ms": 60_000,
+            "message.timeout.ms": 45_000,
+            "statistics.interval.ms": 1000,
+            "linger.ms": 5,
+            "compression.type": "lz4",
+            "batch.size": _BATCH_BYTES,
+            "batch.num.messages": 100_000,
+            "queue.buffering.max.messages": 0,  # bytes are the bound
+            **self._of(READING),
+            "queue.buffering.max.kbytes": max(kbytes, self.most_record_bytes // 1024 + 1),
+            "message.max.bytes": self.most_record_bytes,
+            "transactional.id": identity.transactional_id,
+            "client.id": identity.client_id,
+            "enable.idempotence": True,
+            "acks": "all",
+            "max.in.flight": _IN_FLIGHT,
+            "partitioner": "murmur2_random",
+            "allow.auto.create.topics": False,
+            "delivery.report.only.error": True,
+            "logger": _LOG,
+        }
+
+    def reader(self, identity: Identity) -> Settings:
+        """What the reader of one's own offsets is made with; it joins no group."""
+        return {
+            **self._of(PRODUCING),
+            "client.id": identity.client_id,
+            "group.id": identity.transactional_id,
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "allow.auto.create.topics": False,
+            "logger": _LOG,
+        }
+
+    def admin(self) -> Settings:
+        """What the administrator of topics is made with."""
+        return {**self._of(PRODUCING | READING), "logger": _LOG}
+
+    def _of(self, others: frozenset[str]) -> Settings:
+        return {name: _plain(value) for name, value in self.given.items() if name not in others}
+
+    def _milliseconds(self, name: str, default: int) -> int:
+        value = self.given.get(name)
+        return value if isinstance(value, int) else default
+
+
+def client(bootstrap: str, **more: Value) -> Client:
+    """A client with nothing set but the brokers and a few names, written with _ for a dot."""
+    named = {name.replace("_", "."): value for name, value in more.items()}
+    return Client(MappingProxyType({"bootstrap.servers": bootstrap, **named}))
+
+
+def _plain(value: Value) -> object:
+    return value.reveal() if isinstance(value, Secret) else value

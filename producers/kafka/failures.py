@@ -1,0 +1,99 @@
+"""What an error of the Kafka client means: who acts.
+
+Almost every error has one answer, to recycle: a new producer, the start order again.  A table of a few
+says which ones somebody must look at, because trying again would fail in the same way.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+
+from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, WracklineError, define
+
+TRANSACTION_FAILED = define(
+    "kafka.transaction_failed",
+    Transient,
+    "Kafka did not take a transaction of {who}: {name}",
+    hint="nothing of it is visible to read_committed; it is repeated from the last committed position",
+)
+UNREACHABLE = define(
+    "kafka.unreachable",
+    Transient,
+    "Kafka does not answer {who} within {seconds} s",
+    hint="see whether the brokers of kafka.bootstrap.servers run and can be reached from here",
+)
+SLOW_COMMIT = define(
+    "kafka.slow_commit",
+    Transient,
+    "a commit of {who} may have been repeated on its way; the producer is made anew",
+    hint="nothing is lost; if it happens often, look at the brokers' load, or raise kafka.retry.backoff.ms",
+)
+DENIED = define(
+    "kafka.denied",
+    OperatorNeeded,
+    "Kafka refuses {who}: {name}",
+    hint="check kafka.sasl.*, and the rights on the topics and the transactional id: "
+    "kafka-acls --add --producer --transactional-id '{who}' --topic '*' --allow-principal User:<user>",
+)
+TOO_LARGE = define(
+    "kafka.record_refused",
+    OperatorNeeded,
+    "Kafka refuses a record of topic {topic} as too large",
+    hint="raise it: kafka-configs --alter --entity-type topics --entity-name '{topic}' "
+    "--add-config max.message.bytes=<bytes>",
+)
+TOPIC_GONE = define(
+    "kafka.topic_gone",
+    Definite,
+    "topic {topic}, which this task has written to, is no longer there",
+    hint="topics are never made again by themselves: wrackline snapshot start '<table>' fills a new one",
+)
+SUPERSEDED = define(
+    "kafka.superseded",
+    Definite,
+    "{who} has a newer owner (generation {newest}, this is {generation})",
+    hint="nothing is to be done; see who runs it: wrackline status",
+)
+
+_DENIED: Final = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError._AUTHENTICATION,  # noqa: SLF001 - the client's own names of its local errors
+    }
+)
+_OF_A_TOPIC: Final[Mapping[int, ErrorCode]] = MappingProxyType(
+    {
+        KafkaError.MSG_SIZE_TOO_LARGE: TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE: TOO_LARGE,
+        KafkaError.UNKNOWN_TOPIC_OR_PART: TOPIC_GONE,
+        KafkaError._UNKNOWN_TOPIC: TOPIC_GONE,  # noqa: SLF001 - the same
+    }
+)
+
+
+def denies(error: KafkaError) -> bool:
+    """Whether it will be refused again, until somebody changes rights."""
+    return error.code() in _DENIED
+
+
+def meaning(error: KafkaError, who: str, topic: str | None = None) -> WracklineError:
+    """Say in our words what happened."""
+    if denies(error):
+        return DENIED(who=who, name=error.name())
+    code = _OF_A_TOPIC.get(error.code())
+    if code is not None and topic is not None:
+        return code(topic=topic)
+    return TRANSACTION_FAILED(who=who, name=error.name())
+
+
+def of_exception(error: BaseException, who: str, topic: str | None = None) -> WracklineError:
+    """The same for what a call raised; a SystemError is a fatal error that met a callback."""
+    if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
+        return meaning(error.args[0], who, topic)
+    return TRANSACTION_FAILED(who=who, name=type(error).__name__)

@@ -1,0 +1,121 @@
+"""The offsets topic: made, checked, and a task's own partition of it read to its very end.
+
+Why it is right: the reader asks for committed records only and reads until the end of the partition, and
+that end must be the partition's high watermark.  Were it lower, somebody's transaction would be open there
+and hide what we have committed; so a partition has one writer, who reads it only after fencing itself.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
+    AdminClient,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+)
+
+from wrackline.producers.kafka.client import Settings
+from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
+from wrackline.producers.kafka.transaction import Slot
+from wrackline.schemas import offsets
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.offsets import Place
+
+T = TypeVar("T")
+
+SECONDS: Final = 30.0  # for an answer of the brokers
+_LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client leaves it without types
+
+# small segments: only closed ones are compacted, and all that is not compacted is read at each start
+_CONFIG: Final = {
+    "cleanup.policy": "compact",
+    "segment.bytes": str(8 << 20),
+    "min.cleanable.dirty.ratio": "0.1",
+    "max.compaction.lag.ms": "3600000",
+}
+
+NOT_COMPACTED = define(
+    "offsets.not_compacted",
+    OperatorNeeded,
+    "topic {topic} is not compacted, so Kafka would forget positions",
+    hint="kafka-configs --alter --entity-type topics --entity-name {topic} "
+    "--add-config cleanup.policy=compact",
+)
+HIDDEN = define(
+    "offsets.hidden",
+    Transient,
+    "an open transaction hides records of {topic}[{partition}]",
+    hint="it ends by itself within its transaction.timeout.ms; whose it is: "
+    "kafka-transactions find-hanging --topic {topic}",
+)
+
+
+def prepare(admin: AdminClient, topic: str, slots: int, replication: int) -> None:
+    """Make the topic, or give it the partitions that are missing; refuse it when it forgets."""
+    made = admin.create_topics(
+        [NewTopic(topic, slots, replication, config=_CONFIG)], operation_timeout=SECONDS
+    )
+    with contextlib.suppress(_AlreadyThereError):
+        _result(made[topic].result, topic)
+        return
+    there = admin.list_topics(topic, timeout=SECONDS).topics[topic].partitions
+    if len(there) < slots:
+        grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
+        _result(grown[topic].result, topic)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    entries = admin.describe_configs([resource], request_timeout=SECONDS)[resource].result()
+    if entries["cleanup.policy"].value != "compact":
+        raise NOT_COMPACTED(topic=topic)
+
+
+def read(admin: AdminClient, reader: Settings, slot: Slot) -> list[offsets.Record]:
+    """Every committed record of the slot; the caller has fenced itself before."""
+    high = _end(admin, slot, IsolationLevel.READ_UNCOMMITTED)
+    consumer = Consumer(reader)
+    try:
+        consumer.assign([TopicPartition(slot.topic, slot.partition, 0)])
+        records: list[offsets.Record] = []
+        while True:
+            messages = consumer.consume(10_000, SECONDS)
+            if not messages:
+                raise UNREACHABLE(who=reader["client.id"], seconds=SECONDS)
+            for message in messages:
+                error = message.error()
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                    if (message.offset() or 0) < high:
+                        raise HIDDEN(topic=slot.topic, partition=slot.partition)
+                    return records
+                if error is not None:
+                    raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
+                place = Place(slot.topic, slot.partition, message.offset() or 0)
+                records.append(offsets.parse(place, _bytes(message.key()), _bytes(message.value())))
+    finally:
+        consumer.close()
+
+
+def _end(admin: AdminClient, slot: Slot, isolation: IsolationLevel) -> int:
+    partition = TopicPartition(slot.topic, slot.partition)
+    asked = admin.list_offsets({partition: _LATEST}, isolation_level=isolation, request_timeout=SECONDS)
+    offset: int = _result(asked[partition].result, slot.topic).offset
+    return offset
+
+
+class _AlreadyThereError(Exception):
+    """Somebody has made it."""
+
+
+def _result(ask: Callable[[], T], topic: str) -> T:
+    try:
+        return ask()
+    except KafkaException as exc:
+        if exc.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            raise _AlreadyThereError from exc
+        raise of_exception(exc, "the administrator", topic) from exc
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

@@ -1,0 +1,161 @@
+"""A task's publisher: one way to start, which is also the only way to recover.
+
+    generation read -> fence -> generation read again -> own offsets read to the end -> transactions ...
+         ^                                                                                   |
+         '---- any error, a slow commit, a lost connection: the producer and all that was ---'
+               remembered of positions are dropped, and the caller begins again here
+
+Why it is right: what a producer did last can be unknown, and its late requests can still arrive.  Fencing
+gives the next one an epoch of its own, which Kafka tells from the old; only then is what was committed
+final, and only from there does the task go on.  An owner whose generation has passed is never let past
+the two readings.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+from zlib import crc32
+
+from confluent_kafka.admin import AdminClient
+
+from wrackline.producers.batching import Publication
+from wrackline.producers.failpoints import reach
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.failures import SLOW_COMMIT, SUPERSEDED
+from wrackline.producers.kafka.topics import Topics
+from wrackline.producers.kafka.transaction import Slot, Transactor
+from wrackline.schemas import offsets
+from wrackline.schemas.offset_replay import State, replay
+from wrackline.schemas.offsets import Begin, Json, Offset, TableState, canonical
+from wrackline.schemas.table import SourcePartition
+
+PATIENCE: Final = 30.0  # seconds for fencing, before the task says that Kafka does not answer
+CLOSING: Final = 5.0
+
+
+class Publisher:
+    """Publishes for one task; `start` it, and `start` it again after any error."""
+
+    make_transactor: Callable[..., Transactor] = Transactor
+
+    def __init__(
+        self,
+        identity: Identity,
+        client: Client,
+        slot: Slot,
+        topics: Topics,
+        admin: AdminClient,
+        *,
+        generation: Callable[[], int],
+        clock: Callable[[], float],
+    ) -> None:
+        self._identity, self._client, self._slot, self._topics = identity, client, slot, topics
+        self._admin, self._generation, self._clock = admin, generation, clock
+        self._transactor: Transactor | None = None
+        self._previous: dict[bytes, Json] = {}
+        self._n = 0
+        self._left_open = False  # a transaction of ours may wait for its end
+
+    @property
+    def commit_seconds(self) -> float:
+        """How long the last commit took."""
+        return 0.0 if self._transactor is None else self._transactor.commit_seconds
+
+    def start(self) -> State:
+        """Shut out forerunners and read what was committed; all that follows goes on from there."""
+        self.drop()
+        self.check_owner()
+        self._transactor = self._fenced(PATIENCE)
+        self._left_open = False
+        try:
+            self.check_owner()
+            records = offsets_topic.read(self._admin, self._client.reader(self._identity), self._slot)
+        except BaseException:
+            self.drop()
+            raise
+        state = replay(records)
+        held = [o for o in state.positions.values() if o.generation == self._identity.generation]
+        self._n = max((offset.n for offset in held), default=offsets.OUTSIDE_ANY_TRANSACTION)
+        self._previous = {
+            offsets.position_key(key.connector, SourcePartition(key.server, key.database)): offset.position
+            for key, offset in state.positions.items()
+            if key.database is not None
+        }
+        return state
+
+    def publish(self, publications: Sequence[Publication]) -> None:
+        """Commit them in one Kafka transaction, with the position of each; what raises was not confirmed."""
+        transactor = self._transactor
+        if transactor is None:
+            raise RuntimeError("start it first")
+        generation, n = self._identity.generation, self._n + 1
+        try:
+            self._topics.ensure(topic for publication in publications for topic in publication.topics)
+            transactor.commit(
+                (offsets.begin_key(self._identity.transactional_id), offsets.encode(Begin(generation, n))),
+                [publication.records for publication in publications],
+                [end for publication in publications for end in self._ends(publication, n)],
+            )
+            reach("after_commit")
+        except BaseException:
+            self._left_open = True
+            self.drop()
+            raise
+        self._n = n
+        self._previous |= {self._key(p): canonical(p.position.saved()) for p in publications}
+        if transactor.doubtful:
+            self.drop()
+            raise SLOW_COMMIT(who=self._identity.transactional_id)
+
+    def check_owner(self) -> None:
+        """Stop an owner whose time has passed."""
+        newest = self._generation()
+        if newest != self._identity.generation:
+            raise SUPERSEDED(
+                who=self._identity.transactional_id, newest=newest, generation=self._identity.generation
+            )
+
+    def drop(self) -> None:
+        """Let go of the producer; what it left open waits for the next start."""
+        if self._transactor is not None:
+            self._transactor.drop()
+        self._transactor, self._n, self._previous = None, 0, {}
+
+    def close(self) -> None:
+        """End for good: a transaction that was left open would hold up its readers until it times out."""
+        self.drop()
+        if self._left_open:
+            self._fenced(CLOSING).drop()
+
+    def _fenced(self, patience: float) -> Transactor:
+        settings = self._client.producer(self._identity)
+        made = self.make_transactor(settings, self._slot, self._clock, self._client.slow)
+        try:
+            made.fence(patience)
+        except BaseException:
+            made.drop()
+            raise
+        return made
+
+    def _ends(self, publication: Publication, n: int) -> list[tuple[bytes, bytes]]:
+        """The table states that changed, and last the position."""
+        generation, partition = self._identity.generation, publication.partition
+        connector, key = self._identity.connector, self._key(publication)
+        checksum = sum(crc32(value) for _, _, value in publication.records if value is not None)
+        offset = Offset(
+            generation,
+            n,
+            canonical(publication.position.saved()),
+            self._previous.get(key),
+            len(publication.records),
+            checksum & 0xFFFF_FFFF,
+            cut=None if publication.cut is None else publication.cut.saved(),
+        )
+        states = [
+            (offsets.table_key(connector, partition.server, table), TableState(generation, state))
+            for table, state in publication.states.items()
+        ]
+        return [*((k, offsets.encode(state)) for k, state in states), (key, offsets.encode(offset))]
+
+    def _key(self, publication: Publication) -> bytes:
+        return offsets.position_key(self._identity.connector, publication.partition)

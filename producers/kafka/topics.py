@@ -1,0 +1,119 @@
+"""Topics of tables and control records, made when they are first written to.
+
+A topic that is there stays as it is.  A new one gets its partitions, replicas and settings from the group
+whose patterns it fits, else from the default, named as Kafka Connect names them (`topic.creation.*`); it
+takes records as large as the largest row makes them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
+    AdminClient,
+    NewTopic,
+)
+
+from wrackline.producers.kafka.failures import of_exception
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.settings import DEFAULT_GROUP, Values
+
+SECONDS: Final = 30.0
+
+NOT_MADE = define(
+    "kafka.topic_not_made",
+    OperatorNeeded,
+    "topic {topic} can't be made: {name}",
+    hint="check topic.creation.*, or make it: kafka-topics --create --topic '{topic}'",
+)
+
+_UNHEALED: Final = frozenset(
+    {KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """How the topics of one group are made."""
+
+    partitions: int = 1
+    replication: int = -1
+    config: Mapping[str, str] = field(default_factory=dict)
+    include: tuple[re.Pattern[str], ...] = ()
+    exclude: tuple[re.Pattern[str], ...] = ()
+
+    def takes(self, topic: str) -> bool:
+        """Whether a topic belongs here."""
+        return any(p.fullmatch(topic) for p in self.include) and not any(
+            p.fullmatch(topic) for p in self.exclude
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """The groups, in the order in which they are asked, and what is left over."""
+
+    default: Group = field(default_factory=Group)
+    groups: tuple[Group, ...] = ()
+
+    def of(self, topic: str) -> Group:
+        """The first group that takes the topic."""
+        return next((group for group in self.groups if group.takes(topic)), self.default)
+
+
+def creation(values: Values) -> Creation:
+    """Read `topic.creation.*`."""
+    names = values.get("topic.creation.groups")
+    default = _group(values, DEFAULT_GROUP, Group())
+    listed = names if isinstance(names, tuple) else ()
+    return Creation(default, tuple(_group(values, name, default) for name in listed))
+
+
+def _group(values: Values, name: str, default: Group) -> Group:
+    own = values.below(f"topic.creation.{name}.")
+
+    def number(setting: str, otherwise: int) -> int:
+        value = own.pop(setting, otherwise)
+        return int(value) if isinstance(value, int | str) else otherwise
+
+    def patterns(setting: str) -> tuple[re.Pattern[str], ...]:
+        value = own.pop(setting, ())
+        return tuple(map(re.compile, value)) if isinstance(value, tuple) else ()
+
+    partitions = number("partitions", default.partitions)
+    replication = number("replication.factor", default.replication)
+    include, exclude = patterns("include"), patterns("exclude")
+    config = {**default.config, **{key: str(value) for key, value in own.items()}}
+    return Group(partitions, replication, config, include, exclude)
+
+
+class Topics:
+    """Sees that topics are there; asks about each once."""
+
+    def __init__(self, admin: AdminClient, creation: Creation, most_record_bytes: int) -> None:
+        self._admin, self._creation, self._most = admin, creation, most_record_bytes
+        self._there: set[str] = set()
+
+    def ensure(self, topics: Iterable[str]) -> None:
+        """Make those that are not there."""
+        wanted = [topic for topic in dict.fromkeys(topics) if topic not in self._there]
+        if not wanted:
+            return
+        futures = self._admin.create_topics([self._new(topic) for topic in wanted], operation_timeout=SECONDS)
+        for topic, future in futures.items():
+            try:
+                future.result()
+            except KafkaException as exc:
+                error: KafkaError = exc.args[0]
+                if error.code() in _UNHEALED:
+                    raise NOT_MADE(topic=topic, name=error.name()) from exc
+                if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise of_exception(exc, "the administrator", topic) from exc
+            self._there.add(topic)
+
+    def _new(self, topic: str) -> NewTopic:
+        group = self._creation.of(topic)
+        config = {"max.message.bytes": str(self._most), **group.config}
+        return NewTopic(topic, group.partitions, group.replication, config=config)

@@ -1,0 +1,186 @@
+"""One producer's life: fence, then transactions, each in the one order that shows when it was torn.
+
+    begin record -> acknowledged -> events -> acknowledged -> offsets -> acknowledged -> commit
+
+librdkafka repeats a request whose answer is late; an EndTxn that was repeated can arrive a second time, in
+the middle of the next transaction, and end it.  The begin record makes Kafka refuse what follows such an
+end, for the partition of the offsets is part of the transaction from its first moment and is not added
+again; that the events are acknowledged before the offsets are sent means that offsets are never committed
+without them.  A commit that was slow, or a connection that was lost, may have been repeated: such a
+producer is `doubtful` and its owner makes a new one, whose epoch Kafka tells from the old one's.
+After any error it is of no more use at all.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from wrackline.producers.batching import Record
+from wrackline.producers.failpoints import reach
+from wrackline.producers.kafka.client import Settings
+from wrackline.producers.kafka.failures import UNREACHABLE, denies, meaning, of_exception
+
+FOR_EVER: Final = -1.0  # a shorter wait would leave the transaction's state open
+_ROOM: Final = 0.05  # seconds to wait for room in the client's memory
+_TRY: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A task's own partition of the offsets topic; nobody else writes to it."""
+
+    topic: str
+    partition: int
+
+
+class _Watch:
+    """What the client says beside the answers; it holds no producer, so dropping one ends it at once."""
+
+    def __init__(self) -> None:
+        self.failed: tuple[KafkaError, str | None] | None = None  # the first record that did not arrive
+        self.denied: KafkaError | None = None
+        self.disturbed = False
+        self._faults: int | None = None
+
+    def delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and self.failed is None:
+            self.failed = (error, message.topic())
+
+    def error(self, error: KafkaError) -> None:
+        self.disturbed = True
+        if denies(error):
+            self.denied = error
+
+    def statistics(self, text: str) -> None:
+        brokers = orjson.loads(text)["brokers"].values()
+        faults = sum(broker["txretries"] + broker["disconnects"] for broker in brokers)
+        self.disturbed |= self._faults is not None and faults > self._faults
+        self._faults = faults
+
+
+class Transactor:
+    """One producer with one transactional id."""
+
+    def __init__(self, settings: Settings, slot: Slot, clock: Callable[[], float], slow: float) -> None:
+        self._watch = _Watch()
+        self._slot, self._clock, self._slow = slot, clock, slow
+        self._who = str(settings["transactional.id"])
+        self.doubtful = False
+        self.commit_seconds = 0.0
+        self._producer = Producer(
+            {
+                **settings,
+                "on_delivery": self._watch.delivered,
+                "error_cb": self._watch.error,
+                "stats_cb": self._watch.statistics,
+            }
+        )
+
+    def fence(self, patience: float) -> None:
+        """End what a forerunner left open and shut it out; returns when its last word is on disk."""
+        deadline = self._clock() + patience
+        while True:
+            try:
+                self._producer.init_transactions(_TRY)
+            except KafkaException as exc:
+                error: KafkaError = exc.args[0]
+                if self._watch.denied is not None:
+                    raise meaning(self._watch.denied, self._who) from exc
+                if not error.retriable():
+                    raise meaning(error, self._who) from exc
+                if self._clock() > deadline:
+                    raise UNREACHABLE(who=self._who, seconds=patience) from exc
+            else:
+                break
+        self._watch.disturbed = False
+
+    def commit(
+        self,
+        begin: tuple[bytes, bytes],
+        events: Iterable[Sequence[Record]],
+        ends: Sequence[tuple[bytes, bytes]],
+    ) -> None:
+        """Publish all of it or nothing; on return Kafka has it, on an error it has not or nobody knows."""
+        try:
+            self._send(begin, events, ends)
+            started = self._clock()
+            self._end()
+            self.commit_seconds = self._clock() - started
+        except (KafkaException, SystemError) as exc:
+            topic = None if self._watch.failed is None else self._watch.failed[1]
+            raise of_exception(exc, self._who, topic) from exc
+        self.doubtful = self._may_be_repeated()
+
+    def _send(
+        self,
+        begin: tuple[bytes, bytes],
+        events: Iterable[Sequence[Record]],
+        ends: Sequence[tuple[bytes, bytes]],
+    ) -> None:
+        reach("before_begin")
+        self._producer.begin_transaction()
+        self._announce(begin)
+        reach("after_begin")
+        for records in events:
+            self._produce(records)
+        self._acknowledge()
+        reach("after_events")
+        self._place(ends)
+        self._acknowledge()
+        reach("before_commit")
+
+    def _end(self) -> None:
+        self._producer.commit_transaction(FOR_EVER)
+
+    def _may_be_repeated(self) -> bool:
+        return self.commit_seconds >= self._slow or self._watch.disturbed
+
+    def _announce(self, begin: tuple[bytes, bytes]) -> None:
+        self._place([begin])
+        self._acknowledge()
+
+    def _place(self, records: Iterable[tuple[bytes, bytes]]) -> None:
+        for key, value in records:
+            self._producer.produce(self._slot.topic, value, key, self._slot.partition)
+
+    def _produce(self, records: Sequence[Record]) -> None:
+        reach("inside_events")
+        produce = self._producer.produce
+        try:
+            for topic, key, value in records:
+                try:
+                    produce(topic, value, key)
+                except BufferError:  # not taken: it waits for room
+                    self._produce_late(topic, key, value)
+        finally:
+            del produce  # an error's traceback would keep the producer alive
+
+    def _produce_late(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        while True:
+            self._producer.poll(_ROOM)
+            self._check()
+            try:
+                self._producer.produce(topic, value, key)
+            except BufferError:
+                continue
+            return
+
+    def _acknowledge(self) -> None:
+        """Wait until everything is on the brokers' disks; message.timeout.ms bounds it."""
+        self._producer.flush(FOR_EVER)
+        self._check()
+
+    def _check(self) -> None:
+        if self._watch.failed is not None:
+            error, _ = self._watch.failed
+            raise KafkaException(error)
+
+    def drop(self) -> None:
+        """Let go of the producer; what it left open is ended by the next one of its id."""
+        with contextlib.suppress(KafkaException, SystemError):  # it may be beyond that
+            self._producer.purge()
+        del self._producer

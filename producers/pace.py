@@ -1,0 +1,23 @@
+"""How far a task reads ahead, how long it waits, and how often it tries again."""
+
+from dataclasses import dataclass
+
+FIRST_WAIT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one task; times are seconds."""
+
+    most_ahead_bytes: int = 16 << 20  # read and not yet in a publication, over all partitions
+    slice: float = 0.01  # that an idle round over all streams takes
+    longest_pause: float = 1.0  # from a commit to its confirmation
+    most_tries: int = -1  # without end
+    longest_wait: float = 10.0  # before a try
+    patience: float = 5.0  # with Kafka, when the task is asked to stop
+
+    def wait_before(self, tries: int, chance: float) -> float:
+        """No wait before the first try, then twice as long each time, and never all tasks at once."""
+        if tries == 1:
+            return 0.0
+        return min(self.longest_wait, FIRST_WAIT * 2.0 ** min(tries, 30)) * (0.5 + chance / 2)

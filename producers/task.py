@@ -1,0 +1,149 @@
+"""A task: its source partitions' logs in, Kafka transactions out, the databases told afterwards.
+
+    start publisher -> open streams where Kafka says -> [ poll -> cut -> publish -> confirm ] ...
+          ^                                                            |
+          '------------- a Transient error, a wait that grows ---------'
+
+One transaction is published at a time, in a thread of its own.  Meanwhile this loop reads on, as long as
+there is room, and keeps the streams alive when there is none.  INV-1: a database is told only what the
+publisher has returned from, and not after a pause in which a successor may have begun.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import wait
+from functools import partial
+from threading import Event
+
+from wrackline.producers import background
+from wrackline.producers.batching import Publication
+from wrackline.producers.changes import Fault
+from wrackline.producers.failpoints import reach
+from wrackline.producers.kafka.recovery import Publisher
+from wrackline.producers.lanes import Flight, Health, Lane, Lanes, Witness
+from wrackline.producers.pace import Limits
+from wrackline.schemas.errors import Transient, define
+
+PAUSED = define(
+    "task.paused",
+    Transient,
+    "the task stood still for {seconds:.1f} s after a commit, and may have a successor",
+    hint="nothing is lost; look for a machine that was suspended or has too little CPU",
+)
+
+
+class Task:
+    """Runs until it is asked to stop, or an error asks for somebody."""
+
+    def __init__(
+        self,
+        lanes: Lanes,
+        publisher: Publisher,
+        witness: Witness,
+        limits: Limits,
+        *,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        stopping: Event,
+    ) -> None:
+        self._lanes, self._publisher, self._witness, self._limits = lanes, publisher, witness, limits
+        self._clock, self._chance, self._stopping = clock, chance, stopping
+        self._ended = partial(background.ended, stopping=stopping, patience=limits.patience)
+        self._progressed = False
+
+    def run(self) -> None:
+        """Publish until asked to stop; an error that asks for somebody is raised, and one too many."""
+        tries = 0
+        try:
+            while not self._stopping.is_set():
+                try:
+                    self._session()
+                except Transient as error:
+                    tries = 1 if self._progressed else tries + 1
+                    self._progressed = False
+                    if 0 <= self._limits.most_tries < tries:
+                        raise
+                    self._witness.health(Health.RECOVERING, error)
+                    self._stopping.wait(self._limits.wait_before(tries, self._chance()))
+        finally:
+            self._ended(background.begin(self._publisher.close, "close"))
+
+    def _session(self) -> None:
+        """From one start of the publisher to the next error."""
+        self._witness.health(Health.STARTING, None)
+        started = background.begin(self._publisher.start, "start")
+        if not self._ended(started):
+            return
+        state = started.result()
+        self._witness.resumed(state)
+        opened: list[Lane] = []
+        try:
+            opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
+            self._witness.health(Health.RUNNING, None)
+            self._loop(opened)
+        finally:
+            for lane in opened:
+                lane.stream.close()
+
+    def _loop(self, lanes: Sequence[Lane]) -> None:
+        flight: Flight | None = None
+        idle = False
+        try:
+            while not self._stopping.is_set():
+                if flight is not None and flight.future.done():
+                    self._confirm(flight, lanes)
+                    flight = None
+                if flight is None:
+                    flight = self._publish(lanes)
+                idle = not self._poll(lanes, flight, self._slice(lanes, flight) if idle else 0.0)
+            if flight is not None and self._ended(flight.future):
+                self._confirm(flight, lanes)
+                flight = None
+        finally:
+            if flight is not None:
+                self._ended(flight.future)  # the producer has one user at a time
+
+    def _slice(self, lanes: Sequence[Lane], flight: Flight | None) -> float:
+        """How long each stream may wait, so that no neighbour and no due publication waits longer."""
+        if flight is not None:
+            return self._limits.slice / 5 / len(lanes)
+        due = min(lane.cutter.due() for lane in lanes) - self._clock()
+        return max(0.0, min(self._limits.slice, due)) / len(lanes)
+
+    def _poll(self, lanes: Sequence[Lane], flight: Flight | None, patience: float) -> bool:
+        """Read what there is room for; whether anything came."""
+        came = full = 0
+        for lane in lanes:
+            flying = 0 if flight is None else flight.bytes_of(lane)
+            if lane.cutter.ahead + flying > self._limits.most_ahead_bytes // len(lanes):
+                lane.stream.keep_alive()
+                full += 1
+            elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
+                for fault in (step for step in batch.steps if isinstance(step, Fault)):
+                    self._witness.fault(lane.partition, fault)
+                lane.cutter.feed(batch, self._clock())
+                came += 1
+        if full == len(lanes) and flight is not None:
+            wait([flight.future], self._limits.slice)
+        return came > 0
+
+    def _publish(self, lanes: Sequence[Lane]) -> Flight | None:
+        """Put what is due of all partitions into one transaction."""
+        now = self._clock()
+        taken = [made for lane in lanes if (made := lane.cutter.take(now)) is not None]
+        return Flight(taken, background.begin(partial(self._commit, taken), "publish")) if taken else None
+
+    def _commit(self, publications: Sequence[Publication]) -> float:
+        self._publisher.publish(publications)
+        return self._clock()
+
+    def _confirm(self, flight: Flight, lanes: Sequence[Lane]) -> None:
+        pause = self._clock() - flight.future.result()
+        if pause > self._limits.longest_pause:
+            raise PAUSED(seconds=pause)
+        reach("before_confirm")
+        streams = {lane.partition: lane.stream for lane in lanes}
+        for publication in flight.publications:
+            if publication.confirmable is not None:
+                streams[publication.partition].confirm(publication.confirmable)  # INV-1
+        self._progressed = True
+        self._witness.published(flight.publications, self._publisher.commit_seconds)
