@@ -15,6 +15,7 @@ COMPILED = [
     "producers/sources/postgres/cells.py",
     "producers/sources/postgres/copy_text.py",
     "producers/sources/postgres/rows.py",
+    "producers/sources/postgres/veil.py",
 ]
 
 # The folders under their installed names, for Cython's and mypy's look-ups.

@@ -5,6 +5,7 @@ What only one database or target understands is declared in that plug-in's `conf
 """
 
 from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
+from wrackline.schemas.mode_settings import MODES
 from wrackline.schemas.setting import Declared, Importance, Setting
 from wrackline.schemas.setting_kinds import (
     Kind,
@@ -119,8 +120,8 @@ _COLUMNS = (
     Setting(
         "message.key.columns",
         Kind.STRING,
-        "Keys for tables that have none: <schema.table pattern>:<column>,<column>; several with ; between. "
-        "The columns must tell rows apart.",
+        "Keys other than the tables' own: <schema.table pattern>:<column>,<column>; several with ; between. "
+        "The columns must tell rows apart, and old rows must carry them (REPLICA IDENTITY FULL).",
         None,
         MEDIUM,
         "Columns",
@@ -142,10 +143,13 @@ _COLUMNS = (
         for name, doc in (
             (
                 "column.mask.hash.<algorithm>.with.salt.<salt>",
-                "whose values are replaced by their salted hash.",
+                "whose text, as Java serializes it, becomes its salted hash, cut to the column's length.",
             ),
-            ("column.mask.hash.v2.<algorithm>.with.salt.<salt>", "hashed alike for text of any charset."),
-            ("column.mask.with.<length>.chars", "whose text is replaced by so many stars."),
+            (
+                "column.mask.hash.v2.<algorithm>.with.salt.<salt>",
+                "whose text, as UTF-8, becomes its salted hash, cut to the column's length.",
+            ),
+            ("column.mask.with.<length>.chars", "whose values, of any type, are replaced by so many stars."),
             ("column.truncate.to.<length>.chars", "whose text is cut to so many characters."),
         )
     ),
@@ -388,6 +392,7 @@ CORE = Declared(
         *_PIPELINE,
         *_FILTERS,
         *_COLUMNS,
+        *MODES,
         *_EVENTS,
         *_TOPICS,
         *_REGISTRY,

@@ -54,13 +54,7 @@ UNHONOURED = (
     *_quiet(
         _TYPES,
         _TYPES_HINT,
-        "decimal.handling.mode",
-        "time.precision.mode",
-        "binary.handling.mode",
-        "interval.handling.mode",
-        "bigint.unsigned.handling.mode",
         "include.unknown.datatypes",
-        "money.fraction.digits",
         "column.propagate.source.type",
         "datatype.propagate.source.type",
     ),
@@ -99,8 +93,6 @@ UNHONOURED = (
     *_quiet(
         "a row that can't be carried pauses its table, it is never skipped",
         "mend the cause, or carry the column as text: column.as.text",
-        "event.processing.failure.handling.mode",
-        "event.deserialization.failure.handling.mode",
         "errors.tolerance",
         "errors.log.enable",
         "errors.log.include.messages",

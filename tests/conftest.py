@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-pytest_plugins = ["tests.fixtures.servers", "tests.fixtures.spark"]
+pytest_plugins = ["tests.fixtures.plain_build", "tests.fixtures.servers", "tests.fixtures.spark"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -78,8 +78,9 @@ def _decode(rows: int) -> Outcome:
     from wrackline.producers.changes import RowChange  # noqa: PLC0415 - after `plain` has chosen the build
     from wrackline.producers.sources.postgres.rows import RowDecoder  # noqa: PLC0415 - the same
     from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
+    from wrackline.schemas.projection import everything  # noqa: PLC0415 - the same
 
-    decoder = RowDecoder(1, TABLE, 1, 2)
+    decoder = RowDecoder(1, everything(TABLE), 1, 2)
     frame = Frame(_source(), SEQ.encode(), ts_ms=1_760_000_000_001)
     head = b"I" + struct.pack(">I", 16_384) + b"N"
     began = spent = 0.0

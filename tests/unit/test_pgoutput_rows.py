@@ -16,6 +16,7 @@ from wrackline.producers.sources.postgres.rows import RowDecoder
 from wrackline.schemas import envelope
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.frame import Frame
+from wrackline.schemas.projection import everything
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
@@ -38,7 +39,7 @@ FRAME = Frame(SOURCE, b"00" * 11)
 
 def events(message: bytes, table: TableSchema = TABLE) -> list[RowChange]:
     made: list[RowChange] = []
-    RowDecoder(3, table, 1, 2).decode(message, 0, FRAME, 9, 0, made)
+    RowDecoder(3, everything(table), 1, 2).decode(message, 0, FRAME, 9, 0, made)
     return made
 
 

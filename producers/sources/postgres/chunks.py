@@ -24,8 +24,9 @@ from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.frame import Frame
+from wrackline.schemas.projection import Projection
 from wrackline.schemas.seq import snapshot_prefix
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.table import TableId
 
 CHUNK_FAILED = define(
     "pg.chunk_failed",
@@ -97,18 +98,18 @@ class PgReader:
             now = self._catalogue.describe(request.table)
             if now == shape:
                 tail = PgTail(self._labels, request.table)
-                return Chunk(shape, tuple(slices), count < request.most_rows, tail)
+                return Chunk(shape.table, tuple(slices), count < request.most_rows, tail)
             shape = now
 
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
 
-    def _copy(self, request: ChunkRequest, shape: TableSchema) -> tuple[list[Slice], int]:
-        ids = self._around.register(shape)
+    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[list[Slice], int]:
+        ids = self._around.register(shape.table)
         decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
-        copied = CopyText(len(shape.columns))
-        places = [[column.name for column in shape.columns].index(name) for name in request.key]
+        copied = CopyText(len(shape.source.columns))
+        places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
         wire = self._connection.pgconn
         answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
         if answer.status != pq.ExecStatus.COPY_OUT:
@@ -138,8 +139,8 @@ class PgReader:
             slices.append(Slice(rows, _bound(row, places, shape), size))
         return slices, count
 
-    def _statement(self, request: ChunkRequest, shape: TableSchema) -> sql.Composed:
-        columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in shape.columns)
+    def _statement(self, request: ChunkRequest, shape: Projection) -> sql.Composed:
+        columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in shape.source.columns)
         order = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
         return sql.SQL("COPY (SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {}) TO STDOUT").format(
             columns, _name(request.table), self._where(request), order, sql.Literal(request.most_rows)
@@ -181,6 +182,6 @@ def _literals(bound: Bound, types: Sequence[str]) -> sql.Composable:
     )
 
 
-def _bound(row: bytes, places: Sequence[int], shape: TableSchema) -> Bound:
-    cells = text_cells(row, 0, len(shape.columns))
+def _bound(row: bytes, places: Sequence[int], shape: Projection) -> Bound:
+    cells = text_cells(row, 0, len(shape.source.columns))
     return tuple(None if (cell := cells[place]) is None else cell.decode() for place in places)

@@ -4,6 +4,7 @@ Strings for the driver are never pasted together from these: each goes to libpq 
 so a host name or password can't smuggle in `service`, `passfile` or `options`.
 """
 
+from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.setting import Declared, Importance, NotHonoured, Setting
 from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
 
@@ -142,29 +143,49 @@ SETTINGS = Declared(
             GROUP,
             validator=between(100, 600_000),
         ),
+        Setting(
+            "timestamptz.handling.mode",
+            Kind.STRING,
+            "What a timestamp with time zone is: ISO text in UTC, or microseconds since 1970.",
+            "string",
+            LOW,
+            GROUP,
+            validator=one_of(*INSTANTS),
+            recommended=tuple(INSTANTS),
+        ),
     ),
     exclusive=(("message.prefix.include.list", "message.prefix.exclude.list"),),
-    not_honoured=tuple(
-        NotHonoured(name, why, _TAKE_OUT)
-        for name, why in (
-            ("slot.stream.params", _OURS),
-            ("slot.max.retries", "errors.max.retries counts every try"),
-            ("slot.retry.delay.ms", "retriable.restart.connector.wait.ms bounds every wait"),
-            ("publish.via.partition.root", "partitions are always mapped to their root"),
-            ("lsn.flush.mode", "the server is told only after Kafka has committed"),
-            ("flush.lsn.source", "the server is told only after Kafka has committed"),
-            (
-                "offset.mismatch.strategy",
-                "a slot that does not fit the saved position always stops the pipeline",
-            ),
-            ("xmin.fetch.interval.ms", "the log says what is needed"),
-            ("hstore.handling.mode", "types are fixed; see docs/types.md"),
-            ("schema.refresh.mode", "the catalogue is read at each change of a table's shape"),
-            ("replica.identity.autoset.values", "tables are never altered; wrackline check prints the SQL"),
-            ("database.initial.statements", "statements of your own do not run on our connections"),
-            ("database.tcpKeepAlive", "it is always on"),
-            ("database.query.timeout.ms", "each statement has its own limit"),
-            ("database.sslfactory", "there is no Java here"),
-        )
+    not_honoured=(
+        NotHonoured(
+            "hstore.handling.mode",
+            'an hstore is always the server\'s own text, as "a"=>"1"',
+            _TAKE_OUT,
+            refused=True,
+        ),
+        *(
+            NotHonoured(name, why, _TAKE_OUT)
+            for name, why in (
+                ("slot.stream.params", _OURS),
+                ("slot.max.retries", "errors.max.retries counts every try"),
+                ("slot.retry.delay.ms", "retriable.restart.connector.wait.ms bounds every wait"),
+                ("publish.via.partition.root", "partitions are always mapped to their root"),
+                ("lsn.flush.mode", "the server is told only after Kafka has committed"),
+                ("flush.lsn.source", "the server is told only after Kafka has committed"),
+                (
+                    "offset.mismatch.strategy",
+                    "a slot that does not fit the saved position always stops the pipeline",
+                ),
+                ("xmin.fetch.interval.ms", "the log says what is needed"),
+                ("schema.refresh.mode", "the catalogue is read at each change of a table's shape"),
+                (
+                    "replica.identity.autoset.values",
+                    "tables are never altered; wrackline check prints the SQL",
+                ),
+                ("database.initial.statements", "statements of your own do not run on our connections"),
+                ("database.tcpKeepAlive", "it is always on"),
+                ("database.query.timeout.ms", "each statement has its own limit"),
+                ("database.sslfactory", "there is no Java here"),
+            )
+        ),
     ),
 )

@@ -32,6 +32,7 @@ from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.frame import Frame
+from wrackline.schemas.projection import Projection
 from wrackline.schemas.seq import log_prefix
 from wrackline.schemas.table import TableId, TableSchema
 
@@ -48,7 +49,7 @@ MESSAGE_UNKNOWN = define(
 class Writers(NamedTuple):
     """What a captured relation is written with: its shape and the registered ids of its schemas."""
 
-    table: TableSchema
+    shape: Projection
     key_id: int
     value_id: int
 
@@ -200,12 +201,12 @@ class Decoder:
             self._steps.append(Fault(table, exc))
             return
         known = self._shapes.get(table)
-        if known is None or known[0] != writers.table:
+        if known is None or known[0] != writers.shape.table:
             self._refs += 1
-            self._steps.append(Shape(self._refs, writers.table, known[0] if known else None))
-            self._shapes[table] = writers.table, self._refs
+            self._steps.append(Shape(self._refs, writers.shape.table, known[0] if known else None))
+            self._shapes[table] = writers.shape.table, self._refs
         ref = self._shapes[table][1]
-        self._decoders[found.oid] = RowDecoder(ref, writers.table, writers.key_id, writers.value_id)
+        self._decoders[found.oid] = RowDecoder(ref, writers.shape, writers.key_id, writers.value_id)
         self._heads[found.oid] = table, b"\0" + writers.value_id.to_bytes(4, "big")
 
     def _frame(self, relation: int) -> Frame:

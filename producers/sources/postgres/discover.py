@@ -1,10 +1,11 @@
 """The catalogue: which tables there are, and what a table is to the rest of Wrackline.
 
-    pg_class, pg_attribute, pg_type, pg_index  ->  TableId, TableSchema
-    a relation message and the catalogue       ->  TableSchema in the log's shape
+    pg_class, pg_attribute, pg_type, pg_index  ->  TableId, Projection
+    a relation message and the catalogue       ->  Projection in the log's shape
 
 The log names a relation's columns and types but not which columns are its key, nor the number
-(attnum) that a column keeps when it is renamed: those are the catalogue's.
+(attnum) that a column keeps when it is renamed: those are the catalogue's.  The rules about columns are
+applied here, once a shape, so that log and chunks publish the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,10 @@ from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.types import PgType, column_type
 from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.filters import ColumnRules
+from wrackline.schemas.projection import Projection, project
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import Kind
 
 TABLE_MISSING = define(
     "pg.table_missing",
@@ -27,6 +31,12 @@ COLUMN_MISSING = define(
     OperatorNeeded,
     "column {column} of {table} stands in the log, but the catalogue no longer has it",
     hint="the table changed again meanwhile; read it anew: wrackline snapshot start '{table}'",
+)
+KEY_NOT_LOGGED = define(
+    "pg.key_not_logged",
+    OperatorNeeded,
+    "message.key.columns gives {table} the key {columns}, and the log does not carry the old row's {missing}",
+    hint='as its owner: ALTER TABLE "{schema}"."{name}" REPLICA IDENTITY FULL',
 )
 
 _TABLES = """
@@ -73,9 +83,11 @@ class _Attribute(NamedTuple):
 class Catalogue:
     """Reads the catalogue over a connection of the caller's; types are kept, tables are not."""
 
-    def __init__(self, connection: Connection, database: str) -> None:
+    def __init__(self, connection: Connection, database: str, rules: ColumnRules, instants: Kind) -> None:
+        """Take what is done to columns, and the kind that timestamptz becomes."""
         self._connection = connection
         self._database = database
+        self._rules, self._instants = rules, instants
         self._types: dict[int, PgType] = {}
 
     def tables(self) -> list[TableId]:
@@ -85,18 +97,18 @@ class Catalogue:
             for schema, name in self._connection.execute(_TABLES)
         ]
 
-    def describe(self, table: TableId) -> TableSchema:
-        """Return a table's shape now."""
+    def describe(self, table: TableId) -> Projection:
+        """Return a table's shape now, and what of it goes out."""
         oid = self._oid(table)
         attributes = self._attributes(oid)
         self._learn(attribute.type_oid for attribute in attributes)
         columns = [
             self._column(table, attribute, attribute.type_oid, attribute.typmod) for attribute in attributes
         ]
-        return self._schema(table, oid, columns)
+        return project(self._schema(table, oid, columns), self._rules)
 
-    def shape_of(self, relation: Relation) -> TableSchema:
-        """Return a relation's shape as the log announced it."""
+    def shape_of(self, relation: Relation) -> Projection:
+        """Return a relation's shape as the log announced it, and what of it goes out."""
         table = TableId(self._database, relation.schema, relation.name)
         oid = self._oid(table)
         attributes = {attribute.name: attribute for attribute in self._attributes(oid)}
@@ -107,7 +119,27 @@ class Catalogue:
             if attribute is None:
                 raise COLUMN_MISSING(column=column.name, table=table)
             columns.append(self._column(table, attribute, column.type_oid, column.typmod))
-        return self._schema(table, oid, columns)
+        shape = project(self._schema(table, oid, columns), self._rules)
+        _check_key_logged(shape.source, relation)
+        return shape
+
+    @property
+    def server_version(self) -> int:
+        """The server's version as one number: 170004."""
+        return self._connection.info.server_version
+
+    def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
+        """Return each column's name, type, typmod and whether it is generated; also of unknown types."""
+        attributes = self._attributes(self._oid(table))
+        self._learn(attribute.type_oid for attribute in attributes)
+        return [(one.name, self._types[one.type_oid], one.typmod, one.generated) for one in attributes]
+
+    def key(self, table: TableId) -> tuple[str, ...]:
+        """Return the columns of the primary key, else of the unique index that stands in for it."""
+        for _, key in self._connection.execute(_KEYS, [self._oid(table)]):
+            if isinstance(key, list):
+                return tuple(key)
+        return ()
 
     def _oid(self, table: TableId) -> int:
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
@@ -124,7 +156,13 @@ class Catalogue:
         return Column(
             attribute.name,
             attribute.attnum,
-            column_type(self._types[type_oid], typmod, column=name),
+            column_type(
+                self._types[type_oid],
+                typmod,
+                column=name,
+                as_text=self._rules.as_text(table, attribute.name),
+                instants=self._instants,
+            ),
             nullable=not attribute.not_null,
             generated=attribute.generated,
         )
@@ -157,3 +195,17 @@ class Catalogue:
                 int(str(typmod)),
                 tuple(labels) if isinstance(labels, list) else (),
             )
+
+
+def _check_key_logged(table: TableSchema, relation: Relation) -> None:
+    """Refuse a key of the user's that an old row comes without: its deletes would name another row."""
+    logged = {column.name for column in relation.columns if column.identity}
+    missing = [name for name in table.key if name not in logged]
+    if table.key_kind is KeyKind.CUSTOM and missing:
+        raise KEY_NOT_LOGGED(
+            table=table.id,
+            columns=", ".join(table.key),
+            missing=", ".join(missing),
+            schema=table.id.schema,
+            name=table.id.name,
+        )

@@ -1,4 +1,5 @@
 # The types of rows.py's state, for its compiled form.
+from wrackline.producers.sources.postgres.veil cimport Veil
 from wrackline.schemas.frame cimport Frame
 from wrackline.schemas.writer cimport Writer
 
@@ -12,6 +13,8 @@ cdef class Cells:
 cdef class RowDecoder:
     cdef object ref
     cdef object table
+    cdef Veil veil
+    cdef int announced
     cdef int count
     cdef bytes done
     cdef bytes scales

@@ -15,9 +15,10 @@ import cython
 from wrackline.producers.changes import RowChange, Unsent
 from wrackline.producers.sources.postgres.cells import done_to, growth_of, scale_of
 from wrackline.producers.sources.postgres.odd_cells import Unfit
+from wrackline.producers.sources.postgres.veil import veil_of
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.frame import NO_COLUMNS, unchanged_columns
-from wrackline.schemas.table import TableSchema
+from wrackline.schemas.projection import Projection
 
 if not cython.compiled:
     from wrackline.producers.sources.postgres.cells import put_cell
@@ -100,10 +101,13 @@ class Cells:
 class RowDecoder:
     """The row messages of one relation at one shape."""
 
-    def __init__(self, ref: int, table: TableSchema, key_id: int, value_id: int) -> None:
-        """Take the table (columns in the relation's order), its ref in changes, and its schemas' ids."""
+    def __init__(self, ref: int, shape: Projection, key_id: int, value_id: int) -> None:
+        """Take the table's ref in changes, its shape (columns in the rows' order), its schemas' ids."""
+        table = shape.table
         self.ref = ref
         self.table = table
+        self.veil = veil_of(shape)
+        self.announced = len(shape.actions)
         self.count = len(table.columns)
         self.done = bytes(done_to(column.type) for column in table.columns)
         self.scales = bytes(scale_of(column.type) for column in table.columns)
@@ -123,6 +127,11 @@ class RowDecoder:
         self, message: bytes, at: int, frame: Frame, ordinal: int, of_table: int, events: list[RowChange]
     ) -> None:
         """Append the events of the row message at this place: one, or two where the key changed."""
+        if self.veil is not None:
+            whole = message
+            message = self.veil.message(whole, at)
+            if not message:
+                raise self._unreadable(whole)
         if len(message) <= at + _ROW_START:
             raise self._unreadable(message)
         data: cython.p_const_uchar = message
@@ -147,6 +156,8 @@ class RowDecoder:
 
     def read(self, row: bytes) -> tuple[bytes | None, bytes]:
         """Return the key of a row that a chunk read, and its event up to `source`; `row` is a tuple."""
+        if self.veil is not None:
+            row = self.veil.row(row)
         data: cython.p_const_uchar = row
         if self.new.split(data, 0, len(row)) == 0:
             raise self._unreadable(row)
@@ -310,7 +321,7 @@ class RowDecoder:
         return VALUE_UNFIT(column=column.name, table=self.table.id, type=column.type.source, reason=reason)
 
     def _unreadable(self, message: bytes) -> Exception:
-        return ROW_UNREADABLE(table=self.table.id, known=self.count, size=len(message))
+        return ROW_UNREADABLE(table=self.table.id, known=self.announced, size=len(message))
 
 
 def text_cells(message: bytes, at: int, count: int) -> list[bytes | None]:

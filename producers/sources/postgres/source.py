@@ -15,6 +15,8 @@ from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import FIELDS, Labels
 from wrackline.producers.sources.postgres.position import position_of
 from wrackline.producers.sources.postgres.stream import PgStream
+from wrackline.producers.sources.postgres.types import INSTANTS
+from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -36,6 +38,7 @@ class PgSource:
     def __init__(self, settings: Values, around: Surroundings) -> None:
         self._settings, self._around = settings, around
         self._server = Server(settings)
+        self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
         self._connection: Connection | None = None
         self._catalogue_lock = threading.Lock()
 
@@ -44,16 +47,18 @@ class PgSource:
         return [SourcePartition(self._settings.text("topic.prefix"), self._server.database)]
 
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
-        """List the tables that the role can read."""
+        """List the tables that the role can read and the filters capture."""
         del partition
+        signal_table = self._signal_table()
         with self._catalogue_lock:
-            return self._catalogue().tables()
+            tables = self._catalogue().tables()
+        return [table for table in tables if table != signal_table and self._filter.captures(table)]
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's shape now."""
         del partition
         with self._catalogue_lock:
-            return self._catalogue().describe(table)
+            return self._catalogue().describe(table).table
 
     def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> PgStream:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
@@ -61,8 +66,10 @@ class PgSource:
         slot_name, publication = settings.text("slot.name"), settings.text("publication.name")
         with self._catalogue_lock:
             connection = self._connected()
+            signal_table = self._signal_table()
+            published = tables if signal_table is None else [*tables, signal_table]
             slot.ensure_publication(
-                connection, publication, tables, settings.text("publication.autocreate.mode")
+                connection, publication, published, settings.text("publication.autocreate.mode")
             )
             start = slot.ensure_slot(
                 self._server,
@@ -77,7 +84,7 @@ class PgSource:
             self._labels(partition),
             captured.__contains__,
             self._writers,
-            self._signal_table(),
+            signal_table,
         )
         return PgStream(
             self._server.replicate(),
@@ -95,8 +102,9 @@ class PgSource:
         marks = PgMarks(
             connection, self._mark_kind(), signal_table=self._signal_table(), now_ms=self._around.now_ms
         )
-        catalogue = Catalogue(connection, self._server.database)
-        return PgReader(connection, catalogue, self._labels(partition), self._around, marks)
+        return PgReader(
+            connection, self._catalogue_over(connection), self._labels(partition), self._around, marks
+        )
 
     def close(self) -> None:
         """End the catalogue's connection."""
@@ -107,9 +115,9 @@ class PgSource:
 
     def _writers(self, relation: Relation) -> Writers:
         with self._catalogue_lock:
-            table = self._catalogue().shape_of(relation)
-        ids = self._around.register(table)
-        return Writers(table, ids.key or 0, ids.value)
+            shape = self._catalogue().shape_of(relation)
+        ids = self._around.register(shape.table)
+        return Writers(shape, ids.key or 0, ids.value)
 
     def _labels(self, partition: SourcePartition) -> Labels:
         counted = self._settings.flag("provide.transaction.metadata")
@@ -117,14 +125,14 @@ class PgSource:
 
     def _signal_table(self) -> TableId | None:
         """Return the signal table: schema.table, or with the database before it."""
-        if "signal.data.collection" not in self._settings:
+        if self._settings["signal.data.collection"] is None:
             return None
         schema, _, name = self._settings.text("signal.data.collection").rpartition(".")
         return TableId(self._server.database, schema.rpartition(".")[2], name)
 
     def _mark_kind(self) -> MarkKind:
         """Follow the setting; without one, the fence, which needs no rights and no table."""
-        if "incremental.snapshot.watermarking.strategy" not in self._settings:
+        if self._settings["incremental.snapshot.watermarking.strategy"] is None:
             return MarkKind.FENCE
         return _MARKS[self._settings.text("incremental.snapshot.watermarking.strategy")]
 
@@ -134,7 +142,11 @@ class PgSource:
         return self._connection
 
     def _catalogue(self) -> Catalogue:
-        return Catalogue(self._connected(), self._server.database)
+        return self._catalogue_over(self._connected())
+
+    def _catalogue_over(self, connection: Connection) -> Catalogue:
+        instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]
+        return Catalogue(connection, self._server.database, self._rules, instants)
 
 
 class PgPlugin:

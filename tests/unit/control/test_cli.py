@@ -73,7 +73,7 @@ def test_every_fault_of_a_file_is_a_finding(good: Path) -> None:
 
 
 def test_a_warning_alone_does_not_fail(good: Path) -> None:
-    good.write_text('decimal.handling.mode = "string"\n' + GOOD)
+    good.write_text('include.unknown.datatypes = "true"\n' + GOOD)
     said = wrackline("check", str(good), "--json")
     assert said.returncode == Exit.OK
     assert [finding["severity"] for finding in json.loads(said.stdout)["findings"]] == ["WARNING"]

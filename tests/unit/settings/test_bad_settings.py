@@ -259,7 +259,7 @@ def test_what_would_change_the_data_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "decimal.handling.mode",
+        "include.unknown.datatypes",
         "key.converter",
         "value.converter.schema.registry.url",
         "max.batch.size",

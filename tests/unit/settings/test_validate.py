@@ -50,7 +50,7 @@ def test_the_answer_has_connects_shape() -> None:
 
 
 def test_warnings_are_not_counted_as_errors() -> None:
-    given = {"name": "a", "decimal.handling.mode": "string"}
+    given = {"name": "a", "include.unknown.datatypes": "true"}
     registry = Registry(Declared((Setting("name", Kind.STRING, "A name."),), not_honoured=UNHONOURED))
     answer = registry.validate("x", given, RESOLVE)
     assert answer["error_count"] == 0
