@@ -52,12 +52,12 @@ class Server:
             "options": " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in _SESSION.items()),
         }
         for ours, libpq in (("sslrootcert",) * 2, ("sslcert",) * 2, ("sslkey",) * 2):
-            if f"database.{ours}" in settings:
+            if settings[f"database.{ours}"] is not None:
                 self._fields[libpq] = settings.text(f"database.{ours}")
         self._secrets: dict[str, Secret] = {
             libpq: settings.secret(f"database.{libpq}")
             for libpq in ("password", "sslpassword")
-            if f"database.{libpq}" in settings
+            if settings[f"database.{libpq}"] is not None
         }
         self._redactor = settings.redactor
 
@@ -67,6 +67,15 @@ class Server:
             return psycopg.connect(self._conninfo(), autocommit=True)
         except psycopg.OperationalError as exc:
             raise self._refused(str(exc)) from None
+
+    def money_digits(self) -> int:
+        """Return how many digits of money the database's own sessions write, ours aside."""
+        try:
+            with psycopg.connect(self._conninfo(options="")) as plain:
+                ((digits,),) = plain.execute("SELECT scale(1::money::numeric)")
+        except psycopg.OperationalError as exc:
+            raise self._refused(str(exc)) from None
+        return int(str(digits))
 
     def replicate(self) -> pq.abc.PGconn:
         """Open a connection for START_REPLICATION."""
@@ -79,7 +88,7 @@ class Server:
 
     def _conninfo(self, **more: str) -> str:
         revealed = {name: secret.reveal() for name, secret in self._secrets.items()}
-        return conninfo.make_conninfo("", **self._fields, **revealed, **more)
+        return conninfo.make_conninfo("", **{**self._fields, **more}, **revealed)
 
     def _refused(self, reason: str) -> WracklineError:
         fields = self._fields

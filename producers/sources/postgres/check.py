@@ -1,0 +1,354 @@
+"""The preflight: what stands in the way of copying a database, each with the SQL that mends it.
+
+    server, settings  ->  findings, most severe first
+
+It reads catalogues and settings, opens one replication connection and closes it, and changes nothing: it
+needs no more rights than the pipeline does.  What it can't find out it leaves to the start.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wrackline.producers.sources.postgres import check_rules as rules
+from wrackline.producers.sources.postgres import check_tables
+from wrackline.producers.sources.postgres.check_tables import Table
+from wrackline.producers.sources.postgres.connect import Connection, Server
+from wrackline.producers.sources.postgres.continuity import slot_lost
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.slot import FAILOVER_SINCE, SLOT_BUSY, SLOT_UNFIT, find_slot
+from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.filters import ColumnRules, TableFilter
+from wrackline.schemas.findings import ColumnSupport, Finding, Severity
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import Kind
+
+OLDEST, NEWEST = 14, 18
+# The first minor versions that hand a catalogue change to transactions that are running already.
+FIXED_MINORS = {14: 18, 15: 13, 16: 9, 17: 5}
+STANDBY_SINCE = 16
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+_OPERATIONS = {"c": "insert", "u": "update", "d": "delete", "t": "truncate"}
+_GIB = 1 << 30
+
+_SERVER = """
+SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+       current_setting('wal_level'), pg_is_in_recovery(),
+       current_setting('max_replication_slots')::int, (SELECT count(*)::int FROM pg_replication_slots),
+       current_setting('max_wal_senders')::int, (SELECT count(*)::int FROM pg_stat_replication),
+       (SELECT setting::int FROM pg_settings WHERE name = 'wal_sender_timeout'),
+       (SELECT setting::bigint << 20 FROM pg_settings
+        WHERE name = 'max_slot_wal_keep_size' AND setting <> '-1'),
+       coalesce((SELECT setting::int FROM pg_settings WHERE name = 'idle_replication_slot_timeout'), 0),
+       coalesce(current_setting('synchronized_standby_slots', true), '')"""
+_HELD = """
+SELECT wal_status, to_jsonb(s) ->> 'failover',
+       pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                            ELSE pg_current_wal_lsn() END, restart_lsn)::bigint
+FROM pg_replication_slots s WHERE slot_name = %s"""
+_PUBLICATION = """
+SELECT pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot,
+       coalesce(to_jsonb(p) ->> 'pubgencols', 'n')
+FROM pg_publication p WHERE pubname = %s"""
+_PUBLISHED = """
+SELECT schemaname::text, tablename::text, to_jsonb(t) ->> 'rowfilter',
+       ARRAY(SELECT jsonb_array_elements_text(nullif(to_jsonb(t) -> 'attnames', 'null')))
+FROM pg_publication_tables t WHERE pubname = %s"""
+_MAY_CREATE = """
+SELECT has_database_privilege(current_database(), 'CREATE'), rolsuper FROM pg_roles
+WHERE rolname = current_user"""
+
+
+class ServerFacts(NamedTuple):
+    """What the server says of itself; times in milliseconds, sizes in bytes."""
+
+    number: int
+    version: str
+    wal_level: str
+    standby: bool
+    slots: int
+    slots_used: int
+    senders: int
+    senders_used: int
+    sender_timeout: int
+    keep: int | None
+    idle_timeout: int
+    synchronized: str
+
+    @property
+    def major(self) -> int:
+        """The major version."""
+        return self.number // 10_000
+
+
+class Publication(NamedTuple):
+    """What the publication carries."""
+
+    insert: bool
+    update: bool
+    delete: bool
+    truncate: bool
+    via_root: bool
+    generated: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The settings that a check asks for."""
+
+    role: str
+    database: str
+    slot: str
+    publication: str
+    create: str  # publication.autocreate.mode
+    failover: bool
+    status_ms: int
+    skipped: frozenset[str]
+    tables: TableFilter
+    columns: ColumnRules
+
+
+def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequence[Finding]:
+    """Look at the server, the slot, the publication and the tables: these, and what the filters mean."""
+    try:
+        connection = server.connect()
+    except WracklineError as error:
+        return (_of_error(error),)
+    with connection:
+        wanted = _wanted(settings, connection)
+        facts = ServerFacts._make(connection.execute(_SERVER).fetchall()[0])
+        found = [*_version(facts), *_limits(facts, wanted), *_log_access(server, facts)]
+        found += _slot(connection, facts, wanted)
+        everything = check_tables.all_tables(connection, wanted.database)
+        chosen = _chosen(everything, wanted, frozenset(tables))
+        found += wanted.tables.findings(table.id for table in everything)
+        found += _tables(server, connection, wanted, chosen)
+    return sorted(found, key=lambda finding: (_ORDER.index(finding.severity), finding.table or ("", "", "")))
+
+
+def support(connection: Connection, settings: Values, table: TableId) -> Sequence[ColumnSupport]:
+    """Say of every copied column of one table how far it is carried."""
+    return tuple(check_tables.columns(table, _catalogue(connection), ColumnRules.of(settings)))
+
+
+def _wanted(settings: Values, connection: Connection) -> _Wanted:
+    return _Wanted(
+        role=connection.info.user,
+        database=connection.info.dbname,
+        slot=settings.text("slot.name"),
+        publication=settings.text("publication.name"),
+        create=settings.text("publication.autocreate.mode"),
+        failover=settings.flag("slot.failover"),
+        status_ms=settings.integer("status.update.interval.ms"),
+        skipped=frozenset(settings.listed("skipped.operations")),
+        tables=TableFilter.of(settings),
+        columns=ColumnRules.of(settings),
+    )
+
+
+def _version(facts: ServerFacts) -> Iterator[Finding]:
+    major, version = facts.major, facts.version.split()[0]
+    if major < OLDEST:
+        yield rules.VERSION_OLD(version=version)
+    elif major > NEWEST:
+        yield rules.VERSION_NEW(version=version)
+    elif facts.number % 10_000 < FIXED_MINORS.get(major, 0):
+        yield rules.VERSION_LOSES(version=version, fixed=f"{major}.{FIXED_MINORS[major]}")
+    if facts.standby and major < STANDBY_SINCE:
+        yield rules.STANDBY_OLD(version=version)
+
+
+def _limits(facts: ServerFacts, wanted: _Wanted) -> Iterator[Finding]:
+    if facts.wal_level != "logical":
+        yield rules.WAL_LEVEL(level=facts.wal_level)
+    if facts.senders_used >= facts.senders:
+        yield rules.SENDERS_FEW(used=facts.senders_used, most=facts.senders, more=facts.senders + 10)
+    if facts.sender_timeout == 0:
+        yield rules.SENDER_TIMEOUT_OFF()
+    elif facts.sender_timeout < 2 * wanted.status_ms:
+        yield rules.SENDER_TIMEOUT_SHORT(timeout=facts.sender_timeout, interval=wanted.status_ms)
+    if facts.idle_timeout:
+        yield rules.IDLE_TIMEOUT(seconds=facts.idle_timeout)
+    if wanted.failover and facts.number < FAILOVER_SINCE:
+        yield rules.FAILOVER_UNSUPPORTED(version=facts.version.split()[0])
+    elif wanted.failover and not facts.synchronized:
+        yield rules.FAILOVER_UNSYNCED()
+
+
+def _log_access(server: Server, facts: ServerFacts) -> Iterator[Finding]:
+    """Open a replication connection: the role's right to it, pg_hba.conf and a free sender in one."""
+    if facts.wal_level != "logical":
+        return  # said already
+    try:
+        server.replicate().finish()
+    except WracklineError as error:
+        yield _of_error(error)
+
+
+def _slot(connection: Connection, facts: ServerFacts, wanted: _Wanted) -> Iterator[Finding]:
+    row = find_slot(connection, wanted.slot)
+    if row is None:
+        if facts.slots_used >= facts.slots:
+            yield rules.SLOTS_FULL(most=facts.slots, slot=wanted.slot, more=facts.slots + 10)
+        if facts.keep is None:
+            yield rules.KEEP_UNLIMITED(slot=wanted.slot, retained="nothing")
+        return
+    if row.plugin != "pgoutput" or row.database != wanted.database:
+        yield _of_error(SLOT_UNFIT(slot=wanted.slot, plugin=row.plugin, database=row.database))
+        return
+    if row.lost is not None:
+        yield _of_error(slot_lost(wanted.slot, row.lost, None))
+        return
+    if row.pid is not None and not row.ours:
+        yield _of_error(SLOT_BUSY(slot=wanted.slot, pid=row.pid, who=row.who))
+    yield from _held(connection, facts, wanted)
+
+
+def _held(connection: Connection, facts: ServerFacts, wanted: _Wanted) -> Iterator[Finding]:
+    """Compare the log that the slot holds back with what it may."""
+    [(status, failover, held)] = connection.execute(_HELD, [wanted.slot]).fetchall()
+    retained = int(str(held)) if held is not None else 0
+    more = f"{2 * max(retained, facts.keep or 0) // _GIB + 1}GB"
+    if facts.keep is None:
+        yield rules.KEEP_UNLIMITED(slot=wanted.slot, retained=_size(retained))
+    elif status == "unreserved":
+        yield rules.SLOT_UNRESERVED(slot=wanted.slot, retained=_size(retained), more=more)
+    elif retained > facts.keep // 2:
+        yield rules.SLOT_NEAR_LIMIT(
+            slot=wanted.slot, retained=_size(retained), limit=_size(facts.keep), more=more
+        )
+    if wanted.failover and failover == "false":
+        yield rules.SLOT_STAYS(slot=wanted.slot, database=wanted.database)
+
+
+def _chosen(everything: Sequence[Table], wanted: _Wanted, asked: frozenset[TableId]) -> list[Table]:
+    """Return the tables to look at: those asked for, and those that the filters mean but no grant covers.
+
+    Without a filter, tables that were not granted are meant to be left alone.
+    """
+    named = bool(wanted.tables.tables_in or wanted.tables.schemas_in)
+    return [
+        table
+        for table in everything
+        if table.id in asked or (named and _hidden(table) and wanted.tables.captures(table.id))
+    ]
+
+
+def _hidden(table: Table) -> bool:
+    """Whether the source does not list a table, for it can't be read or has no log."""
+    return not (table.usage and table.select and table.persistence == "p")
+
+
+def _tables(
+    server: Server, connection: Connection, wanted: _Wanted, chosen: Sequence[Table]
+) -> Iterator[Finding]:
+    if not any(table.select and table.usage for table in chosen):
+        yield rules.NO_TABLES(role=wanted.role, database=wanted.database)
+    catalogue = _catalogue(connection)
+    digits = None
+    if any(check_tables.has_money(table.id, catalogue) for table in chosen):
+        digits = server.money_digits()
+    row = connection.execute(_PUBLICATION, [wanted.publication]).fetchone()
+    publication = None if row is None else Publication._make(row)
+    if publication is None:
+        yield from _creatable(connection, wanted, chosen)
+    else:
+        yield from _operations(publication, wanted)
+        yield from _published(connection, publication, wanted, chosen, catalogue)
+    changes = publication is None or publication.update or publication.delete
+    for table in chosen:
+        yield from check_tables.access(table, wanted.role)
+        key = wanted.columns.key(table.id) or catalogue.key(table.id)
+        yield from check_tables.identity(table, check_tables.leaves(connection, table), key, changes=changes)
+        yield from check_tables.column_findings(
+            table,
+            catalogue,
+            wanted.columns,
+            digits=digits,
+            generated_in_log=publication is not None and publication.generated == "s",
+        )
+
+
+def _creatable(connection: Connection, wanted: _Wanted, chosen: Sequence[Table]) -> Iterator[Finding]:
+    """Say what keeps us from making the publication, as its first start would."""
+    [(may_create, superuser)] = connection.execute(_MAY_CREATE).fetchall()
+    others = ", ".join(table.quoted for table in chosen if not table.owned)
+    if wanted.create == "disabled":
+        why = "publication.autocreate.mode is disabled"
+    elif wanted.create == "all_tables" and not superuser:
+        why = "one of all tables is a superuser's to make"
+    elif not may_create:
+        why = f"it lacks CREATE on database {wanted.database}"
+    elif wanted.create == "filtered" and others:
+        why = f"it does not own {others}"
+    else:
+        return
+    named = ", ".join(table.quoted for table in chosen) or "..."
+    which = "FOR ALL TABLES" if wanted.create == "all_tables" else f"FOR TABLE {named}"
+    create = f"CREATE PUBLICATION {wanted.publication} {which} WITH (publish_via_partition_root = true)"
+    yield rules.PUBLICATION_FORBIDDEN(
+        publication=wanted.publication, role=wanted.role, why=why, create=create
+    )
+
+
+def _operations(publication: Publication, wanted: _Wanted) -> Iterator[Finding]:
+    carried = dict(zip(_OPERATIONS, publication, strict=False))  # insert, update, delete, truncate
+    missing = [letter for letter in _OPERATIONS if not carried[letter] and letter not in wanted.skipped]
+    if missing:
+        yield rules.PUBLICATION_SKIPS(
+            publication=wanted.publication,
+            missing=", ".join(_OPERATIONS[letter] for letter in missing),
+            skipped=",".join(sorted(wanted.skipped - {"none"} | set(missing))),
+        )
+
+
+def _published(
+    connection: Connection,
+    publication: Publication,
+    wanted: _Wanted,
+    chosen: Sequence[Table],
+    catalogue: Catalogue,
+) -> Iterator[Finding]:
+    carried = {
+        TableId(wanted.database, str(schema), str(name)): (row_filter, columns)
+        for schema, name, row_filter, columns in connection.execute(_PUBLISHED, [wanted.publication])
+    }
+    for table in chosen:
+        names = {"publication": wanted.publication, "table_name": table.quoted}
+        if table.id not in carried:
+            if table.partitioned and not publication.via_root:
+                yield rules.PUBLICATION_LEAVES(table.id, **names)
+            else:
+                yield rules.PUBLICATION_LACKS(table.id, **names)
+            continue
+        row_filter, columns = carried[table.id]
+        if row_filter is not None:
+            yield rules.PUBLICATION_ROW_FILTER(table.id, **names)
+        if isinstance(columns, list) and columns:
+            generated = {name: made for name, _, _, made in catalogue.types(table.id)}
+            yield from check_tables.published_lack(
+                table, wanted.publication, generated, columns, wanted.columns
+            )
+
+
+def _catalogue(connection: Connection) -> Catalogue:
+    """Read types as they are: what the rules make of them is asked column by column."""
+    return Catalogue(connection, connection.info.dbname, ColumnRules(), Kind.ZONED_TIMESTAMP)
+
+
+def _of_error(error: WracklineError) -> Finding:
+    """Show what the start would stop with; what passes by itself is a warning, but for the connection."""
+    passing = isinstance(error, Transient) and error.code == SLOT_BUSY.code
+    impact = "the pipeline waits for it" if passing else "the pipeline does not start"
+    severity = Severity.WARNING if passing else Severity.ERROR
+    name = error.code.partition(".")[2].replace("_", " ").capitalize()
+    return Finding(error.code, name, error.sentence, error.hint, impact, severity)
+
+
+def _size(count: int) -> str:
+    for unit in ("B", "kB", "MB"):
+        if count < 10 * 1024:
+            return f"{count} {unit}"
+        count //= 1024
+    return f"{count} GB"

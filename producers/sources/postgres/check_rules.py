@@ -1,0 +1,339 @@
+"""All that a check of PostgreSQL can find, each with the SQL that mends it; says nothing of when.
+
+A rule is called with the names of what was found and becomes a finding, as an error's code becomes an
+error.  Names in SQL come quoted by the server.
+"""
+
+from dataclasses import dataclass
+
+from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.table import TableId
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of finding; its three texts may hold placeholders."""
+
+    id: str
+    severity: Severity
+    name: str
+    description: str
+    impact: str
+    suggestion: str
+
+    def __call__(self, table: TableId | None = None, column: str | None = None, **names: object) -> Finding:
+        """Make the finding; a missing name is a fault of the caller's code."""
+        return Finding(
+            id=self.id,
+            name=self.name,
+            description=self.description.format_map(names),
+            suggestion=self.suggestion.format_map(names),
+            impact=self.impact.format_map(names),
+            severity=self.severity,
+            table=table,
+            column=column,
+        )
+
+
+# The server
+VERSION_OLD = Rule(
+    "pg.version_old",
+    ERROR,
+    "The server is too old",
+    "this is PostgreSQL {version}; 14 to 18 are supported",
+    "the pipeline does not start",
+    "upgrade the server: pg_upgrade",
+)
+VERSION_NEW = Rule(
+    "pg.version_new",
+    WARNING,
+    "The server is newer than what was tested",
+    "this is PostgreSQL {version}; 14 to 18 were tested",
+    "types and settings of the new version are not known here",
+    "try it with a copy of the database first",
+)
+VERSION_LOSES = Rule(
+    "pg.version_loses",
+    WARNING,
+    "This minor version can lose changes",
+    "this is PostgreSQL {version}; before {fixed} a transaction that runs during ALTER PUBLICATION or"
+    " ALTER TYPE is decoded as if that had not happened",
+    "changes of a table that is just being added can be missing from the log, silently",
+    "install {fixed} or newer; until then change publications and types while nobody writes",
+)
+WAL_LEVEL = Rule(
+    "pg.wal_level",
+    ERROR,
+    "The log is not logical",
+    "wal_level is {level}",
+    "the pipeline does not start",
+    "as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server"
+    " (Amazon RDS: rds.logical_replication = 1; Cloud SQL: cloudsql.logical_decoding = on)",
+)
+SLOTS_FULL = Rule(
+    "pg.slots_full",
+    ERROR,
+    "No replication slot is free",
+    "all {most} slots are in use and {slot} is not among them",
+    "the pipeline does not start",
+    "drop one that nobody needs (SELECT slot_name, active FROM pg_replication_slots), or as a superuser:"
+    " ALTER SYSTEM SET max_replication_slots = {more}; then restart the server",
+)
+SENDERS_FEW = Rule(
+    "pg.wal_senders_few",
+    WARNING,
+    "No WAL sender is free",
+    "{used} of {most} WAL senders are in use",
+    "a standby or a pipeline that connects again may find none",
+    "as a superuser: ALTER SYSTEM SET max_wal_senders = {more}; then restart the server",
+)
+SENDER_TIMEOUT_OFF = Rule(
+    "pg.wal_sender_timeout_off",
+    WARNING,
+    "Dead connections are not noticed",
+    "wal_sender_timeout is 0",
+    "a connection that broke keeps the slot in use, and nobody can take over",
+    "as a superuser: ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf()",
+)
+SENDER_TIMEOUT_SHORT = Rule(
+    "pg.wal_sender_timeout_short",
+    WARNING,
+    "The server gives up on us quickly",
+    "wal_sender_timeout is {timeout} ms, and status.update.interval.ms is {interval}",
+    "the stream breaks whenever the worker is busy for a moment",
+    "as a superuser: ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf();"
+    " or lower status.update.interval.ms",
+)
+KEEP_UNLIMITED = Rule(
+    "pg.slot_keep_unlimited",
+    WARNING,
+    "A stopped pipeline can fill the server's disk",
+    "max_slot_wal_keep_size has no limit; {slot} holds {retained} of log now",
+    "while the pipeline stands still the server keeps all its log, and stops when the disk is full",
+    "as a superuser, with about half of the disk's free space: ALTER SYSTEM SET max_slot_wal_keep_size ="
+    " '50GB'; SELECT pg_reload_conf(); and set an alarm on the pipeline's lag",
+)
+IDLE_TIMEOUT = Rule(
+    "pg.slot_idle_timeout",
+    WARNING,
+    "A stopped pipeline loses its slot",
+    "idle_replication_slot_timeout is {seconds} s",
+    "after a stop of that length the tables must be read again",
+    "as a superuser: ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf()",
+)
+STANDBY_OLD = Rule(
+    "pg.standby",
+    ERROR,
+    "The server is a standby",
+    "this is a standby of PostgreSQL {version}; a standby's log can be decoded from 16 on",
+    "the pipeline does not start",
+    "name the primary in database.hostname",
+)
+
+# Failing over
+FAILOVER_UNSUPPORTED = Rule(
+    "pg.failover_unsupported",
+    ERROR,
+    "slot.failover needs PostgreSQL 17",
+    "slot.failover is true, and this server is {version}",
+    "the slot is not made",
+    "slot.failover=false; after a failover the tables are then read again",
+)
+FAILOVER_UNSYNCED = Rule(
+    "pg.failover_unsynced",
+    WARNING,
+    "A standby may be promoted that has less than the copy",
+    "synchronized_standby_slots is empty, so changes are handed out before any standby has them",
+    "after a failover the pipeline may refuse to go on, and the tables must be read again",
+    "on the primary: ALTER SYSTEM SET synchronized_standby_slots = '<the standby''s slot>'; SELECT"
+    " pg_reload_conf(); on the standby: sync_replication_slots = on, hot_standby_feedback = on,"
+    " primary_slot_name, and a dbname in primary_conninfo",
+)
+SLOT_STAYS = Rule(
+    "pg.slot_not_failover",
+    WARNING,
+    "The slot does not follow to a standby",
+    "slot.failover is true, and {slot} was made without it",
+    "after a failover the slot is missing and the tables must be read again",
+    'while the pipeline stands still: psql "dbname={database} replication=database" -c'
+    " 'ALTER_REPLICATION_SLOT {slot} (FAILOVER true)'",
+)
+
+# The slot
+_RAISE = (
+    "start the pipeline, or as a superuser raise the limit: ALTER SYSTEM SET max_slot_wal_keep_size ="
+    " '{more}'; SELECT pg_reload_conf()"
+)
+SLOT_UNRESERVED = Rule(
+    "pg.slot_unreserved",
+    WARNING,
+    "The slot is about to be lost",
+    "{slot} holds {retained} of log, beyond max_slot_wal_keep_size",
+    "at one of the next checkpoints the slot is lost, and the tables must be read again",
+    _RAISE,
+)
+SLOT_NEAR_LIMIT = Rule(
+    "pg.slot_near_limit",
+    WARNING,
+    "The slot holds much log",
+    "{slot} holds {retained} of log, more than half of max_slot_wal_keep_size ({limit})",
+    "when it holds more than the limit it is lost, and the tables must be read again",
+    _RAISE,
+)
+
+# The publication
+PUBLICATION_FORBIDDEN = Rule(
+    "pg.publication_forbidden",
+    ERROR,
+    "The publication is missing and can't be made",
+    "there is no publication {publication}; {role} may not make it ({why})",
+    "the pipeline does not start",
+    "as the tables' owner: {create}",
+)
+PUBLICATION_LACKS = Rule(
+    "pg.publication_lacks",
+    ERROR,
+    "The publication lacks a table",
+    "publication {publication} does not publish {table_name}",
+    "the table's changes are not in the log",
+    "as the table's owner: ALTER PUBLICATION {publication} ADD TABLE {table_name}",
+)
+PUBLICATION_LEAVES = Rule(
+    "pg.publication_leaves",
+    ERROR,
+    "The publication names partitions instead of their table",
+    "{table_name} is partitioned, and publication {publication} publishes each partition by itself",
+    "the table's changes do not arrive as its own",
+    "as the publication's owner: ALTER PUBLICATION {publication} SET (publish_via_partition_root = true)",
+)
+PUBLICATION_SKIPS = Rule(
+    "pg.publication_skips",
+    ERROR,
+    "The publication leaves out operations",
+    "publication {publication} does not publish {missing}",
+    "these changes never reach the copy",
+    "as the publication's owner: ALTER PUBLICATION {publication} SET (publish = 'insert, update, delete,"
+    " truncate'); or, where that is meant, say so: skipped.operations={skipped}",
+)
+PUBLICATION_ROW_FILTER = Rule(
+    "pg.publication_row_filter",
+    WARNING,
+    "The publication filters rows",
+    "publication {publication} has a row filter on {table_name}",
+    "changes of the other rows never reach the copy, though a snapshot reads those rows",
+    "as the table's owner: ALTER PUBLICATION {publication} DROP TABLE {table_name}; ALTER PUBLICATION"
+    " {publication} ADD TABLE {table_name}",
+)
+PUBLICATION_COLUMN = Rule(
+    "pg.publication_column",
+    WARNING,
+    "The publication leaves out a column",
+    "publication {publication} has a column list on {table_name} without {column_name}",
+    "the column's changes never reach the copy, though a snapshot reads it",
+    "column.exclude.list={column_path}; or publish the whole row, as the table's owner: ALTER PUBLICATION"
+    " {publication} DROP TABLE {table_name}; ALTER PUBLICATION {publication} ADD TABLE {table_name}",
+)
+
+# Tables
+NO_TABLES = Rule(
+    "pg.no_tables",
+    ERROR,
+    "There is nothing to copy",
+    "no table that {role} can read in database {database} is captured",
+    "the pipeline has no work",
+    "see which there are: psql -d {database} -c '\\dt *.*'; then correct table.include.list, or grant the"
+    " tables",
+)
+USAGE_MISSING = Rule(
+    "pg.usage_missing",
+    ERROR,
+    "The schema may not be used",
+    "{role} has no USAGE on the schema of {table_name}",
+    "the table's rows can't be read",
+    "as its owner: GRANT USAGE ON SCHEMA {schema_name} TO {role}",
+)
+SELECT_MISSING = Rule(
+    "pg.select_missing",
+    ERROR,
+    "The table may not be read",
+    "{role} has no SELECT on {table_name}",
+    "the table's rows can't be read",
+    "as its owner: GRANT SELECT ON {table_name} TO {role}",
+)
+ROW_SECURITY = Rule(
+    "pg.row_security",
+    WARNING,
+    "Row security hides rows",
+    "policies of {table_name} apply to {role}",
+    "a snapshot misses the rows that the policies hide, while the log carries their changes",
+    "as a superuser: ALTER ROLE {role} BYPASSRLS",
+)
+UNLOGGED = Rule(
+    "pg.unlogged",
+    ERROR,
+    "The table is not logged",
+    "{table_name} is unlogged",
+    "its changes are in no log",
+    "as its owner: ALTER TABLE {table_name} SET LOGGED",
+)
+KEY_MISSING = Rule(
+    "pg.key_missing",
+    WARNING,
+    "The table has no key",
+    "{table_name} has neither a primary key nor a unique index over columns that are never null",
+    "its rows are told apart by all their columns, and a snapshot reads it in one long transaction",
+    "as its owner: ALTER TABLE {table_name} ADD PRIMARY KEY (...); or name columns that tell its rows"
+    " apart: message.key.columns",
+)
+IDENTITY_NOTHING = Rule(
+    "pg.identity_nothing",
+    ERROR,
+    "Updates name no row",
+    "{leaf} has REPLICA IDENTITY NOTHING",
+    "once it is published, every UPDATE and DELETE of it fails in the application",
+    "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+)
+IDENTITY_MISSING = Rule(
+    "pg.identity_missing",
+    ERROR,
+    "Updates name no row",
+    "{leaf} has no primary key, and its replica identity is the default",
+    "once it is published, every UPDATE and DELETE of it fails in the application",
+    "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+)
+IDENTITY_OTHER = Rule(
+    "pg.identity_other",
+    ERROR,
+    "Updates name rows by other columns than the key",
+    "the replica identity of {leaf} does not carry {columns}, which are of its key",
+    "a delete does not say which row of the copy it means",
+    "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+)
+COLUMN_UNKNOWN = Rule(
+    "pg.type_unknown",
+    ERROR,
+    "The column's type is not known",
+    "{path} has the type {type}",
+    "the table is paused",
+    "{mend}",
+)
+COLUMN_GENERATED = Rule(
+    "pg.column_generated",
+    WARNING,
+    "The log does not carry a generated column",
+    "{path} is generated, and the log leaves it out",
+    "the copy has it from snapshots only",
+    "{mend}",
+)
+MONEY_DIGITS = Rule(
+    "pg.money_digits",
+    ERROR,
+    "Money is written with other digits",
+    "{path} is of the type money, which applications of this database write with {digits} digits after the"
+    " point; it is copied with 2",
+    "the copy's amounts would be wrong by a power of ten",
+    "as its owner: ALTER TABLE {table_name} ALTER {column_name} TYPE numeric; or leave it out:"
+    " column.exclude.list={path}",
+)
