@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from wrackline.producers.changes import Saved
 from wrackline.producers.plugin import MarkKind, Surroundings
-from wrackline.producers.sources.postgres import config, slot
+from wrackline.producers.sources.postgres import check, config, slot
 from wrackline.producers.sources.postgres.chunks import PgReader
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.decode import Decoder, Writers
@@ -17,6 +17,7 @@ from wrackline.producers.sources.postgres.position import position_of
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.filters import ColumnRules, TableFilter
+from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -41,6 +42,7 @@ class PgSource:
         self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
         self._connection: Connection | None = None
         self._catalogue_lock = threading.Lock()
+        self._opened: list[PgStream | PgReader] = []
 
     def partitions(self) -> Sequence[SourcePartition]:
         """Return the one database."""
@@ -86,7 +88,7 @@ class PgSource:
             self._writers,
             signal_table,
         )
-        return PgStream(
+        stream = PgStream(
             self._server.replicate(),
             decoder,
             start,
@@ -95,6 +97,8 @@ class PgSource:
             publication=publication,
             status_every=settings.integer("status.update.interval.ms") / 1000,
         )
+        self._opened.append(stream)
+        return stream
 
     def reader(self, partition: SourcePartition) -> PgReader:
         """Open a connection for chunks."""
@@ -102,12 +106,27 @@ class PgSource:
         marks = PgMarks(
             connection, self._mark_kind(), signal_table=self._signal_table(), now_ms=self._around.now_ms
         )
-        return PgReader(
+        reader = PgReader(
             connection, self._catalogue_over(connection), self._labels(partition), self._around, marks
         )
+        self._opened.append(reader)
+        return reader
+
+    def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Say what stands in the way; changes nothing."""
+        del partition
+        return check.check(self._server, self._settings, tables)
+
+    def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
+        """Say of every column that is copied how far it is carried."""
+        del partition
+        with self._server.connect() as connection:
+            return check.support(connection, self._settings, table)
 
     def close(self) -> None:
-        """End the catalogue's connection."""
+        """End the catalogue's connection, and what the caller left open."""
+        while self._opened:
+            self._opened.pop().close()
         with self._catalogue_lock:
             if self._connection is not None:
                 self._connection.close()
