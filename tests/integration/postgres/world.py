@@ -1,0 +1,218 @@
+"""The source suite's world on a real PostgreSQL: changes become SQL, events are decoded by fastavro."""
+
+import threading
+import time
+from collections.abc import Mapping
+
+import psycopg
+from psycopg import conninfo, sql
+
+from tests.contract.source_world import (
+    Ability,
+    Change,
+    ColumnAdded,
+    Delete,
+    Elsewhere,
+    Insert,
+    Said,
+    Truncated,
+    Update,
+)
+from tests.fakes.wire import Registry
+from tests.fixtures.servers import Database
+from wrackline.producers.changes import Position
+from wrackline.producers.plugin import MarkKind, Surroundings, WriterIds
+from wrackline.producers.sources.postgres.config import SETTINGS
+from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS
+from wrackline.producers.sources.postgres.position import PgPosition, lsn_number
+from wrackline.producers.sources.postgres.source import PgSource
+from wrackline.schemas.core_settings import CORE
+from wrackline.schemas.envelope import key_schema, value_schema
+from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.settings import Registry as Settings
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import SourcePartition, TableSchema
+
+TABLES = """
+CREATE TABLE orders (
+  shop text NOT NULL, number integer NOT NULL, label text, big text, PRIMARY KEY (shop, number));
+ALTER TABLE orders ALTER COLUMN big SET STORAGE EXTERNAL;
+ALTER TABLE orders ALTER COLUMN shop TYPE text COLLATE "C";
+CREATE TABLE elsewhere (id bigserial PRIMARY KEY);
+CREATE TABLE signals (id varchar(80) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048))"""
+STRATEGIES = {MarkKind.FENCE: "fence", MarkKind.MESSAGE: "message", MarkKind.SIGNAL: "insert_insert"}
+
+
+def settings_of(dsn: str, **more: str) -> Values:
+    """Settings for a database of the local stack."""
+    parts = conninfo.conninfo_to_dict(dsn)
+    given = {
+        "name": "test",
+        "connector.class": "postgres",
+        "topic.prefix": "server",
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "schema.registry.url": "http://127.0.0.1:1",
+        "database.hostname": str(parts["host"]),
+        "database.port": str(parts["port"]),
+        "database.user": str(parts["user"]),
+        "database.dbname": str(parts["dbname"]),
+        "database.sslmode": "disable",
+        "slot.name": f"slot_{parts['dbname']}",
+        **more,
+    }
+    reading = Settings(CORE, SETTINGS).read(given, lambda text: Resolved(text, ()))
+    assert reading.values is not None, reading.problems
+    return reading.values
+
+
+class PgRegistry(Registry):
+    """Registers PostgreSQL's envelopes."""
+
+    def register(self, table: TableSchema) -> WriterIds:
+        topic = f"server.{table.id}"
+        key = key_schema(table, topic=topic)
+        value = value_schema(table, topic=topic, connector=CONNECTOR, source_fields=FIELDS)
+        return WriterIds(None if key is None else self._id(key), self._id(value))
+
+
+class PgWorld:
+    """One database with the suite's tables."""
+
+    abilities = frozenset(Ability)
+    most_batch_bytes = 6_000
+
+    def __init__(self, database: Database, kind: MarkKind = MarkKind.FENCE) -> None:
+        self._database = database
+        self._sql = psycopg.connect(database.dsn, autocommit=True)
+        self._sql.execute(TABLES)
+        self._registry = PgRegistry()
+        self._hidden: dict[str, tuple[psycopg.Connection[tuple[object, ...]], threading.Thread]] = {}
+        around = Surroundings(
+            time.monotonic,
+            lambda: time.time_ns() // 1_000_000,
+            self._registry.register,
+            self.most_batch_bytes,
+        )
+        more = {
+            "table.include.list": "public.orders",
+            "incremental.snapshot.watermarking.strategy": STRATEGIES[kind],
+            "status.update.interval.ms": "100",
+        }
+        if kind is MarkKind.SIGNAL:
+            more["signal.data.collection"] = "public.signals"
+        self.settings = settings_of(database.dsn, **more)
+        self.source = PgSource(self.settings, around)
+
+    def close(self) -> None:
+        """End every connection of ours."""
+        for name in list(self._hidden):
+            self.show(self.source.partitions()[0], name)
+        self.source.close()
+        self._sql.close()
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def commit(self, partition: SourcePartition, *changes: Change, hidden: bool = False) -> str:
+        del partition
+        if hidden:
+            return self._commit_hidden(changes)
+        with self._sql.transaction():
+            for change in changes:
+                _run(self._sql, change)
+            return _xid(self._sql)
+
+    def _commit_hidden(self, changes: tuple[Change, ...]) -> str:
+        """Commit while a synchronous standby is waited for that is not there: logged, and not visible."""
+        self._sql.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        self._sql.execute("SELECT pg_reload_conf()")
+        _wait(lambda: _one(self._sql, "SHOW synchronous_standby_names") == "nobody")
+        session = psycopg.connect(self._database.dsn, autocommit=False)
+        session.execute("SET synchronous_commit = on")
+        for change in changes:
+            _run(session, change)
+        name = _xid(session)
+        waiting = threading.Thread(target=session.commit)
+        waiting.start()
+        pid = session.info.backend_pid
+        _wait(
+            lambda: (
+                _one(self._sql, "SELECT wait_event FROM pg_stat_activity WHERE pid = %s", pid) == "SyncRep"
+            )
+        )
+        self._hidden[name] = session, waiting
+        return name
+
+    def show(self, partition: SourcePartition, transaction: str) -> None:
+        del partition
+        session, waiting = self._hidden.pop(transaction)
+        self._sql.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        self._sql.execute("SELECT pg_reload_conf()")
+        waiting.join(30)
+        assert not waiting.is_alive()
+        session.close()
+
+    def key(self, raw: bytes) -> dict[str, object]:
+        return self._registry.decode(raw)
+
+    def value(self, raw: bytes) -> dict[str, object]:
+        return self._registry.decode(raw)
+
+    def told(self, partition: SourcePartition) -> Position | None:
+        """What the slot was last told; reading it may lag the telling, so give it a moment."""
+        del partition
+        slot = self.settings.text("slot.name")
+        lsn = _one(
+            self._sql, "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = %s", slot
+        )
+        return None if lsn is None else PgPosition(1, lsn_number(str(lsn)))
+
+
+def _run(session: psycopg.Connection[tuple[object, ...]], change: Change) -> None:
+    match change:
+        case Insert():
+            columns = sql.SQL(", ").join(map(sql.Identifier, change.values))
+            marks = sql.SQL(", ").join(sql.Placeholder() * len(change.values))
+            statement = sql.SQL("INSERT INTO orders ({}) VALUES ({})").format(columns, marks)
+            session.execute(statement, list(change.values.values()))
+        case Update():
+            _update(session, change.key, change.values)
+        case Delete():
+            session.execute("DELETE FROM orders WHERE shop = %s AND number = %s", change.key)
+        case Truncated():
+            session.execute("TRUNCATE orders")
+        case ColumnAdded():
+            session.execute(
+                sql.SQL("ALTER TABLE orders ADD COLUMN {} text").format(sql.Identifier(change.name))
+            )
+        case Said():
+            session.execute("SELECT pg_logical_emit_message(true, %s, %b)", [change.prefix, change.content])
+        case Elsewhere():
+            session.execute("INSERT INTO elsewhere DEFAULT VALUES")
+
+
+def _update(
+    session: psycopg.Connection[tuple[object, ...]], key: tuple[str, int], values: Mapping[str, object]
+) -> None:
+    sets = sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(name)) for name in values)
+    statement = sql.SQL("UPDATE orders SET {} WHERE shop = %s AND number = %s").format(sets)
+    session.execute(statement, [*values.values(), *key])
+
+
+def _xid(session: psycopg.Connection[tuple[object, ...]]) -> str:
+    """The transaction's name in the log: its low 32 bits."""
+    return str(int(str(_one(session, "SELECT pg_current_xact_id()::text"))) % (1 << 32))
+
+
+def _one(session: psycopg.Connection[tuple[object, ...]], query: str, *values: object) -> object:
+    row = session.execute(query.encode(), values).fetchone()
+    return None if row is None else row[0]
+
+
+def _wait(met: object) -> None:
+    """Poll a condition until it holds."""
+    assert callable(met)
+    end = time.monotonic() + 30
+    while not met():
+        assert time.monotonic() < end, "the server did not get there"
+        time.sleep(0.01)
