@@ -58,8 +58,7 @@ _PATIENCE = 1200  # seconds; a first fetch over a slow line takes minutes
 def fetch(coordinates: Sequence[Coordinate], *, cache: Path | None = None) -> list[Path]:
     """Return the files of these coordinates, from the cache or else from Maven Central."""
     top = cache or folder()
-    module = _MODULE.format(dependencies="\n".join(map(_dependency, coordinates)))
-    known = top / "sets" / hashlib.sha256(module.encode()).hexdigest()[:16]
+    module, known = _set(coordinates, top)
     if (files := _listed(known)) is not None:
         return files
     with locked(top / "ivy.lock"):  # Ivy's cache has one writer at a time
@@ -71,6 +70,11 @@ def fetch(coordinates: Sequence[Coordinate], *, cache: Path | None = None) -> li
     return files
 
 
+def fetched(coordinates: Sequence[Coordinate], *, cache: Path | None = None) -> bool:
+    """Whether these coordinates are here, so that no network is needed."""
+    return _listed(_set(coordinates, cache or folder())[1]) is not None
+
+
 def spark_jars(coordinates: Sequence[Coordinate], *, cache: Path | None = None) -> list[Path]:
     """Fetch for Spark's `spark.jars`, without the jars that Spark brings itself."""
     own = {path.name for path in (_pyspark() / "jars").iterdir()}
@@ -80,6 +84,12 @@ def spark_jars(coordinates: Sequence[Coordinate], *, cache: Path | None = None) 
 def classpath(files: Sequence[Path]) -> str:
     """Join files as Java's -cp wants them."""
     return os.pathsep.join(map(str, files))
+
+
+def _set(coordinates: Sequence[Coordinate], top: Path) -> tuple[str, Path]:
+    """Return Ivy's module for these coordinates, and where the list of its files stands."""
+    module = _MODULE.format(dependencies="\n".join(map(_dependency, coordinates)))
+    return module, top / "sets" / hashlib.sha256(module.encode()).hexdigest()[:16]
 
 
 def _listed(known: Path) -> list[Path] | None:

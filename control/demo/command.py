@@ -1,0 +1,133 @@
+"""`./run demo`: its arguments, what it prints at the end, and its exit code.
+
+In: arguments.  Out: 0 when the copy is exact, 1 when it is not, as other commands' otherwise (exits.py), 130
+after Ctrl-C.  However it ends, everything that it started has ended before.
+"""
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from wrackline.control.demo import folder as demo_folder
+from wrackline.control.demo import settings, shop
+from wrackline.control.demo.parts import Parts, started
+from wrackline.control.demo.screen import Screen
+from wrackline.control.demo.story import Ending, Story
+from wrackline.control.exits import Exit, exit_of
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.topics import internal_topics, table_topic
+
+INTERRUPTED = 130
+_KEYS_SHOWN = 10
+_COUNT = "SELECT status, count(*) FROM orders GROUP BY 1"
+_SEND = "UPDATE orders SET status = 'sent' WHERE id % 10 = 0"
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where servers, logs and tables live.")] = Path(".stack/demo"),
+    seconds: Annotated[int, typer.Option(min=3, max=3600, help="How long the workload runs.")] = 30,
+    seed: Annotated[int, typer.Option(help="What the workload's chance begins with.")] = 1,
+    *,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running until Ctrl-C.")] = False,
+) -> None:
+    """Copy a live shop from PostgreSQL through Kafka into an Iceberg table, and prove the copy exact."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    console = Console(highlight=False)
+    code = int(Exit.FAULT)
+    try:
+        with demo_folder.taken(folder) as own, Screen(console) as screen, started(own, screen.say) as parts:
+            ending = Story(parts, screen, seconds=seconds, seed=seed).tell()
+            screen.freeze()
+            code = int(Exit.OK if ending.good else Exit.FINDINGS)
+            _print_ending(console, ending, screen.seconds())
+            if keep:
+                _print_looks(console, parts)
+                threading.Event().wait()
+    except KeyboardInterrupt:
+        code = code if keep and code != Exit.FAULT else INTERRUPTED
+        console.print("ended; everything that was started has been stopped")
+    except WracklineError as error:
+        _print_error(error)
+        code = int(exit_of(error))
+    sys.exit(code)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Leave by unwinding, so that everything is stopped; a second signal doesn't disturb that."""
+    del number, frame
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _print_ending(console: Console, ending: Ending, seconds: float) -> None:
+    verdict = ending.verdict
+    if verdict.equal:
+        values = (
+            f"{verdict.rows:,} rows of {verdict.columns} columns, {verdict.rows * verdict.columns:,} values"
+        )
+        _print(console, "EQUAL", "bold green", f"{values} are the same in PostgreSQL and in the warehouse")
+    else:
+        _print(
+            console, "DIFFERENT", "bold red", f"{verdict.rows:,} rows in PostgreSQL, and in the warehouse:"
+        )
+        for what, keys in (
+            ("columns on one side only", verdict.absent),
+            ("rows are missing", verdict.missing),
+            ("rows are too many", verdict.surplus),
+            ("rows differ", verdict.changed),
+        ):
+            if keys:
+                more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
+                console.print(f"  {len(keys)} {what}: {'; '.join(keys[:_KEYS_SHOWN])}{more}", soft_wrap=True)
+    once = ending.events == ending.changes and not ending.doubled
+    _print(
+        console,
+        "exactly once" if once else "NOT exactly once",
+        "green" if once else "bold red",
+        f"{ending.changes:,} changes, {ending.events:,} events, {ending.doubled} doubled; "
+        f"worker {ending.killed} was killed, {ending.goes_on} went on; "
+        f"{ending.rolled_back} transactions rolled back",
+    )
+    console.print(f"took {seconds:.0f} s")
+
+
+def _print(console: Console, mark: str, style: str, sentence: str) -> None:
+    console.print(Text.assemble((mark, style), f": {sentence}"), soft_wrap=True)
+
+
+def _print_looks(console: Console, parts: Parts) -> None:
+    """Print lines that can be pasted into another terminal."""
+    brokers, topic = parts.kafka.bootstrap, table_topic(settings.SERVER, settings.ORDERS)
+    shop_url = parts.database.address.rpartition("/")[0] + f"/{shop.DATABASE}"
+    layout = "'%p@%o  key %K bytes, value %S bytes\\n'"
+    look = f"{sys.executable} -m wrackline.control.demo.look {parts.folder}"
+    lines = (
+        ("the source", f"psql {shop_url} -c '{_COUNT}'"),
+        ("change it", f'psql {shop_url} -c "{_SEND}"'),
+        ("the topics", f"kcat -b {brokers} -L"),
+        ("the events", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {layout}"),
+        ("the offsets", f"kcat -b {brokers} -C -t {internal_topics('wrackline').offsets} -o -2 -e"),
+        ("the warehouse", f"{look} '{_COUNT}'"),
+    )
+    console.print("\nEverything goes on until Ctrl-C. In another terminal:")
+    for what, line in lines:
+        console.print(Text.assemble((f"  # {what}\n", "dim"), f"  {line}"), soft_wrap=True)
+
+
+def _print_error(error: WracklineError) -> None:
+    console = Console(stderr=True, highlight=False)
+    console.print(Text.assemble(("error", "bold red"), f" {error}"), soft_wrap=True)
+    for note in getattr(error, "__notes__", ()):
+        console.print(Text(note, style="dim"), soft_wrap=True)

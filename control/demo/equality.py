@@ -1,0 +1,154 @@
+"""Is the warehouse equal to the source, value for value?  Both sides say each cell in one plain form.
+
+In: a table of PostgreSQL and the same table as Spark's readers see it.  Out: a `Verdict`: which keys are
+missing, too many, or differ, and in which columns; never a value.  It is right because the forms are those
+of docs/types.md made comparable without a loss: a moment is a number of microseconds on both sides, bytes
+are hexadecimal, an array is JSON; a number, a text and a truth are themselves.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import sql
+
+from wrackline.schemas.table import Column, TableSchema
+from wrackline.schemas.types import Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Row = tuple[object, ...]
+Rows = Mapping[Row, Row]  # by key
+
+_MICROS = "(extract(epoch FROM {}) * 1000000)::bigint"
+_IN_POSTGRES = {  # everything else is its own text
+    Kind.BOOLEAN: "{}",
+    Kind.INT16: "{}",
+    Kind.INT32: "{}",
+    Kind.INT64: "{}",
+    Kind.FLOAT64: "{}",
+    Kind.DECIMAL: "{}",
+    Kind.DATE: "({} - date '1970-01-01')",
+    Kind.TIME_MICROS: _MICROS,
+    Kind.TIMESTAMP_MICROS: _MICROS,
+    Kind.ZONED_TIMESTAMP: _MICROS,
+    Kind.INSTANT_MICROS: _MICROS,
+    Kind.BYTES: "encode({}, 'hex')",
+    Kind.ARRAY: "array_to_json({})::text",
+}
+_IN_SPARK = {  # everything else is itself
+    Kind.DATE: "unix_date({})",
+    Kind.TIMESTAMP_MICROS: "unix_micros(CAST({} AS timestamp))",  # the session's zone is UTC
+    Kind.ZONED_TIMESTAMP: "unix_micros({})",
+    Kind.INSTANT_MICROS: "unix_micros({})",
+    Kind.BYTES: "lower(hex({}))",
+    Kind.ARRAY: "to_json({})",
+}
+_SESSION = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=iso_8601 -c extra_float_digits=3"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison saw; equal when nothing is listed."""
+
+    rows: int  # in the source
+    columns: int
+    missing: tuple[str, ...] = ()  # keys that only the source has
+    surplus: tuple[str, ...] = ()  # keys that only the warehouse has
+    changed: tuple[str, ...] = ()  # keys whose rows differ, and where
+    absent: tuple[str, ...] = ()  # columns that the warehouse lacks
+
+    @property
+    def equal(self) -> bool:
+        """Whether every value of every row is the same."""
+        return not (self.missing or self.surplus or self.changed or self.absent)
+
+
+def compare(table: TableSchema, source: Rows, lake: Rows) -> Verdict:
+    """Compare two sets of rows of one table, by key."""
+    names = [column.name for column in table.columns]
+    changed = []
+    for key in source.keys() & lake.keys():
+        different = [
+            name
+            for name, ours, theirs in zip(names, source[key], lake[key], strict=True)
+            if not same(ours, theirs)
+        ]
+        if different:
+            changed.append(f"{_shown(key)}: {', '.join(different)}")
+    return Verdict(
+        len(source),
+        len(names),
+        missing=tuple(sorted(map(_shown, source.keys() - lake.keys()))),
+        surplus=tuple(sorted(map(_shown, lake.keys() - source.keys()))),
+        changed=tuple(sorted(changed)),
+    )
+
+
+def same(ours: object, theirs: object) -> bool:
+    """Whether two cells are one value: of one type, NaN like NaN, and minus zero unlike zero."""
+    if isinstance(ours, float) and isinstance(theirs, float):
+        if math.isnan(ours) or math.isnan(theirs):
+            return math.isnan(ours) and math.isnan(theirs)
+        return ours == theirs and math.copysign(1, ours) == math.copysign(1, theirs)
+    return type(ours) is type(theirs) and ours == theirs
+
+
+def source_rows(dsn: str, table: TableSchema) -> Rows:
+    """Read all rows of the source, in one snapshot."""
+    forms = [
+        sql.SQL(_IN_POSTGRES.get(column.type.kind, "{}::text")).format(sql.Identifier(column.name))
+        for column in table.columns
+    ]
+    query = sql.SQL("SELECT {} FROM {}").format(
+        sql.SQL(", ").join(forms), sql.Identifier(table.id.schema, table.id.name)
+    )
+    with psycopg.connect(dsn, options=_SESSION) as db:
+        return _by_key(table, db.execute(query))
+
+
+def lake_rows(table: TableSchema, live: "DataFrame") -> Rows:
+    """Read all rows that a reader of the warehouse sees."""
+    found = live.selectExpr(*map(_in_spark, table.columns)).collect()
+    return _by_key(table, map(tuple, found))
+
+
+def absent_columns(table: TableSchema, live: "DataFrame") -> Sequence[str]:
+    """Name the source's columns that the warehouse does not have, and the other way round."""
+    names = {column.name for column in table.columns}
+    return sorted(names ^ set(live.columns))
+
+
+def judge(dsn: str, table: TableSchema, live: "DataFrame") -> Verdict:
+    """Compare a table of the source with what a reader of the warehouse sees."""
+    ours = source_rows(dsn, table)
+    if absent := absent_columns(table, live):
+        return Verdict(len(ours), len(table.columns), absent=tuple(absent))
+    return compare(table, ours, lake_rows(table, live))
+
+
+def _in_spark(column: Column) -> str:
+    name = "`" + column.name.replace("`", "``") + "`"
+    return _IN_SPARK.get(column.type.kind, "{}").format(name)
+
+
+def _by_key(table: TableSchema, rows: Iterable[Sequence[object]]) -> dict[Row, Row]:
+    names = [column.name for column in table.columns]
+    key = [names.index(name) for name in table.key]
+    arrays = [at for at, column in enumerate(table.columns) if column.type.kind is Kind.ARRAY]
+    made: dict[Row, Row] = {}
+    for row in rows:
+        cells = list(row)
+        for at in arrays:
+            text = cells[at]
+            cells[at] = json.loads(text) if isinstance(text, str) else text
+        made[tuple(cells[at] for at in key)] = tuple(cells)
+    return made
+
+
+def _shown(key: Row) -> str:
+    return ", ".join(map(str, key))

@@ -1,0 +1,72 @@
+"""The demo's pipeline as a file, and that file read back: what a user would write, nothing more.
+
+In: the addresses of the servers.  Out: `pipeline.toml`, which `wrackline check` takes too; the settings in
+it; and the source that they open.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from wrackline.control.demo import shop
+from wrackline.control.installed import Installed
+from wrackline.producers.plugin import Source, Surroundings, WriterIds, load
+from wrackline.schemas import pipeline
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId, TableSchema
+
+FILE = "pipeline.toml"
+SERVER = "demo"  # the first part of every topic's name
+ORDERS = TableId(shop.DATABASE, shop.SCHEMA, shop.TABLE)
+
+_TEXT = """name = "{server}"
+topic.prefix = "{server}"
+topic.creation.default.partitions = 2
+
+[source]
+connector.class = "postgres"
+database.hostname = "{host}"
+database.port = {port}
+database.user = "postgres"
+database.dbname = "{database}"
+database.sslmode = "disable" # the server is on this machine
+table.include.list = ["{table}"]
+
+[kafka]
+bootstrap.servers = "{brokers}"
+
+[schema.registry]
+url = "{registry}"
+"""
+
+
+def write(folder: Path, *, port: int, brokers: str, registry: str, database: str = shop.DATABASE) -> Path:
+    """Write the pipeline's file and return its path."""
+    text = _TEXT.format(
+        server=SERVER,
+        host="127.0.0.1",
+        port=port,
+        database=database,
+        table=f"{shop.SCHEMA}.{shop.TABLE}",
+        brokers=brokers,
+        registry=registry,
+    )
+    file = folder / FILE
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(text)
+    return unfinished.replace(file)  # whoever waits for the file finds all of it
+
+
+def read(file: Path) -> Values:
+    """Return the settings; the first that is at fault is raised."""
+    checked = pipeline.load(file, Installed(), os.environ)
+    if checked.values is None:
+        raise next(problem.error for problem in checked.problems if not problem.warning)
+    return checked.values
+
+
+def open_source(values: Values, register: Callable[[TableSchema], WriterIds]) -> Source:
+    """Open the source that the settings name."""
+    around = Surroundings(time.monotonic, lambda: time.time_ns() // 1_000_000, register)
+    return load("postgres").open(values, around)

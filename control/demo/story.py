@@ -1,0 +1,142 @@
+"""The demo's story: a live workload, a schema change, a crash, and the proof that nothing was lost.
+
+In: an empty folder and a length.  Out: an `Ending`.  It is a proof because the workload counts from what
+PostgreSQL itself says of each committed statement how many events there must be, and because at the end every
+cell of both tables is compared.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psycopg
+
+from wrackline.control.demo.equality import Verdict
+from wrackline.control.demo.parts import Parts
+from wrackline.control.demo.screen import Numbers, Screen
+from wrackline.control.demo.workload import Workload
+from wrackline.control.stack.process import tail
+from wrackline.schemas.errors import OperatorNeeded, define
+
+WORKER_ENDED = define(
+    "demo.worker_ended",
+    OperatorNeeded,
+    "the demo's worker ended by itself",
+    hint="read its log: less {log}",
+)
+_LOOK = 0.25  # seconds between two pictures
+_CATCH_UP = 120.0  # seconds that everything gets to arrive
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What came of it."""
+
+    verdict: Verdict
+    changes: int
+    events: int
+    doubled: int
+    rolled_back: int
+    killed: int  # process number of the worker that was killed
+    goes_on: int  # and of its successor
+
+    @property
+    def good(self) -> bool:
+        """Whether the tables are equal and each change was published once."""
+        return self.verdict.equal and self.events == self.changes and not self.doubled
+
+
+class Story:
+    """One telling; `parts` run, the screen shows."""
+
+    def __init__(self, parts: Parts, screen: Screen, *, seconds: float, seed: int) -> None:
+        self._parts, self._screen = parts, screen
+        self._seconds, self._seed = seconds, seed
+        self._heard: str | None = None
+        self._rows = 0
+
+    def tell(self) -> Ending:
+        """Play all of it and compare."""
+        parts, screen = self._parts, self._screen
+        with psycopg.connect(parts.dsn, autocommit=True) as self._db:
+            with Workload(parts.dsn, self._seed) as workload:
+                self._workload = workload
+                screen.say("the shop is open: inserts, updates, key changes, deletes, rollbacks")
+                self._pass("live workload", 0.35)
+                self._change_schema()
+                self._pass("live workload, with the new column", 0.25)
+                killed, goes_on = self._crash()
+                self._pass("live workload, with a new worker", 0.40)
+            screen.say("the shop is closed; what is on its way arrives")
+            self._watch("catching up", self._arrived, _CATCH_UP)
+            if not self._arrived():
+                screen.say(f"not everything arrived within {_CATCH_UP:.0f} s", "bold red")
+            self._look("comparing every value of every row")
+            verdict = parts.lake.compare(parts.dsn)
+            self._look("compared")
+        events = parts.events
+        return Ending(
+            verdict, workload.events, events.events, events.doubled, workload.rolled_back, killed, goes_on
+        )
+
+    def _change_schema(self) -> None:
+        self._screen.say("ALTER TABLE orders ADD COLUMN gift_wrap ... DEFAULT 'plain'", "bold magenta")
+        touched = self._workload.add_column()
+        self._screen.say(f"no event carries the default, so an UPDATE touches its {touched:,} rows")
+
+    def _crash(self) -> tuple[int, int]:
+        worker = self._parts.worker
+        killed = worker.pid or 0
+        worker.kill()
+        self._screen.say(f"kill -9: the worker (pid {killed}) is gone", "bold red")
+        self._look("the worker was killed")
+        worker.start()
+        goes_on = worker.pid or 0
+        self._screen.say(f"a new worker (pid {goes_on}) goes on where Kafka's last commit ends", "green")
+        return killed, goes_on
+
+    def _pass(self, now: str, share: float) -> None:
+        self._watch(now, lambda: False, self._seconds * share)
+
+    def _watch(self, now: str, done: Callable[[], bool], patience: float) -> None:
+        """Show what goes on until it is done or the time is over."""
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline and not done():
+            self._look(now)
+            self._check()
+            time.sleep(_LOOK)
+
+    def _arrived(self) -> bool:
+        parts = self._parts
+        return parts.events.events >= self._workload.events and parts.lake.offsets >= parts.events.upto > 0
+
+    def _look(self, now: str) -> None:
+        parts = self._parts
+        for (rows,) in self._db.execute("SELECT count(*) FROM orders"):
+            self._rows = rows
+        self._screen.show(
+            Numbers(
+                now,
+                source_rows=self._rows,
+                changes=self._workload.events,
+                events=parts.events.events,
+                doubled=parts.events.doubled,
+                lake_rows=parts.lake.rows,
+                unmerged=max(0, parts.events.upto - parts.lake.offsets),
+                worker=parts.worker.pid,
+            )
+        )
+        if parts.lake.error not in (None, self._heard):
+            self._heard = parts.lake.error
+            self._screen.say(f"a round of merging failed: {self._heard}", "yellow")
+
+    def _check(self) -> None:
+        """Raise what has gone wrong on any side."""
+        parts = self._parts
+        parts.lake.check()
+        parts.events.check()
+        self._workload.check()
+        if not parts.worker.running:
+            ended = WORKER_ENDED(log=parts.worker.log)
+            ended.add_note(tail(parts.worker.log))
+            raise ended

@@ -1,0 +1,116 @@
+"""The shop at work: small transactions at a steady pace, on a thread of its own.
+
+In: a database and a seed.  Out: changed rows, and how many events they must become, counted from what
+PostgreSQL says of each committed statement.  A transaction that is rolled back counts for nothing.
+"""
+
+import random
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+import psycopg
+
+from wrackline.control.demo import shop
+from wrackline.control.demo.shop import Change
+
+TICK = 0.05  # seconds from one transaction to the next
+FIRST_ROWS = 500
+
+
+class Workload:
+    """Changes the shop until the block ends; `add_column` may be called meanwhile."""
+
+    def __init__(self, dsn: str, seed: int) -> None:
+        self._db = psycopg.connect(dsn)
+        self._chance = random.Random(seed)  # noqa: S311 - a workload's chance, no secret
+        self._ids: list[int] = []
+        self._turn = threading.Lock()  # one transaction at a time
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="workload")
+        self._error: BaseException | None = None
+        self._seed = 0
+        self.events = 0  # that the committed changes must become
+        self.rolled_back = 0
+
+    def __enter__(self) -> Self:
+        with self._turn:
+            self._commit(shop.insert(FIRST_ROWS, self._next_seed(FIRST_ROWS)))
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end.set()
+        self._thread.join()
+        self._db.close()
+        if kind is None:
+            self.check()
+
+    def check(self) -> None:
+        """Raise what stopped the workload, if anything did."""
+        if self._error is not None:
+            raise self._error
+
+    def add_column(self) -> int:
+        """Add a column with a default, touch the rows that have it now, and return how many there are."""
+        with self._turn:
+            self._db.execute(shop.ADD_COLUMN)
+            touched = self._db.execute(shop.TOUCH).rowcount
+            self._db.commit()
+            self.events += touched
+        return touched
+
+    def _work(self) -> None:
+        try:
+            due = time.monotonic()
+            while not self._end.wait(max(0.0, due - time.monotonic())):
+                due += TICK
+                with self._turn:
+                    self._transaction()
+        except BaseException as error:  # noqa: BLE001 - raised where the workload is awaited
+            self._error = error
+
+    def _transaction(self) -> None:
+        chance = self._chance
+        kind = chance.random()
+        if kind < 0.45:
+            rows = chance.randint(10, 30)
+            self._commit(shop.insert(rows, self._next_seed(rows)))
+        elif kind < 0.75:
+            self._commit(shop.update(self._some(30)), shop.rewrite(self._some(3), self._next_seed(1)))
+        elif kind < 0.85:
+            self._commit(shop.rekey(self._taken(8), self._next_seed(1)))
+        elif kind < 0.95:
+            self._commit(shop.delete(self._taken(12)), shop.update(self._some(5)))
+        else:
+            for change in (shop.insert(5, self._next_seed(5)), shop.delete(self._some(10))):
+                self._db.execute(change.statement, change.parameters)
+            self._db.rollback()
+            self.rolled_back += 1
+
+    def _commit(self, *changes: Change) -> None:
+        events = 0
+        for change in changes:
+            done = self._db.execute(change.statement, change.parameters)
+            events += done.rowcount * change.events_per_row
+            if change.returns_ids:
+                self._ids += [number for (number,) in done]
+        self._db.commit()
+        self.events += events
+
+    def _next_seed(self, rows: int) -> int:
+        self._seed += rows
+        return self._seed - rows + 1
+
+    def _some(self, rows: int) -> list[int]:
+        return self._chance.sample(self._ids, min(rows, len(self._ids)))
+
+    def _taken(self, rows: int) -> list[int]:
+        """Choose rows whose ids end with this transaction."""
+        chosen = self._some(rows)
+        gone = set(chosen)
+        self._ids = [number for number in self._ids if number not in gone]
+        return chosen
