@@ -24,7 +24,7 @@ from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.frame import Frame
-from wrackline.schemas.projection import Projection
+from wrackline.schemas.projection import Plain, Projection
 from wrackline.schemas.seq import snapshot_prefix
 from wrackline.schemas.table import TableId
 
@@ -140,7 +140,10 @@ class PgReader:
         return slices, count
 
     def _statement(self, request: ChunkRequest, shape: Projection) -> sql.Composed:
-        columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in shape.source.columns)
+        columns = sql.SQL(", ").join(
+            sql.SQL("NULL") if action is Plain.DROP else sql.Identifier(column.name)
+            for column, action in zip(shape.source.columns, shape.actions, strict=True)
+        )
         order = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
         return sql.SQL("COPY (SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {}) TO STDOUT").format(
             columns, _name(request.table), self._where(request), order, sql.Literal(request.most_rows)
