@@ -179,7 +179,12 @@ class SourcePlugin(Protocol):
 
     @property
     def kind(self) -> str:
-        """The folder's name; also `source.connector` in events."""
+        """The folder's name."""
+        ...
+
+    @property
+    def connector(self) -> str:
+        """`source.connector` in events, as Debezium names it."""
         ...
 
     @property

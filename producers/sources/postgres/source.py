@@ -12,7 +12,7 @@ from wrackline.producers.sources.postgres.decode import Decoder, Writers
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.messages import Relation
-from wrackline.producers.sources.postgres.origin import FIELDS, Labels
+from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.position import position_of
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.types import INSTANTS
@@ -172,6 +172,7 @@ class PgPlugin:
     """What this folder offers."""
 
     kind = KIND
+    connector = CONNECTOR
     debezium_class = "io.debezium.connector.postgresql.PostgresConnector"
     settings: Declared = config.SETTINGS
     source_fields = FIELDS

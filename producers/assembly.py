@@ -1,0 +1,149 @@
+"""A task made from a pipeline's settings: source, registry, topics, publisher, loop.
+
+In: typed settings, and who we are (group, task number, generation).  Out: a `Task` that is ready to
+run; leaving the block closes what was opened for it.  Decides nothing: each part is told what it needs.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from threading import Event
+
+from confluent_kafka.admin import AdminClient
+
+from wrackline.producers.batching import Policy
+from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.recovery import Publisher
+from wrackline.producers.kafka.topics import Topics, creation
+from wrackline.producers.kafka.transaction import Slot
+from wrackline.producers.lanes import SourceLanes, Witness
+from wrackline.producers.pace import Limits
+from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
+from wrackline.producers.task import Task
+from wrackline.schemas.envelope import dump, key_schema, value_schema
+from wrackline.schemas.registry import Access, Registry
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import SourcePartition, TableSchema
+from wrackline.schemas.topics import control_topics, internal_topics, table_topic
+
+VERSION = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Time and chance, from the one place where they are real."""
+
+    monotonic: Callable[[], float]
+    now_ms: Callable[[], int]
+    chance: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Which task this is, and whether it still is."""
+
+    group: str
+    number: int
+    generation: Callable[[], int]  # asked before and after fencing
+    replication: int = -1  # of the offsets topic; -1: the broker's default
+
+
+@contextmanager
+def task(
+    plugin: SourcePlugin,
+    values: Values,
+    owner: Owner,
+    witness: Witness,
+    moments: Moments,
+    stopping: Event,
+    limits: Limits | None = None,
+) -> Iterator[Task]:
+    """Put a task together; its source is opened, nothing is read yet."""
+    server, name = values.text("topic.prefix"), values.text("name")
+    with ExitStack() as opened:
+        registry = opened.enter_context(Registry(_access(values)))
+        register = _Schemas(plugin, server, registry).register
+        source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register))
+        opened.callback(source.close)
+        partitions = source.partitions()
+        origin = Origin(VERSION, plugin.connector, server, plugin.source_fields)
+        topics = control_topics(server)
+        wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
+
+        def control_of(partition: SourcePartition) -> ControlRecords:
+            return ControlRecords(topics, wanted, origin, partition.database, registry.register)
+
+        lanes = SourceLanes(
+            source,
+            {partition: source.tables(partition) for partition in partitions},
+            name,
+            _policy(values),
+            topic_of=lambda table: table_topic(server, table),
+            control_of=control_of,
+            clock=moments.monotonic,
+        )
+        publisher = _publisher(values, name, owner, moments)
+        yield Task(
+            lanes,
+            publisher,
+            witness,
+            limits or Limits(),
+            clock=moments.monotonic,
+            chance=moments.chance,
+            stopping=stopping,
+        )
+
+
+class _Schemas:
+    """Registers a table's schemas under its topic's subjects."""
+
+    def __init__(self, plugin: SourcePlugin, server: str, registry: Registry) -> None:
+        self._plugin, self._server, self._registry = plugin, server, registry
+
+    def register(self, table: TableSchema) -> WriterIds:
+        topic = table_topic(self._server, table.id)
+        key = key_schema(table, topic=topic)
+        value = value_schema(
+            table, topic=topic, connector=self._plugin.connector, source_fields=self._plugin.source_fields
+        )
+        return WriterIds(
+            None if key is None else self._registry.register(f"{topic}-key", dump(key)),
+            self._registry.register(f"{topic}-value", dump(value)),
+        )
+
+
+def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    admin = AdminClient(client.admin())
+    offsets = internal_topics(owner.group).offsets
+    offsets_topic.prepare(admin, offsets, owner.number + 1, owner.replication)
+    return Publisher(
+        Identity(owner.group, name, owner.number, owner.generation()),
+        client,
+        Slot(offsets, owner.number),
+        Topics(admin, creation(values), client.most_record_bytes),
+        admin,
+        generation=owner.generation,
+        clock=moments.monotonic,
+    )
+
+
+def _policy(values: Values) -> Policy:
+    skipped = frozenset(values.listed("skipped.operations")) - {"none"}
+    return Policy(
+        tombstones=values.flag("tombstones.on.delete"),
+        skipped=skipped,
+        most_record_bytes=values.integer("max.row.bytes"),
+    )
+
+
+def _access(values: Values) -> Access:
+    log_in = "schema.registry.basic.auth.user.info"
+    authorities = "schema.registry.ssl.ca.location"
+    return Access(
+        ",".join(values.listed("schema.registry.url")),
+        None if values[log_in] is None else values.secret(log_in),
+        None if values[authorities] is None else values.text(authorities),
+    )
