@@ -12,6 +12,9 @@ from tests.fixtures import pgoutput
 from tests.fixtures.cells import SAMPLES, Sample
 from tests.fixtures.plain_build import PlainBuild
 from wrackline.schemas import envelope
+from wrackline.schemas.filters import ColumnRules, Listed
+from wrackline.schemas.masks import Stars, Truncate, hash_of
+from wrackline.schemas.projection import Action, Plain, Projection, everything, project
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
@@ -28,12 +31,12 @@ def table_of(samples: list[Sample]) -> TableSchema:
     return TableSchema(TableId("d", "public", "t"), tuple(columns), ("id",), KeyKind.PRIMARY)
 
 
-def encode(table: TableSchema, source: bytes, messages: list[bytes]) -> list[tuple[object, ...]]:
+def encode(shape: Projection, source: bytes, messages: list[bytes]) -> list[tuple[object, ...]]:
     """Decode pgoutput into events; also called in the process of the plain build."""
     from wrackline.producers.sources.postgres.rows import RowDecoder  # noqa: PLC0415 - of that process
     from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
 
-    decoder = RowDecoder(7, table, 258, 259)
+    decoder = RowDecoder(7, shape, 258, 259)
     frame = Frame(source, b"0001" + b"ab" * 8 + b"ff", ts_ms=1)
     events: list[tuple[object, ...]] = []
     for ordinal, message in enumerate(messages):
@@ -103,8 +106,8 @@ def test_both_builds_write_what_the_reference_library_writes(
         pgoutput.update(cells, cells, b"O"),
         pgoutput.delete([cells[0], *(None for _ in samples)]),
     ]
-    compiled = encode(table, source, messages)
-    assert plain_build.call(encode, table, source, messages) == compiled
+    compiled = encode(everything(table), source, messages)
+    assert plain_build.call(encode, everything(table), source, messages) == compiled
 
     schema = without_logical_dates(value_schema)
     key_bytes = b"\x00\x00\x00\x01\x02" + reference(envelope.key_schema(table, topic=topic), {"id": key})
@@ -123,3 +126,66 @@ def test_both_builds_write_what_the_reference_library_writes(
         assert repr(read(schema, value[5:])) == repr(read(schema, expected))
         if not any(sample.column.kind is Kind.DECIMAL for sample in samples):
             assert value[5:] == expected  # the reference gives -128 two bytes, Java and we give it one
+
+
+Row = list[bytes | pgoutput.Cell | None]
+ACTIONS = st.sampled_from(
+    [
+        Plain.KEEP,
+        Plain.DROP,
+        Stars(0),
+        Stars(300),
+        Truncate(3),
+        hash_of("SHA-512", "s", 2),
+        hash_of("MD5", "s", 1),
+    ]
+)
+
+
+def ruled(table: TableSchema, actions: list[Action]) -> Projection:
+    """The table under rules that tell each column but the key its action."""
+    named = [
+        (Listed.of("a", f"public.t.{column.name}"), action)
+        for column, action in zip(table.columns[1:], actions, strict=True)
+    ]
+    return project(
+        table,
+        ColumnRules(
+            excluded=tuple(one for one, action in named if action is Plain.DROP),
+            masks=tuple((one, action) for one, action in named if not isinstance(action, Plain)),
+        ),
+    )
+
+
+def obeyed(row: Row, shape: Projection) -> Row:
+    """A row as the rules let it out, cell by cell."""
+    return [
+        cell if action is Plain.KEEP or not isinstance(cell, bytes) else action(cell)
+        for cell, action in zip(row, shape.actions, strict=True)
+        if action is not Plain.DROP
+    ]
+
+
+@given(st.lists(st.tuples(SAMPLES, ACTIONS), min_size=1, max_size=8), st.data())
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_ruled_table_is_the_published_table_with_what_the_rules_left(
+    plain_build: PlainBuild, columns: list[tuple[Sample, Action]], data: st.DataObject
+) -> None:
+    shape = ruled(table_of([sample for sample, _ in columns]), [action for _, action in columns])
+    cells = [st.sampled_from([sample.text, None, pgoutput.Cell.UNSENT]) for sample, _ in columns]
+    rows = st.tuples(st.sampled_from([b"1", b"2"]), *cells).map(list)
+    new, old = data.draw(rows), data.draw(rows)
+
+    def messages(new: Row, old: Row) -> list[bytes]:
+        return [
+            pgoutput.insert(new),
+            pgoutput.update(new),
+            pgoutput.update(new, old, b"O"),
+            pgoutput.delete(old),
+        ]
+
+    made = encode(shape, b"\0" * 9, messages(new, old))
+    assert made == encode(
+        everything(shape.table), b"\0" * 9, messages(obeyed(new, shape), obeyed(old, shape))
+    )
+    assert plain_build.call(encode, shape, b"\0" * 9, messages(new, old)) == made
