@@ -95,6 +95,7 @@ class Client:
         """What the reader of one's own offsets is made with; it joins no group."""
         return {
             **self._of(PRODUCING),
+            "fetch.wait.max.ms": 10,  # the end of a partition is said after such a wait
             "client.id": identity.client_id,
             "group.id": identity.transactional_id,
             "isolation.level": "read_committed",

@@ -80,19 +80,18 @@ def read(admin: AdminClient, reader: Settings, slot: Slot) -> list[offsets.Recor
         consumer.assign([TopicPartition(slot.topic, slot.partition, 0)])
         records: list[offsets.Record] = []
         while True:
-            messages = consumer.consume(10_000, SECONDS)
-            if not messages:
+            message = consumer.poll(SECONDS)
+            if message is None:
                 raise UNREACHABLE(who=reader["client.id"], seconds=SECONDS)
-            for message in messages:
-                error = message.error()
-                if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
-                    if (message.offset() or 0) < high:
-                        raise HIDDEN(topic=slot.topic, partition=slot.partition)
-                    return records
-                if error is not None:
-                    raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
-                place = Place(slot.topic, slot.partition, message.offset() or 0)
-                records.append(offsets.parse(place, _bytes(message.key()), _bytes(message.value())))
+            offset, error = message.offset() or 0, message.error()
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                if offset < high:
+                    raise HIDDEN(topic=slot.topic, partition=slot.partition)
+                return records
+            if error is not None:
+                raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
+            place = Place(slot.topic, slot.partition, offset)
+            records.append(offsets.parse(place, _bytes(message.key()), _bytes(message.value())))
     finally:
         consumer.close()
 

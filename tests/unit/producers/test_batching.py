@@ -1,0 +1,290 @@
+"""The cutter against the fake source's log: whatever is cut, and wherever somebody resumes, nothing moves."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.contract.source_world import Change, Delete, Insert, Said, Truncated, Update, orders
+from tests.fakes.place import Place
+from tests.fakes.source_world import FakeSourceWorld
+from wrackline.producers.batching import Cutter, CutTransaction, Policy, Publication, Record
+from wrackline.producers.changes import Batch, Begin, Commit, Message, Progress, Rows, Shape, Step, Truncate
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.offsets import canonical
+from wrackline.schemas.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("server", "db0")
+TABLE = orders(PARTITION)
+
+
+class PlainControl:
+    """Control records that a test can read."""
+
+    def __init__(self, *, counts: bool = True) -> None:
+        self.counts = counts
+
+    def begin(self, transaction: str, ts_ms: int) -> Record:
+        return ("tx", b"BEGIN", f"{transaction} {ts_ms}".encode())
+
+    def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
+        return ("tx", b"END", f"{transaction} {ts_ms} {sum(counts.values())}".encode())
+
+    def message(self, step: Message, ts_ms: int) -> Record | None:
+        return ("message", step.prefix.encode(), f"{step.content!r} {ts_ms}".encode())
+
+    def shape(self, step: Shape, ts_ms: int) -> Record | None:
+        return None if step.before is None else ("shape", None, str(ts_ms).encode())
+
+
+def cutter(
+    policy: Policy,
+    control: PlainControl | None = None,
+    cut: CutTransaction | None = None,
+    *,
+    fresh: bool = True,
+) -> Cutter:
+    return Cutter(PARTITION, policy, str, control or PlainControl(), opened=0.0, fresh=fresh, cut=cut)
+
+
+def expected(steps: Sequence[Step], *, tombstones: bool = True) -> list[Record]:
+    """What a log becomes, said as simply as can be."""
+    made: list[Record] = []
+    name, committed_ms, count = "", 0, -1
+    for step in steps:
+        if isinstance(step, Begin):
+            name, committed_ms, count = step.transaction, step.committed_ms, -1
+        elif isinstance(step, Rows | Truncate):
+            if count < 0:
+                made.append(("tx", b"BEGIN", f"{name} {committed_ms}".encode()))
+                count = 0
+            rows = step.rows if isinstance(step, Rows) else [(0, "t", None, step.value, None)]
+            for _, op, key, value, _ in rows:
+                made.append((str(TABLE.id), key, value))
+                made.extend([(str(TABLE.id), key, None)] if op == "d" and tombstones else [])
+            count += len(rows)
+        elif isinstance(step, Message):
+            made.append(("message", step.prefix.encode(), f"{step.content!r} {committed_ms}".encode()))
+        elif isinstance(step, Commit) and count >= 0:
+            made.append(("tx", b"END", f"{name} {committed_ms} {count}".encode()))
+    return made
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[list[Change]]:
+    """Transactions over a few keys; a delete or an update is always of a row that is there."""
+    there: set[int] = set()
+    transactions = []
+    for _ in range(draw(st.integers(1, 6))):
+        changes: list[Change] = []
+        for _ in range(draw(st.integers(0, 12))):
+            number, what = draw(st.integers(0, 5)), draw(st.integers(0, 9))
+            if what == 9:
+                changes.append(Truncated())
+                there.clear()
+            elif what == 8:
+                changes.append(Said("app", b"said"))
+            elif number not in there:
+                changes.append(
+                    Insert({"shop": "a", "number": number, "label": "x" * draw(st.integers(0, 90))})
+                )
+                there.add(number)
+            elif what < 4:
+                changes.append(Delete(("a", number)))
+                there.remove(number)
+            else:
+                changes.append(Update(("a", number), {"label": "y"}))
+        transactions.append(changes)
+    return transactions
+
+
+POLICIES = st.builds(
+    Policy,
+    most_bytes=st.integers(100, 4000),
+    most_events=st.integers(1, 40),
+    linger=st.just(1.0),
+    quiet=st.just(10.0),
+    tombstones=st.just(True),
+)
+
+
+class SmallWorld(FakeSourceWorld):
+    """A fake source whose batches are small."""
+
+    def __init__(self, most_batch_bytes: int, transactions: Sequence[Sequence[Change]]) -> None:
+        self.most_batch_bytes = most_batch_bytes
+        super().__init__()
+        for changes in transactions:
+            self.commit(PARTITION, *changes)
+
+    def batches(self, saved: Mapping[str, object] | None) -> Iterator[Batch]:
+        start = {"v": 1, "epoch": 0, "lsn": 1, "done": 0} if saved is None else dict(saved)
+        stream = self.source.stream(PARTITION, [TABLE.id], cast("dict[str, int]", start))
+        while (batch := stream.poll(0.0)) is not None:
+            yield batch
+        stream.close()
+
+
+def publications(made: Cutter, batches: Iterator[Batch], takes: Iterator[bool]) -> list[Publication]:
+    """Feed and take in turns, as somebody's choice has it; take all at the end."""
+    now, taken = 0.0, []
+    for batch in batches:
+        made.feed(batch, now)
+        now += 0.6
+        while next(takes) and (publication := made.take(now)) is not None:
+            taken.append(publication)
+    while made.due() < inf and (publication := made.take(now + 5.0)) is not None:
+        taken.append(publication)
+    return taken
+
+
+def records(taken: Sequence[Publication]) -> list[Record]:
+    return [record for publication in taken for record in publication.records]
+
+
+@given(logs(), POLICIES, st.integers(50, 3000), st.data())
+def test_publications_are_the_log_and_resume_exactly_after_themselves(
+    transactions: list[list[Change]], policy: Policy, batch_bytes: int, data: st.DataObject
+) -> None:
+    world = SmallWorld(batch_bytes, transactions)
+    whole = [step for batch in world.batches(None) for step in batch.steps]
+    choices = iter(lambda: data.draw(st.booleans()), None)
+    taken = publications(cutter(policy), world.batches(None), choices)
+    assert records(taken) == expected(whole)
+    places = [cast("Place", publication.position) for publication in taken]
+    assert all(a < b for a, b in pairwise(places))
+    for number, publication in enumerate(taken, start=1):
+        place, told = places[number - 1], cast("Place | None", publication.confirmable)
+        assert told is None or (told.done == 0 and told <= place), "INV-1: nothing inside a transaction"
+        cut = None if publication.cut is None else CutTransaction.parse(publication.cut.saved())
+        rest = publications(
+            cutter(policy, cut=cut, fresh=False), world.batches(place.saved()), iter(lambda: True, None)
+        )
+        assert records(rest) == records(taken[number:])
+
+
+@given(logs(), st.integers(50, 3000))
+def test_it_ends_at_a_source_commit_unless_that_alone_is_too_large(
+    transactions: list[list[Change]], batch_bytes: int
+) -> None:
+    policy = Policy(most_bytes=1000)
+    world = SmallWorld(batch_bytes, transactions)
+    largest = max((batch.size for batch in world.batches(None)), default=0)
+    control_bytes = 40 * (2 + sum(map(len, transactions)))
+    for publication in publications(cutter(policy), world.batches(None), iter(lambda: True, None)):
+        if cast("Place", publication.position).done:
+            assert publication.size >= policy.most_bytes
+        assert publication.size < policy.most_bytes + largest + control_bytes
+
+
+def steps_of(*names: str) -> list[Step]:
+    """Small transactions of one row each."""
+    made: list[Step] = [Shape(0, TABLE, None)]
+    for number, name in enumerate(names, start=1):
+        rows = Rows(((0, "c", b"k", b"v" * 10, None),), Place(0, number, 1))
+        made += [Begin(name, number), rows, Commit(name, Place(0, number + 1), number)]
+    return made
+
+
+def test_small_transactions_share_one_publication_and_wait_for_company() -> None:
+    made = cutter(Policy(linger=1.0), PlainControl(counts=False), fresh=False)
+    made.feed(Batch(tuple(steps_of("a", "b")), 22), now=5.0)
+    assert made.due() == 6.0
+    assert made.take(5.9) is None
+    publication = made.take(6.0)
+    assert publication is not None
+    assert len(publication.records) == 2
+    assert publication.topics == (str(TABLE.id),)
+    assert publication.position == publication.confirmable == Place(0, 3)
+
+
+def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once() -> None:
+    policy = Policy(quiet=10.0)
+    fresh = cutter(policy)
+    assert fresh.due() == inf, "no position is known"
+    fresh.feed(Batch((Progress(Place(0, 7)),), 0), now=1.0)
+    first = fresh.take(1.0)
+    assert first is not None
+    assert (first.records, first.position) == ([], Place(0, 7))
+    assert (fresh.due(), fresh.take(10.9)) == (11.0, None)
+    again = fresh.take(11.0)
+    assert again is not None
+    assert again.position == Place(0, 7), "it keeps the transactional id alive"
+
+
+def test_after_a_cut_a_quiet_log_does_not_take_the_position_back() -> None:
+    made = cutter(Policy(most_events=1, quiet=10.0), fresh=False)
+    made.feed(Batch(tuple(steps_of("a")[:3]), 11), now=0.0)
+    cut = made.take(0.0)
+    assert cut is not None
+    quiet = made.take(20.0)
+    assert quiet is not None
+    assert (quiet.records, quiet.position, quiet.cut) == ([], Place(0, 1, 1), cut.cut)
+    assert quiet.confirmable is None
+
+
+def test_what_is_skipped_has_no_record_but_moves_the_position() -> None:
+    made = cutter(Policy(skipped=frozenset({"c"})), PlainControl(counts=False), fresh=False)
+    made.feed(Batch(tuple(steps_of("a")), 11), now=0.0)
+    publication = made.take(10.0)
+    assert publication is not None
+    assert (publication.records, publication.position) == ([], Place(0, 2))
+
+
+def test_without_tombstones_a_delete_is_one_record() -> None:
+    world = SmallWorld(3000, [[Insert({"shop": "a", "number": 1}), Delete(("a", 1))]])
+    whole = [step for batch in world.batches(None) for step in batch.steps]
+    made = cutter(Policy(tombstones=False))
+    taken = publications(made, world.batches(None), iter(lambda: True, None))
+    assert records(taken) == expected(whole, tombstones=False)
+
+
+def test_a_row_too_large_stands_in_the_way_only_of_what_follows() -> None:
+    made = cutter(Policy(most_record_bytes=100), PlainControl(counts=False), fresh=False)
+    large = Rows(((0, "c", b"k", b"v" * 100, None),), Place(0, 3, 1))
+    made.feed(Batch((*steps_of("a", "b"), Begin("c", 3), large, Commit("c", Place(0, 4), 3)), 123), now=0.0)
+    made.feed(Batch(tuple(steps_of("d")), 11), now=0.0)
+    before = made.take(0.0)
+    assert before is not None
+    assert (len(before.records), before.position) == (2, Place(0, 3))
+    with pytest.raises(OperatorNeeded, match=r"kafka\.row_too_large.*101 bytes") as refused:
+        made.take(0.0)
+    assert "vvv" not in str(refused.value)
+
+
+def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> None:
+    made = cutter(Policy(linger=0.0), PlainControl(counts=False), fresh=False)
+    made.feed(Batch(tuple(steps_of("a")), 11), now=0.0)
+    state = canonical({"cursor": ["5"]})
+    made.insert(TABLE.id, [(b"k2", b"read")], {TABLE.id: state}, now=0.0)
+    publication = made.take(0.0)
+    assert publication is not None
+    assert publication.records[1:] == [(str(TABLE.id), b"k2", b"read")]
+    assert publication.states == {TABLE.id: state}
+    made.feed(Batch(tuple(steps_of("a")[:2]), 0), now=0.0)
+    with pytest.raises(ValueError, match="between two"):
+        made.insert(TABLE.id, [], {}, now=0.0)
+
+
+def test_a_state_alone_is_worth_a_publication() -> None:
+    made = cutter(Policy(linger=1.0), fresh=False)
+    made.feed(Batch((Progress(Place(0, 7)),), 0), now=0.0)
+    made.insert(TABLE.id, [], {TABLE.id: canonical({"stage": "done"})}, now=2.0)
+    assert made.due() == 3.0
+
+
+def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
+    counted = CutTransaction("other", {TABLE.id: 100})
+    made = cutter(Policy(), cut=counted, fresh=False)
+    begin, rows, commit = steps_of("a")[1:]
+    resumed = replace(cast("Begin", begin), first=1)
+    made.feed(Batch((Shape(0, TABLE, None), resumed, rows, commit), 11), now=0.0)
+    publication = made.take(1.0)
+    assert publication is not None
+    assert [record[1] for record in publication.records] == [b"k", b"END"], "its BEGIN was published before"
+    assert publication.records[-1][2] == b"a 1 1"
