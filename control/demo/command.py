@@ -118,7 +118,7 @@ def _print_looks(console: Console, parts: Parts) -> None:
         ("change it", f'psql {shop_url} -c "{_SEND}"'),
         ("the topics", f"kcat -b {brokers} -L"),
         ("the events", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {layout}"),
-        ("the offsets", f"kcat -b {brokers} -C -t {internal_topics('wrackline').offsets} -o -2 -e"),
+        ("the offsets", f"kcat -b {brokers} -C -t {internal_topics(settings.GROUP).offsets} -o -2 -e"),
         ("the warehouse", f"{look} '{_COUNT}'"),
     )
     console.print("\nEverything goes on until Ctrl-C. In another terminal:")

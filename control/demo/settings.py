@@ -18,6 +18,7 @@ from wrackline.schemas.table import TableId, TableSchema
 
 FILE = "pipeline.toml"
 SERVER = "demo"  # the first part of every topic's name
+GROUP = "wrackline"  # the first part of the internal topics' names
 ORDERS = TableId(shop.DATABASE, shop.SCHEMA, shop.TABLE)
 
 _TEXT = """name = "{server}"

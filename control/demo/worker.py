@@ -1,229 +1,160 @@
 """The worker as a process of its own, so that it can be killed: PostgreSQL's log into Kafka, exactly once.
 
-In: a pipeline's file.  Out: events, and with them in the same Kafka transaction where to go on.  It is right
-after `kill -9` because the database is told only what Kafka has committed, and because the next worker reads
-its place from Kafka after it has fenced this one.  Unoptimised: one batch, one transaction.
+In: a pipeline's file.  Out: one task, put together from it and run until SIGTERM.  Each start is a generation
+of its own, counted in a file beside the pipeline's, so that Kafka tells it from the one that was killed.
 """
 
 import os
+import random
 import signal
 import sys
-import threading
 import time
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
-import orjson
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from wrackline.control.demo import settings
 from wrackline.control.demo.worker_process import READY
-from wrackline.producers.changes import Batch, Commit, Fault, Position, Rows, Saved, Shape, Truncate
-from wrackline.producers.plugin import LogStream, WriterIds, load
-from wrackline.schemas import offsets
+from wrackline.producers.batching import Policy, Publication
+from wrackline.producers.changes import Fault
+from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.recovery import Publisher
+from wrackline.producers.kafka.topics import Topics, creation
+from wrackline.producers.kafka.transaction import Slot
+from wrackline.producers.lanes import Health, SourceLanes
+from wrackline.producers.pace import Limits
+from wrackline.producers.plugin import Source, WriterIds
+from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS
+from wrackline.producers.task import Task
 from wrackline.schemas.envelope import dump, key_schema, value_schema
-from wrackline.schemas.errors import Transient
-from wrackline.schemas.offset_replay import replay
+from wrackline.schemas.offset_replay import State
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
-from wrackline.schemas.topics import internal_topics, table_topic
+from wrackline.schemas.topics import control_topics, internal_topics, table_topic
 
-_TRIES = 50
-_BETWEEN_TRIES = 0.2
-_PATIENCE = 30.0
+_GENERATION = "generation"  # the file beside the pipeline's
+_VERSION = "0.1.0"
 
 
-class Topics:
-    """Registers schemas and makes topics, each once."""
+class Watch:
+    """Says when the worker streams, and ends it at the first table that can't be carried."""
 
-    def __init__(self, values: Values) -> None:
-        self._server = values.text("topic.prefix")
-        self._partitions = values.integer("topic.creation.default.partitions")
-        self._admin = AdminClient({"bootstrap.servers": values.text("kafka.bootstrap.servers")})
-        self._registry = Registry(Access(values.listed("schema.registry.url")[0]))
-        self._made: set[str] = set()
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        """Note that the log is streamed; what is tried again goes to the log."""
+        if error is not None:
+            sys.stderr.write(f"{health.value}: {error}\n")
+        if health is Health.RUNNING:
+            _write(self._file.with_name(READY), os.getpid())
+
+    def resumed(self, state: State) -> None:
+        """Take notice of nothing: where a task goes on is its own affair."""
+
+    def fault(self, partition: SourcePartition, fault: Fault) -> None:
+        """Stop: the demo's copy could not be exact any more."""
+        del partition
+        raise fault.error
+
+    def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
+        """Take notice of nothing: the demo counts what a reader of the topic sees."""
+
+
+class Schemas:
+    """Registers the schemas of tables."""
+
+    def __init__(self, server: str, registry: Registry) -> None:
+        self._server, self._registry = server, registry
 
     def register(self, table: TableSchema) -> WriterIds:
         """Return the ids of a table's schemas."""
         topic = table_topic(self._server, table.id)
         key = key_schema(table, topic=topic)
-        fields = load("postgres").source_fields
-        value = value_schema(table, topic=topic, connector="postgresql", source_fields=fields)
+        value = value_schema(table, topic=topic, connector=CONNECTOR, source_fields=FIELDS)
         return WriterIds(
             None if key is None else self._registry.register(f"{topic}-key", dump(key)),
             self._registry.register(f"{topic}-value", dump(value)),
         )
 
-    def ensure(self, topic: str, partitions: int | None = None, **config: str) -> None:
-        """Make a topic if it is not there."""
-        if topic in self._made:
-            return
-        new = NewTopic(topic, partitions or self._partitions, 1, config=config)
-        try:
-            self._admin.create_topics([new])[topic].result(_PATIENCE)
-        except KafkaException as exc:
-            if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise
-        self._made.add(topic)
 
-    def of(self, table: TableId) -> str:
-        """Return a table's topic, which is there from its first event on."""
-        topic = table_topic(self._server, table)
-        self.ensure(topic)
-        return topic
+def build(file: Path, values: Values, source: Source, registry: Registry, stopping: Event) -> Task:
+    """Put the task together."""
+    server, name = values.text("topic.prefix"), values.text("name")
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    admin = AdminClient(client.admin())
+    slot = Slot(internal_topics(settings.GROUP).offsets, 0)
+    offsets_topic.prepare(admin, slot.topic, 1, 1)
+    most = client.most_record_bytes
+    publisher = Publisher(
+        Identity(settings.GROUP, name, 0, _next_generation(file)),
+        client,
+        slot,
+        Topics(admin, creation(values), most),
+        admin,
+        generation=lambda: _generation(file),
+        clock=time.monotonic,
+    )
+    origin = Origin(_VERSION, CONNECTOR, server, FIELDS)
 
+    def control_of(partition: SourcePartition) -> ControlRecords:
+        topics = control_topics(server)
+        return ControlRecords(topics, Wanted(), origin, partition.database, registry.register)
 
-class Publisher:
-    """One transactional id: events and the place they lead to, committed together."""
+    def topic_of(table: TableId) -> str:
+        return table_topic(server, table)
 
-    def __init__(self, values: Values, topics: Topics, partition: SourcePartition) -> None:
-        brokers = {"bootstrap.servers": values.text("kafka.bootstrap.servers")}
-        name = values.text("name")
-        self._topics, self._topic = topics, internal_topics("wrackline").offsets
-        self._key = offsets.position_key(name, partition)
-        topics.ensure(self._topic, 1, **{"cleanup.policy": "compact"})
-        self._producer = Producer(
-            brokers
-            | {
-                "transactional.id": f"{name}-0",
-                "partitioner": "murmur2_random",
-                "message.max.bytes": 67108864,
-            }
-        )
-        self._producer.init_transactions(_PATIENCE)  # from here on, whoever had this id can't publish
-        found = replay(_records(brokers, self._topic)).resume(name, partition)
-        self.saved: Saved | None = None if found is None else orjson.loads(found.position)
-        self._generation = 1 if found is None else found.generation + 1
-        self._previous = None if found is None else found.position
-        self._n = 0
-        self._tables: dict[int, TableId] = {}
-
-    def publish(self, batch: Batch) -> Position | None:
-        """Commit a batch and return the place after it; None when it holds nothing to publish."""
-        after: Position | None = None
-        events = checksum = 0
-        for step in batch.steps:
-            match step:
-                case Fault():
-                    raise step.error
-                case Shape():
-                    self._tables[step.ref] = step.table.id
-                case Commit() if after is not None:
-                    after = step.position
-                case Rows() | Truncate():
-                    if after is None:
-                        self._producer.begin_transaction()
-                    after = step.upto
-                    for topic, key, value in self._written(step):
-                        self._producer.produce(topic, value, key)
-                        events += 1
-                        checksum = zlib.crc32(value or b"", checksum)
-        if after is not None:
-            self._finish(after, events, checksum)
-        return after
-
-    def _written(self, step: Rows | Truncate) -> Sequence[tuple[str, bytes | None, bytes | None]]:
-        if isinstance(step, Truncate):
-            return [(self._topics.of(self._tables[step.ref]), None, step.value)]
-        records: list[tuple[str, bytes | None, bytes | None]] = []
-        for ref, op, key, value, _ in step.rows:
-            topic = self._topics.of(self._tables[ref])
-            records.append((topic, key, value))
-            if op == "d":
-                records.append((topic, key, None))  # lets compaction forget the key
-        return records
-
-    def _finish(self, after: Position, events: int, checksum: int) -> None:
-        position = offsets.canonical(after.saved())
-        self._n += 1
-        offset = offsets.Offset(self._generation, self._n, position, self._previous, events, checksum)
-        self._producer.produce(self._topic, offsets.encode(offset), self._key)
-        self._producer.commit_transaction(_PATIENCE)
-        self._previous = position
-
-
-def _records(brokers: dict[str, str], topic: str) -> Sequence[offsets.Record]:
-    """Read the offsets topic to its end, committed records only."""
-    own = {"group.id": "wrackline-demo", "isolation.level": "read_committed", "enable.auto.commit": "false"}
-    consumer = Consumer(brokers | own | {"enable.partition.eof": "true"})
-    found: list[offsets.Record] = []
-    deadline = time.monotonic() + _PATIENCE
-    try:
-        consumer.assign([TopicPartition(topic, 0, 0)])
-        while time.monotonic() < deadline:
-            message = consumer.poll(1.0)
-            if message is None:
-                continue
-            error = message.error()
-            if error is None:
-                place = offsets.Place(topic, 0, message.offset() or 0)
-                found.append(offsets.parse(place, message.key(), message.value()))
-            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its only name
-                return found
-            else:
-                raise KafkaException(error)
-        raise TimeoutError(f"the end of {topic} was not reached")
-    finally:
-        consumer.close()
-
-
-def stream(file: Path, ended: Callable[[], bool]) -> None:
-    """Stream until told to end; only a transient error is tried again."""
-    values = settings.read(file)
-    topics = Topics(values)
-    source = settings.open_source(values, topics.register)
-    try:
-        for left in range(_TRIES, 0, -1):
-            try:
-                _stream(source.stream, file, values, topics, ended)
-            except Transient:  # as a slot that the worker before us has not quite let go of
-                if left == 1:
-                    raise
-                time.sleep(_BETWEEN_TRIES)
-            else:
-                return
-    finally:
-        source.close()
-
-
-def _stream(
-    open_stream: Callable[[SourcePartition, Sequence[TableId], Saved | None], LogStream],
-    file: Path,
-    values: Values,
-    topics: Topics,
-    ended: Callable[[], bool],
-) -> None:
-    partition = SourcePartition(values.text("topic.prefix"), values.text("database.dbname"))
-    table = TableId(partition.database, settings.ORDERS.schema, settings.ORDERS.name)
-    publisher = Publisher(values, topics, partition)
-    log = open_stream(partition, [table], publisher.saved)
-    try:
-        tell_ready(file)
-        while not ended():
-            batch = log.poll(time.monotonic() + _BETWEEN_TRIES)
-            after = None if batch is None else publisher.publish(batch)
-            if after is not None:
-                log.confirm(after)
-    finally:
-        log.close()
-
-
-def tell_ready(file: Path) -> None:
-    """Say that the process of this number streams."""
-    made = file.with_name(f"{READY}.part")
-    made.write_text(str(os.getpid()))
-    made.replace(file.with_name(READY))
+    lanes = SourceLanes(
+        source,
+        {partition: source.tables(partition) for partition in source.partitions()},
+        name,
+        Policy(tombstones=values.flag("tombstones.on.delete"), most_record_bytes=most),
+        topic_of=topic_of,
+        control_of=control_of,
+        clock=time.monotonic,
+    )
+    chance = random.Random().random  # noqa: S311 - it spreads waits, and keeps no secret
+    return Task(
+        lanes, publisher, Watch(file), Limits(), clock=time.monotonic, chance=chance, stopping=stopping
+    )
 
 
 def main() -> None:
     """Stream the pipeline of the named file until SIGTERM."""
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    stream(Path(sys.argv[1]), ended.is_set)
+    stopping = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    file = Path(sys.argv[1])
+    values = settings.read(file)
+    with Registry(Access(values.listed("schema.registry.url")[0])) as registry:
+        schemas = Schemas(values.text("topic.prefix"), registry)
+        source = settings.open_source(values, schemas.register)
+        try:
+            build(file, values, source, registry, stopping).run()
+        finally:
+            source.close()
+
+
+def _next_generation(file: Path) -> int:
+    number = _generation(file) + 1
+    _write(file.with_name(_GENERATION), number)
+    return number
+
+
+def _generation(file: Path) -> int:
+    counted = file.with_name(_GENERATION)
+    return int(counted.read_text()) if counted.exists() else 0
+
+
+def _write(file: Path, number: int) -> None:
+    """Write a number so that a reader finds all of it or the one before."""
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(str(number))
+    unfinished.replace(file)
 
 
 if __name__ == "__main__":
