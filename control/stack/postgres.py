@@ -11,8 +11,10 @@ import signal
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import psycopg
 
@@ -46,15 +48,26 @@ SETTINGS = {
 }
 
 
-def postgres(folder: Path, major: int, *, port: int | None = None, fsync: bool = False) -> PostgresServer:
-    """Make a server, not yet started, whose data, log and port are in this folder."""
+def postgres(
+    folder: Path,
+    major: int,
+    *,
+    port: int | None = None,
+    fsync: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> PostgresServer:
+    """Make a server, not yet started, whose data, log and port are in this folder.
+
+    `settings` are the server's own, as `ssl` or `hba_file`; a pg_hba.conf must let the superuser in from
+    127.0.0.1 without a password, or the server is never taken for ready.
+    """
     folder = folder.absolute()
     listened = choose(folder, "postgres", fixed={} if port is None else {"postgres": port})["postgres"]
     bin_folder, data = programs(major), folder / "data"
     durable = "on" if fsync else "off"
-    settings = SETTINGS | {"port": str(listened), "fsync": durable, "full_page_writes": durable}
+    chosen = SETTINGS | {"port": str(listened), "fsync": durable, "full_page_writes": durable, **settings}
     command = [*command_prefix(_USER), str(bin_folder / "postgres"), "-D", str(data)]
-    command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    command += [word for name, value in chosen.items() for word in ("-c", f"{name}={value}")]
     program = Program(
         name=f"postgres-{major}",
         command=command,

@@ -243,7 +243,7 @@ def _hidden(table: Table) -> bool:
 def _tables(
     server: Server, connection: Connection, wanted: _Wanted, chosen: Sequence[Table]
 ) -> Iterator[Finding]:
-    if not any(table.select and table.usage for table in chosen):
+    if all(map(_hidden, chosen)):
         yield rules.NO_TABLES(role=wanted.role, database=wanted.database)
     catalogue = _catalogue(connection)
     digits = None

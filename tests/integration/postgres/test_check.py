@@ -1,0 +1,282 @@
+"""What the preflight finds, on real servers: each thing that stands in the way, and nothing else."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.postgres.majors import MAJORS, server_of
+from tests.integration.postgres.world import settings_of
+from wrackline.control.stack.servers import PostgresServer
+from wrackline.control.stack.stack import Stack
+from wrackline.producers.sources.postgres import check as preflight
+from wrackline.producers.sources.postgres import check_rules, check_tables
+from wrackline.producers.sources.postgres.check import ServerFacts, check, support
+from wrackline.producers.sources.postgres.connect import Server
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.schemas.filters import ColumnRules
+from wrackline.schemas.findings import Finding, Severity, Support
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import Kind
+
+GOOD = """
+CREATE TABLE orders (id int PRIMARY KEY, note text, price numeric(10,2));
+CREATE PUBLICATION wrackline FOR TABLE orders WITH (publish_via_partition_root = true)"""
+ALWAYS = {"pg.slot_keep_unlimited"}  # as the server comes out of the box
+PARTS = """CREATE TABLE parts (a int PRIMARY KEY) PARTITION BY RANGE (a);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9);
+ALTER PUBLICATION wrackline ADD TABLE parts"""
+
+Sql = psycopg.Connection[tuple[object, ...]]
+
+
+@pytest.fixture(scope="module", params=MAJORS)
+def postgres(stack: Stack, request: pytest.FixtureRequest) -> PostgresServer:
+    """The servers of every major."""
+    return server_of(stack, request)
+
+
+@pytest.fixture
+def sql(database: Database) -> Iterator[Sql]:
+    """A superuser's connection to a database that is as it should be."""
+    with psycopg.connect(database.dsn, autocommit=True) as made:
+        made.execute(GOOD)
+        yield made
+
+
+def found(database: Database, **more: str) -> list[Finding]:
+    """Check all tables of the schema `public` that are listed to anybody."""
+    settings = settings_of(database.dsn, **{"table.include.list": r"public\..*", **more})
+    server = Server(settings)
+    with server.connect() as connection:
+        tables = Catalogue(connection, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP).tables()
+    return list(check(server, settings, tables))
+
+
+def settings_for(database: Database) -> Values:
+    return settings_of(database.dsn)
+
+
+def ids(findings: list[Finding]) -> set[str]:
+    return {finding.id for finding in findings} - ALWAYS
+
+
+def test_a_good_database_has_only_the_warning_that_every_new_server_has(database: Database, sql: Sql) -> None:
+    del sql
+    findings = found(database)
+    assert {finding.id for finding in findings} == ALWAYS
+    assert findings[0].severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "mend"),
+    [
+        (
+            "CREATE TABLE no_key (a int); ALTER PUBLICATION wrackline ADD TABLE no_key",
+            {"pg.key_missing", "pg.identity_missing"},
+            "ALTER TABLE public.no_key REPLICA IDENTITY FULL",
+        ),
+        (
+            "CREATE TABLE u (a int NOT NULL UNIQUE); ALTER PUBLICATION wrackline ADD TABLE u",
+            {"pg.identity_missing"},
+            "ALTER TABLE public.u REPLICA IDENTITY USING INDEX u_a_key",
+        ),
+        (
+            "ALTER TABLE orders REPLICA IDENTITY NOTHING",
+            {"pg.identity_nothing"},
+            "ALTER TABLE public.orders REPLICA IDENTITY DEFAULT",
+        ),
+        (
+            "ALTER TABLE orders ADD other int UNIQUE NOT NULL, REPLICA IDENTITY USING INDEX orders_other_key",
+            {"pg.identity_other"},
+            "ALTER TABLE public.orders REPLICA IDENTITY DEFAULT",
+        ),
+        ("ALTER TABLE orders REPLICA IDENTITY FULL", set(), None),
+        (
+            'CREATE TABLE "Odd ""one" (a int PRIMARY KEY)',
+            {"pg.publication_lacks"},
+            'ALTER PUBLICATION wrackline ADD TABLE public."Odd ""one"',
+        ),
+        (
+            f"{PARTS}; ALTER PUBLICATION wrackline SET (publish_via_partition_root = false)",
+            {"pg.publication_leaves"},
+            "ALTER PUBLICATION wrackline SET (publish_via_partition_root = true)",
+        ),
+        (
+            f"{PARTS}; ALTER TABLE parts_1 REPLICA IDENTITY NOTHING",
+            {"pg.identity_nothing"},
+            "ALTER TABLE public.parts_1 REPLICA IDENTITY DEFAULT",
+        ),
+        (
+            "ALTER PUBLICATION wrackline SET (publish = 'insert, update')",
+            {"pg.publication_skips"},
+            "skipped.operations=d,t",
+        ),
+        (
+            "ALTER PUBLICATION wrackline SET TABLE orders WHERE (id > 5)",
+            {"pg.publication_row_filter"},
+            "ALTER PUBLICATION wrackline DROP TABLE public.orders",
+        ),
+        (
+            "ALTER PUBLICATION wrackline SET TABLE orders (id, price)",
+            {"pg.publication_column"},
+            "column.exclude.list=public.orders.note",
+        ),
+        (
+            "DROP PUBLICATION wrackline; ALTER TABLE orders SET UNLOGGED",
+            {"pg.unlogged", "pg.no_tables"},
+            "ALTER TABLE public.orders SET LOGGED",
+        ),
+        (
+            "ALTER TABLE orders ADD twice numeric GENERATED ALWAYS AS (price * 2) STORED",
+            {"pg.column_generated"},
+            "column.exclude.list=public.orders.twice",
+        ),
+    ],
+)
+def test_each_hindrance_is_found_with_what_mends_it(
+    database: Database, sql: Sql, change: str, expected: set[str], mend: str | None
+) -> None:
+    for statement in change.split(";"):
+        sql.execute(statement.encode())
+    findings = found(database)
+    assert ids(findings) == expected
+    if mend is not None:
+        assert any(mend in finding.suggestion for finding in findings)
+
+
+def test_a_type_that_nobody_knows_is_an_error_of_its_column_and_no_more_once_it_is_text(
+    database: Database, sql: Sql
+) -> None:
+    sql.execute(
+        "CREATE TYPE odd; CREATE FUNCTION odd_in(cstring) RETURNS odd LANGUAGE internal AS 'textin'"
+        " IMMUTABLE STRICT"
+    )
+    sql.execute(
+        "CREATE FUNCTION odd_out(odd) RETURNS cstring LANGUAGE internal AS 'textout' IMMUTABLE STRICT"
+    )
+    sql.execute("CREATE TYPE odd (INPUT = odd_in, OUTPUT = odd_out)")
+    sql.execute("ALTER TABLE orders ADD strange odd")
+    [finding] = [one for one in found(database) if one.id not in ALWAYS]
+    assert (finding.id, finding.column) == ("pg.type_unknown", "strange")
+    assert "column.as.text=" in finding.suggestion
+    assert ids(found(database, **{"column.as.text": r"public\.orders\.strange"})) == set()
+    assert ids(found(database, **{"column.exclude.list": r"public\.orders\.strange"})) == set()
+
+
+def test_support_says_of_each_column_how_far_it_is_carried(database: Database, sql: Sql) -> None:
+    sql.execute("CREATE TYPE pair AS (a int, b int)")
+    sql.execute("ALTER TABLE orders ADD place point, ADD both_of pair, ADD span int4range")
+    columns = support(sql, settings_for(database), TableId(database.name, "public", "orders"))
+    assert {column.column: column.support for column in columns} == {
+        "id": Support.YES,
+        "note": Support.YES,
+        "price": Support.YES,
+        "place": Support.PARTIAL,
+        "both_of": Support.PARTIAL,
+        "span": Support.PARTIAL,
+    }
+    assert {column.type for column in columns} >= {"integer", "numeric(10,2)", "point"}
+
+
+def test_a_publication_that_skips_on_purpose_is_not_named(database: Database, sql: Sql) -> None:
+    sql.execute("ALTER PUBLICATION wrackline SET (publish = 'insert, update, delete')")
+    assert ids(found(database)) == {"pg.publication_skips"}
+    assert ids(found(database, **{"skipped.operations": "t"})) == set()
+
+
+def test_a_slot_is_looked_at(database: Database, sql: Sql) -> None:
+    slot = f"slot_{database.name}"
+    sql.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
+    [finding] = found(database)
+    assert f"{slot} holds" in finding.description
+    with psycopg.connect(database.server.dsn, autocommit=True) as elsewhere:
+        elsewhere.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [f"{slot}_b"])
+        try:
+            assert ids(found(database, **{"slot.name": f"{slot}_b"})) == {"pg.slot_unfit"}
+        finally:
+            elsewhere.execute("SELECT pg_drop_replication_slot(%s)", [f"{slot}_b"])
+
+
+def test_failing_over_is_looked_at(database: Database, sql: Sql) -> None:
+    sql.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [f"slot_{database.name}"])
+    expected = {"pg.failover_unsupported"}
+    if database.server.major >= 17:
+        expected = {"pg.failover_unsynced", "pg.slot_not_failover"}
+    assert ids(found(database, **{"slot.failover": "true"})) == expected
+
+
+def test_a_pattern_that_means_nothing_and_nothing_to_copy(database: Database, sql: Sql) -> None:
+    del sql
+    assert ids(found(database, **{"table.include.list": r"public\.ordres"})) >= {"filter.matches_nothing"}
+
+
+def test_a_check_changes_nothing(database: Database, sql: Sql) -> None:
+    def state() -> list[tuple[object, ...]]:
+        return sql.execute(
+            "SELECT (SELECT count(*) FROM pg_replication_slots WHERE database = current_database()),"
+            " (SELECT count(*) FROM pg_publication), (SELECT count(*) FROM pg_class)"
+        ).fetchall()
+
+    sql.execute("DROP PUBLICATION wrackline")
+    before = state()
+    assert ids(found(database)) == set()  # a superuser could make the publication
+    assert state() == before
+
+
+def test_a_server_that_is_not_there_is_one_finding(database: Database) -> None:
+    settings = settings_of(database.dsn, **{"database.port": "1"})
+    [finding] = check(Server(settings), settings, [])
+    assert (finding.id, finding.severity) == ("pg.unreachable", Severity.ERROR)
+    assert "psql" in finding.suggestion
+
+
+FACTS = ServerFacts(150_019, "15.19", "logical", False, 10, 2, 10, 2, 60_000, None, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (FACTS, []),
+        (FACTS._replace(number=130_022, version="13.22 (Debian)"), ["pg.version_old"]),
+        (FACTS._replace(number=190_000), ["pg.version_new"]),
+        (FACTS._replace(number=150_012), ["pg.version_loses"]),
+        (FACTS._replace(number=170_005), []),
+        (FACTS._replace(standby=True), ["pg.standby"]),
+        (FACTS._replace(standby=True, number=160_010), []),
+        (FACTS._replace(wal_level="replica"), ["pg.wal_level"]),
+        (FACTS._replace(senders_used=10), ["pg.wal_senders_few"]),
+        (FACTS._replace(sender_timeout=0), ["pg.wal_sender_timeout_off"]),
+        (FACTS._replace(sender_timeout=15_000), ["pg.wal_sender_timeout_short"]),
+        (FACTS._replace(idle_timeout=3600), ["pg.slot_idle_timeout"]),
+    ],
+)
+def test_what_a_server_says_of_itself_is_judged(
+    database: Database, sql: Sql, facts: ServerFacts, expected: list[str]
+) -> None:
+    wanted = preflight._wanted(settings_for(database), sql)
+    assert [one.id for one in (*preflight._version(facts), *preflight._limits(facts, wanted))] == expected
+
+
+def test_money_of_other_digits_is_refused(database: Database, sql: Sql) -> None:
+    sql.execute("ALTER TABLE orders ADD cost money")
+    assert ids(found(database)) == set()  # this database's own sessions write two digits as well
+    catalogue = Catalogue(sql, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP)
+    [table] = check_tables.all_tables(sql, database.name)
+    findings = check_tables.column_findings(table, catalogue, ColumnRules(), digits=0, generated_in_log=False)
+    assert [one.id for one in findings] == [check_rules.MONEY_DIGITS.id]
+
+
+def test_row_security_that_hides_rows_is_named(database: Database, sql: Sql) -> None:
+    role = f"r_{database.name}"
+    sql.execute(f"CREATE ROLE {role} LOGIN REPLICATION".encode())
+    try:
+        sql.execute(f"GRANT SELECT ON orders TO {role}".encode())
+        sql.execute("ALTER TABLE orders ENABLE ROW LEVEL SECURITY")
+        assert ids(found(database, **{"database.user": role})) == {"pg.row_security"}
+        sql.execute(f"ALTER ROLE {role} BYPASSRLS".encode())
+        assert ids(found(database, **{"database.user": role})) == set()
+    finally:
+        sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
