@@ -1,0 +1,388 @@
+"""The log goes on where we stopped, or the start says why it can't: on real servers, hurt for real."""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import pq
+
+from tests.fixtures.servers import Database
+from tests.integration.postgres.majors import MAJORS, major_of, server_of
+from tests.integration.postgres.world import PgRegistry, settings_of
+from wrackline.control.stack.postgres import postgres as make_server
+from wrackline.control.stack.servers import PostgresServer
+from wrackline.control.stack.stack import Stack
+from wrackline.producers.changes import Commit, Rows, Saved
+from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.postgres import slot as slots
+from wrackline.producers.sources.postgres.connect import Server, history
+from wrackline.producers.sources.postgres.continuity import _needed
+from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text, position_of
+from wrackline.producers.sources.postgres.source import PgSource
+from wrackline.producers.sources.postgres.stream import PgStream
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
+
+PATIENCE = 30.0
+SETUP = "CREATE TABLE orders (id int PRIMARY KEY)"
+
+
+@dataclass
+class Pipe:
+    """One database and the stream of its one table; `saved` is what Kafka would hold."""
+
+    dsn: str
+    slot: str
+    more: dict[str, str] = field(default_factory=dict)
+    saved: Saved | None = None
+
+    def sql(self, *statements: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def source(self, **more: str) -> PgSource:
+        given = {"slot.name": self.slot, "table.include.list": "public.orders", **self.more, **more}
+        around = Surroundings(time.monotonic, lambda: 0, PgRegistry().register)
+        return PgSource(settings_of(self.dsn, **given), around)
+
+    def open(self, **more: str) -> tuple[PgSource, PgStream]:
+        source = self.source(**more)
+        [partition] = source.partitions()
+        try:
+            return source, source.stream(partition, source.tables(partition), self.saved)
+        except BaseException:
+            source.close()
+            raise
+
+    def pull(self, want: int, *, confirm: bool = True) -> PgPosition:
+        """Stream until `want` rows have come and their transaction is complete; save the position."""
+        source, stream = self.open()
+        try:
+            rows, last = 0, None
+            deadline = time.monotonic() + PATIENCE
+            while rows < want or last is None:
+                assert time.monotonic() < deadline, f"{rows} of {want} rows came"
+                batch = stream.poll(time.monotonic() + 0.2)
+                for step in batch.steps if batch else ():
+                    match step:
+                        case Rows():
+                            rows, last = rows + len(step.rows), None
+                        case Commit(position=PgPosition() as position):
+                            last = position
+            assert rows == want
+            self.saved = last.saved()
+            if confirm:
+                stream.confirm(last)
+            return last
+        finally:
+            stream.close()
+            source.close()
+
+    def refused(self, **more: str) -> WracklineError:
+        """Open the stream and return why that, or its first message, is refused."""
+        with pytest.raises(WracklineError) as caught:  # noqa: PT012 it may only show when the log is read
+            source, stream = self.open(**more)
+            try:
+                deadline = time.monotonic() + PATIENCE
+                while time.monotonic() < deadline:
+                    stream.poll(time.monotonic() + 0.2)
+            finally:
+                stream.close()
+                source.close()
+        return caught.value
+
+
+def wait(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module", params=MAJORS)
+def postgres(stack: Stack, request: pytest.FixtureRequest) -> PostgresServer:
+    """The servers of every major."""
+    return server_of(stack, request)
+
+
+@pytest.fixture
+def pipe(database: Database) -> Pipe:
+    """A pipeline that has published one row."""
+    made = Pipe(database.dsn, f"slot_{database.name}")
+    made.sql(SETUP)
+    source, stream = made.open()
+    stream.close()
+    source.close()
+    made.sql("INSERT INTO orders VALUES (1)")
+    made.pull(1)
+    return made
+
+
+def test_a_stream_goes_on_after_the_saved_position(pipe: Pipe) -> None:
+    pipe.sql("INSERT INTO orders VALUES (2)", "INSERT INTO orders VALUES (3)")
+    before = pipe.saved
+    pipe.pull(2, confirm=False)
+    pipe.saved = before
+    assert pipe.pull(2).epoch == 1
+
+
+def test_a_slot_that_is_gone_stops_the_stream(pipe: Pipe) -> None:
+    pipe.sql(f"SELECT pg_drop_replication_slot('{pipe.slot}')")
+    refused = pipe.refused()
+    assert (refused.code, type(refused)) == ("pg.slot_missing", Definite)
+    assert pipe.sql("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()") == [(0,)]
+
+
+def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the trap's own id
+    pipe.sql(
+        f"SELECT pg_drop_replication_slot('{pipe.slot}')",
+        "INSERT INTO orders VALUES (2)",
+        f"SELECT pg_create_logical_replication_slot('{pipe.slot}', 'pgoutput')",
+    )
+    refused = pipe.refused()
+    assert (refused.code, type(refused)) == ("pg.slot_ahead", Definite)
+    assert "wrackline offsets reset" in refused.hint
+
+
+def test_T_P08_a_slot_that_somebody_else_read_from_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the same
+    pipe.sql(
+        "INSERT INTO orders VALUES (2)",
+        f"SELECT pg_replication_slot_advance('{pipe.slot}', pg_current_wal_lsn())",
+    )
+    assert pipe.refused().code == "pg.slot_ahead"
+
+
+def test_T_P08_a_position_beyond_the_servers_log_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the same
+    assert pipe.saved is not None
+    ahead = lsn_number(str(pipe.sql("SELECT pg_current_wal_lsn()")[0][0])) + (1 << 30)
+    pipe.saved = {**pipe.saved, "lsn": lsn_text(ahead), "resume": lsn_text(ahead)}
+    refused = pipe.refused()
+    assert (refused.code, type(refused)) == ("pg.log_behind", Definite)
+
+
+def test_a_position_of_another_system_stops_the_stream(pipe: Pipe) -> None:
+    assert pipe.saved is not None
+    pipe.saved = {**pipe.saved, "system": "7000000000000000000"}
+    refused = pipe.refused()
+    assert (refused.code, type(refused)) == ("pg.slot_foreign", Definite)
+
+
+def test_a_slot_of_another_database_is_refused(pipe: Pipe, database: Database) -> None:
+    with psycopg.connect(database.server.dsn, autocommit=True) as elsewhere:
+        elsewhere.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [f"{pipe.slot}_b"])
+        try:
+            refused = pipe.refused(**{"slot.name": f"{pipe.slot}_b"})
+        finally:
+            elsewhere.execute("SELECT pg_drop_replication_slot(%s)", [f"{pipe.slot}_b"])
+    assert (refused.code, type(refused)) == ("pg.slot_unfit", OperatorNeeded)
+
+
+def test_T_P23_a_frozen_predecessor_is_ended(pipe: Pipe) -> None:  # noqa: N802 the same
+    frozen_source, frozen = pipe.open()
+    pipe.sql("INSERT INTO orders VALUES (2)")
+    assert pipe.pull(1).epoch == 1
+    with pytest.raises(WracklineError) as ended:  # noqa: PT012 it hears of it when it reads
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            frozen.poll(time.monotonic() + 0.2)
+    assert isinstance(ended.value, Transient)
+    frozen.close()
+    frozen_source.close()
+
+
+def test_somebody_elses_reader_is_waited_for_and_named(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "_LOOKS", 4)
+    other = pq.PGconn.connect(f"{pipe.dsn} replication=database application_name=stranger".encode())
+    start = (
+        f"START_REPLICATION SLOT {pipe.slot} LOGICAL 0/0 (proto_version '1', publication_names 'wrackline')"
+    )
+    assert other.exec_(start.encode()).status == pq.ExecStatus.COPY_BOTH
+    try:
+        refused = pipe.refused()
+        assert (refused.code, type(refused)) == ("pg.slot_busy", Transient)
+        assert "stranger" in refused.sentence
+        assert f"pg_terminate_backend({other.backend_pid})" in refused.hint
+    finally:
+        other.finish()
+    pipe.sql("INSERT INTO orders VALUES (2)")
+    pipe.pull(1)
+
+
+def test_a_failover_slot_is_made_where_the_server_has_them(database: Database) -> None:
+    pipe = Pipe(database.dsn, f"slot_{database.name}", {"slot.failover": "true"})
+    pipe.sql(SETUP)
+    if database.server.major < 17:
+        refused = pipe.refused()
+        assert (refused.code, type(refused)) == ("pg.failover_unsupported", OperatorNeeded)
+        return
+    source, stream = pipe.open()
+    stream.close()
+    source.close()
+    assert pipe.sql(f"SELECT failover FROM pg_replication_slots WHERE slot_name = '{pipe.slot}'") == [(True,)]
+
+
+def test_a_slot_is_dropped_once_nobody_reads_from_it(pipe: Pipe) -> None:
+    source, stream = pipe.open()
+    stream.close()
+    with Server(settings_of(pipe.dsn)).connect() as connection:
+        slots.drop_slot(connection, pipe.slot)
+        assert slots.find_slot(connection, pipe.slot) is None
+        slots.drop_slot(connection, pipe.slot)  # again: no error
+    source.close()
+
+
+@dataclass
+class Cluster:
+    """A server of the test's own, which can be copied, restored and promoted."""
+
+    server: PostgresServer
+    folder: Path
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def copy(self) -> Path:
+        """Copy the whole cluster, as a snapshot of its disk does, and let it go on."""
+        self.server.process.stop()
+        copied = self.folder / "copy"
+        subprocess.run(["cp", "-a", str(self.data), str(copied)], check=True, timeout=120)
+        self.server.process.start()
+        return copied
+
+    def restore(self, copied: Path) -> None:
+        self.server.process.stop()
+        shutil.rmtree(self.data)
+        subprocess.run(["cp", "-a", str(copied), str(self.data)], check=True, timeout=120)
+
+    def promote(self) -> None:
+        """Start as a standby of nobody and become a primary on the next timeline."""
+        self.server.process.stop()
+        signal = self.data / "standby.signal"
+        signal.touch()
+        shutil.chown(signal, self.data.owner(), self.data.group())
+        self.server.process.start()
+        with psycopg.connect(self.server.dsn, autocommit=True) as admin:
+            assert admin.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)
+
+
+@pytest.fixture(params=MAJORS)
+def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A server that no other test uses."""
+    server = make_server(tmp_path, major_of(request))
+    server.process.start()
+    yield Cluster(server, tmp_path)
+    server.process.stop()
+
+
+@pytest.fixture
+def own(cluster: Cluster) -> Pipe:
+    """A pipeline on that server, with one row published."""
+    made = Pipe(cluster.server.dsn, "wrackline")
+    made.sql(SETUP)
+    source, stream = made.open()
+    stream.close()
+    source.close()
+    made.sql("INSERT INTO orders VALUES (1)")
+    made.pull(1)
+    return made
+
+
+def test_a_promoted_server_that_has_all_goes_on_in_a_new_epoch_and_never_back(
+    cluster: Cluster, own: Pipe
+) -> None:
+    assert own.saved is not None
+    own.sql("INSERT INTO orders VALUES (2)")
+    copied = cluster.copy()
+    cluster.promote()
+    with Server(settings_of(own.dsn)).connect() as connection:
+        assert history(connection, own.slot).timeline == 2  # at once, before the next checkpoint
+    own.sql("INSERT INTO orders VALUES (3)")
+    position = own.pull(2)
+    assert (position.epoch, own.saved["timeline"]) == (2, 2)
+    own.sql("INSERT INTO orders VALUES (4)")
+    assert own.pull(1).epoch == 2
+
+    cluster.restore(copied)  # back on timeline 1
+    cluster.server.process.start()
+    refused = own.refused()
+    assert (refused.code, type(refused)) == ("pg.timeline_back", Definite)
+
+
+def test_T_P11_a_server_promoted_without_what_was_published_stops_the_stream(  # noqa: N802 the same
+    cluster: Cluster, own: Pipe
+) -> None:
+    copied = cluster.copy()
+    own.sql("INSERT INTO orders VALUES (2)")
+    own.pull(1)
+    cluster.restore(copied)
+    cluster.promote()
+    assert own.saved is not None
+    published = position_of(own.saved, own.slot).lsn
+    own.sql("INSERT INTO orders VALUES (200)")
+    wait(lambda: _grown(own, published))
+    refused = own.refused()
+    assert (refused.code, type(refused)) == ("pg.timeline_forked", Definite)
+
+
+def test_T_P09_a_restored_copy_of_the_disk_stops_the_stream(cluster: Cluster, own: Pipe) -> None:  # noqa: N802 the same
+    copied = cluster.copy()
+    own.sql("CREATE TABLE filler AS SELECT generate_series(1, 50000) AS n", "INSERT INTO orders VALUES (2)")
+    own.pull(1)
+    cluster.restore(copied)
+    cluster.server.process.start()
+    refused = own.refused()
+    assert (refused.code, type(refused)) == ("pg.log_behind", Definite)
+
+
+def test_T_P10_a_slot_that_held_too_much_log_is_lost(cluster: Cluster, own: Pipe) -> None:  # noqa: N802 the same
+    own.sql(
+        "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'",
+        "SELECT pg_reload_conf()",
+        *_segments(4),
+        "CHECKPOINT",
+    )
+    held = f"SELECT wal_status FROM pg_replication_slots WHERE slot_name = '{own.slot}'"
+    wait(lambda: own.sql("CHECKPOINT", held) == [("lost",)])
+    refused = own.refused()
+    assert (refused.code, type(refused)) == ("pg.slot_lost", Definite)
+    assert "max_slot_wal_keep_size" in refused.hint
+    assert cluster.server.process.running
+
+
+def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pipe) -> None:
+    own.sql(*_segments(4), "CHECKPOINT")
+    [(needed, current)] = own.sql(
+        "SELECT pg_walfile_name(restart_lsn), pg_walfile_name(pg_current_wal_lsn()) FROM pg_replication_slots"
+    )
+    cluster.server.process.stop()
+    for segment in sorted((cluster.data / "pg_wal").glob("0000*")):
+        if str(needed) <= segment.name < str(current):
+            segment.unlink()
+    cluster.server.process.start()
+    refused = own.refused()
+    assert (refused.code, type(refused)) == ("pg.wal_missing", Definite)
+
+
+def test_a_position_inside_a_transaction_needs_its_commit_record() -> None:
+    """One byte: a transaction whose commit began where the timelines part is not in the new one."""
+    whole = PgPosition(1, 100, 0, 100)
+    assert _needed(whole) == 100
+    assert _needed(replace(whole, done=3)) == 101
+
+
+def _segments(count: int) -> list[str]:
+    """Fill so many files of the log."""
+    return ["SELECT pg_logical_emit_message(false, 'x', 'x')", "SELECT pg_switch_wal()"] * count
+
+
+def _grown(pipe: Pipe, position: int) -> bool:
+    """Write until the server's log is longer than it was when we published."""
+    [(end,)] = pipe.sql(*_segments(1), "SELECT pg_current_wal_flush_lsn()")
+    return lsn_number(str(end)) > position
