@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench import stage
+from bench.ours import postgres as ours
 from bench.peers import debezium, drain, produce
 from bench.peers.slot import held
 from bench.runner import Contender, Size
@@ -26,7 +27,11 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
         with held(at) as backlog:
             stage.change_postgres(at, rows)
             rival = debezium.Source("postgres", at, bootstrap)
+            registry = stack.registry().url
             yield [
+                Contender(
+                    ours.NAME, ours.stream, (METRIC, at, bootstrap, registry, backlog, rows), ours=True
+                ),
                 Contender(debezium.NAME, debezium.postgres_stream, (METRIC, rival, backlog, rows)),
                 Contender(drain.NAME, drain.drain, (METRIC, at, backlog, rows)),
                 Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),

@@ -1,0 +1,1 @@
+"""Our own side of each bench, as its users would run it."""

@@ -1,0 +1,84 @@
+"""Wrackline's task on PostgreSQL, whole: log to Kafka exactly once, in Avro, through the registry.
+
+The task is a process of its own, as Debezium's worker is: the counting consumer's work is nobody's.
+"""
+
+import json
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from bench.address import Address
+from bench.cost import metered
+from bench.peers.slot import PUBLICATION, copied
+from bench.score import Outcome
+from bench.visible import make_topic, watch
+from bench.workloads.orders import TABLE
+from wrackline.schemas.errors import Definite, define
+
+NAME = "wrackline"
+END_LIMIT_S = 20.0
+
+TASK_ENDED = define(
+    "bench.task_ended",
+    Definite,
+    "our task ended with code {code} before all events were seen",
+    hint="what it said stands above; run the bench again with --quick",
+)
+
+
+def stream(metric: str, at: Address, bootstrap: str, registry: str, backlog: str, changes: int) -> Outcome:
+    """Read the changes that wait in a slot; a copy of it, so that others can do the same."""
+    prefix = f"wrackline{secrets.token_hex(4)}"
+    topic = f"{prefix}.{at.database}.public.{TABLE}"
+    make_topic(bootstrap, topic)
+    with copied(at, backlog) as slot, watch(bootstrap, topic) as watched:
+        given = settings(at, bootstrap, registry, prefix) | {"slot.name": slot}
+        with running(given) as process, metered(process.pid) as meter:
+            seen = watched.until(changes, lambda: _check(process))
+    return Outcome({metric: seen.rate}, meter.cost)
+
+
+def settings(at: Address, bootstrap: str, registry: str, prefix: str) -> dict[str, str]:
+    """Write a pipeline as its user would, everything else at its default."""
+    return {
+        "name": prefix,
+        "connector.class": "postgres",
+        "topic.prefix": prefix,
+        "kafka.bootstrap.servers": bootstrap,
+        "schema.registry.url": registry,
+        "database.hostname": "127.0.0.1",
+        "database.port": str(at.port),
+        "database.user": at.user,
+        "database.dbname": at.database,
+        "database.sslmode": "disable",
+        "publication.name": PUBLICATION,
+        "publication.autocreate.mode": "disabled",
+        "table.include.list": f"public.{TABLE}",
+    }
+
+
+@contextmanager
+def running(given: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Run a task until the block ends."""
+    command = [sys.executable, "-m", "bench.ours.task"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
+        try:
+            if process.stdin is not None:
+                process.stdin.write(json.dumps(given) + "\n")
+                process.stdin.flush()
+            yield process
+        finally:
+            if process.stdin is not None:
+                process.stdin.close()
+            try:
+                process.wait(END_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _check(process: subprocess.Popen[str]) -> None:
+    if process.poll() is not None:
+        raise TASK_ENDED(code=process.returncode)

@@ -1,0 +1,65 @@
+"""One task as a process: `python -m bench.ours.task`, its settings as JSON on standard input.
+
+It ends when standard input does, so nobody can leave it behind.
+"""
+
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from wrackline.control.installed import Installed
+from wrackline.producers import assembly
+from wrackline.producers.batching import Publication
+from wrackline.producers.changes import Fault
+from wrackline.producers.lanes import Health
+from wrackline.producers.plugin import load
+from wrackline.schemas.offset_replay import State
+from wrackline.schemas.pipeline import check
+from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.table import SourcePartition
+
+
+class Silent:
+    """Says only what goes wrong."""
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        """An error is worth a line."""
+        if error is not None:
+            print(health, error, file=sys.stderr)
+
+    def resumed(self, state: State) -> None:
+        """Nothing to say."""
+
+    def fault(self, partition: SourcePartition, fault: Fault) -> None:
+        """A table at fault would make the figures wrong."""
+        print(partition, fault.error, file=sys.stderr)
+
+    def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
+        """Nothing to say."""
+
+
+def main() -> None:
+    """Run until standard input ends."""
+    given = json.loads(sys.stdin.readline())
+    pipeline = check(given, Installed(), Resolved)
+    if pipeline.source is None or pipeline.values is None:
+        raise SystemExit(str(pipeline.problems))
+    stopping = threading.Event()
+    threading.Thread(target=_end_with_input, args=(stopping,), daemon=True).start()
+    moments = assembly.Moments(time.monotonic, lambda: time.time_ns() // 1_000_000, random.random)
+    owner = assembly.Owner("bench", 0, lambda: 1, replication=1)
+    plugin = load(pipeline.source)
+    with assembly.task(plugin, pipeline.values, owner, Silent(), moments, stopping) as task:
+        task.run()
+
+
+def _end_with_input(stopping: threading.Event) -> None:
+    sys.stdin.read()
+    stopping.set()
+
+
+if __name__ == "__main__":
+    main()
