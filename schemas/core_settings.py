@@ -4,6 +4,7 @@ Names, meanings and defaults are Debezium's and Kafka Connect's where they have 
 What only one database or target understands is declared in that plug-in's `config` module.
 """
 
+from wrackline.schemas.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, mask_of
 from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.mode_settings import MODES
 from wrackline.schemas.setting import Declared, Importance, Setting
@@ -118,7 +119,7 @@ _FILTERS = tuple(
 
 _COLUMNS = (
     Setting(
-        "message.key.columns",
+        KEYS,
         Kind.STRING,
         "Keys other than the tables' own: <schema.table pattern>:<column>,<column>; several with ; between. "
         "The columns must tell rows apart, and old rows must carry them (REPLICA IDENTITY FULL).",
@@ -138,19 +139,26 @@ _COLUMNS = (
     ),
     *(
         Setting(
-            name, Kind.LIST, f"Regular expressions of columns {doc}", None, LOW, "Columns", validator=PATTERNS
+            name,
+            Kind.LIST,
+            f"Regular expressions of columns {doc}",
+            None,
+            LOW,
+            "Columns",
+            validator=PATTERNS,
+            named=mask_of,
         )
         for name, doc in (
             (
-                "column.mask.hash.<algorithm>.with.salt.<salt>",
+                HASH,
                 "whose text, as Java serializes it, becomes its salted hash, cut to the column's length.",
             ),
             (
-                "column.mask.hash.v2.<algorithm>.with.salt.<salt>",
+                HASH_V2,
                 "whose text, as UTF-8, becomes its salted hash, cut to the column's length.",
             ),
-            ("column.mask.with.<length>.chars", "whose values, of any type, are replaced by so many stars."),
-            ("column.truncate.to.<length>.chars", "whose text is cut to so many characters."),
+            (STARS, "whose values, of any type, are replaced by so many stars."),
+            (TRUNCATE, "whose text is cut to so many characters."),
         )
     ),
 )

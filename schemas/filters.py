@@ -126,7 +126,7 @@ class ColumnRules:
             tuple(
                 (one, mask)
                 for name in values
-                if (mask := _mask_of(name)) is not None
+                if (mask := mask_of(name)) is not None
                 for one in _listed(values, name)
             ),
             tuple(_keys(values.get(KEYS))),
@@ -178,8 +178,8 @@ def _listed(values: Mapping[str, Value], setting: str) -> tuple[Listed, ...]:
     return tuple(Listed.of(setting, text) for text in texts) if isinstance(texts, tuple) else ()
 
 
-def _mask_of(name: str) -> Mask | None:
-    """Read a mask out of the setting's own name, where it says what to do."""
+def mask_of(name: str) -> Mask | None:
+    """Read a mask out of the setting's own name, which says what to do; None for another setting."""
     for version, declared in ((2, HASH_V2), (1, HASH)):
         if found := placeholders(declared, name):
             return hash_of(found["algorithm"], found["salt"], version)

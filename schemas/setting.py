@@ -5,7 +5,7 @@ A default is written as a user would write it and is read by the same parser.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -38,6 +38,7 @@ class Setting:
     required: bool = False
     validator: Validator | None = None
     recommended: tuple[str, ...] = ()
+    named: Callable[[str], object] | None = None  # of a family: raises for a name that can't be obeyed
 
     def __post_init__(self) -> None:
         if self.default is not None:

@@ -194,6 +194,8 @@ class Registry:
                 problems.append(self._unknown(name))
                 continue
             try:
+                if setting.named is not None:
+                    setting.named(name)
                 resolved = resolve(text)
                 values[name] = setting.parse(resolved.text)
             except WracklineError as error:

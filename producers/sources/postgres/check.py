@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from wrackline.producers.sources.postgres import check_columns, check_tables
 from wrackline.producers.sources.postgres import check_rules as rules
-from wrackline.producers.sources.postgres import check_tables
 from wrackline.producers.sources.postgres.check_tables import Table
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.continuity import slot_lost
@@ -124,6 +124,8 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         chosen = _chosen(everything, wanted, frozenset(tables))
         found += wanted.tables.findings(table.id for table in everything)
         found += _tables(server, connection, wanted, chosen)
+        readable = [table.id for table in chosen if not _hidden(table)]
+        found += check_columns.ruled(connection, wanted.columns, readable)
     return sorted(found, key=lambda finding: (_ORDER.index(finding.severity), finding.table or ("", "", "")))
 
 

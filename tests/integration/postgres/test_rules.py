@@ -11,6 +11,8 @@ from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.producers.changes import Batch, Commit, Fault, Rows, Step
 from wrackline.producers.chunks import ChunkRequest
 from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.postgres.check import check
+from wrackline.producers.sources.postgres.connect import Server
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.table import KeyKind, TableId
@@ -128,3 +130,23 @@ def test_a_key_of_ones_own_needs_old_rows_that_carry_it(database: Database, sql:
     source.close()
     assert [fault.error.code for fault in faults] == ["pg.key_not_logged"]
     assert 'ALTER TABLE "public"."people" REPLICA IDENTITY FULL' in faults[0].error.hint
+
+
+@pytest.mark.parametrize(
+    ("values", "finding"),
+    [
+        ({"column.exclude.list": "public.people.ssn"}, None),
+        ({"column.exclude.list": "public.people.snn"}, "filter.matches_nothing"),
+        ({"column.exclude.list": "public.people.id"}, "filter.key_left_out"),
+        ({"column.mask.with.3.chars": "public.people.id"}, "filter.key_not_equal"),
+        ({"message.key.columns": "public.people:mial"}, "filter.key_column_missing"),
+        ({"column.truncate.to.3.chars": "public.people.pin"}, "filter.not_truncated"),
+    ],
+)
+def test_the_check_says_what_the_rules_would_do(
+    database: Database, sql: Sql, values: dict[str, str], finding: str | None
+) -> None:
+    del sql
+    settings = settings_of(database.dsn, **{"table.include.list": "public.people", **values})
+    found = check(Server(settings), settings, [TableId(database.name, "public", "people")])
+    assert [one.id for one in found if one.id.startswith("filter.")] == ([finding] if finding else [])

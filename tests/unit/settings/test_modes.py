@@ -49,3 +49,19 @@ def test_a_timestamp_with_zone_is_text_or_microseconds() -> None:
     assert codes(checked({**GOOD, "timestamptz.handling.mode": "millis"})) == [
         ("timestamptz.handling.mode", "settings.invalid")
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("column.mask.hash.SHA-257.with.salt.pepper", "mask.algorithm_unknown"),
+        ("column.mask.hash.v2.none.with.salt.pepper", "mask.algorithm_unknown"),
+        ("column.truncate.to.0.chars", "mask.length_refused"),
+        ("column.mask.with.99999.chars", "mask.length_refused"),
+    ],
+)
+def test_a_mask_that_there_is_not_is_named_before_the_start(name: str, code: str) -> None:
+    found = checked({**GOOD, name: "public.t.a"})
+    assert codes(found) == [(name, code)]
+    assert "pepper" not in str(found.problems[0].error)
+    assert codes(checked({**GOOD, "column.mask.hash.v2.SHA-256.with.salt.pepper": "public.t.a"})) == []

@@ -1,0 +1,49 @@
+"""What the rules about columns do to the tables that are copied, before the first row is.
+
+A key that the rules would hide, a key column that is not there, a pattern that means no column, a
+truncation of what is no text: the tables and the rules come in, findings go out.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.schemas import projection
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.filters import ColumnRules
+from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import Kind
+
+_UNDERSTOOD_OR_NOT = ColumnRules.of(
+    {"column.as.text": (".*",)}
+)  # a type that is not known is named elsewhere
+
+
+def ruled(connection: Connection, rules: ColumnRules, tables: Sequence[TableId]) -> Iterator[Finding]:
+    """Apply the rules to each table and say what does not fit."""
+    database = connection.info.dbname
+    as_set = Catalogue(connection, database, rules, Kind.ZONED_TIMESTAMP)
+    as_text = Catalogue(connection, database, _UNDERSTOOD_OR_NOT, Kind.ZONED_TIMESTAMP)
+    sources = []
+    for table in tables:
+        source = as_text.describe(table).source
+        try:
+            source = as_set.describe(table).source
+        except WracklineError as error:
+            if error.code.startswith("filter."):
+                yield _of_error(error, table)
+        sources.append(source)
+    yield from projection.findings(rules, sources)
+
+
+def _of_error(error: WracklineError, table: TableId) -> Finding:
+    return Finding(
+        error.code,
+        error.code.partition(".")[2].replace("_", " ").capitalize(),
+        error.sentence,
+        error.hint,
+        "the table's changes are not copied",
+        Severity.ERROR,
+        table,
+    )
