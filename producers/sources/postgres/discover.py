@@ -6,10 +6,18 @@
 The log names a relation's columns and types but not which columns are its key, nor the number
 (attnum) that a column keeps when it is renamed: those are the catalogue's.  The rules about columns are
 applied here, once a shape, so that log and chunks publish the same.
+
+The log tells of a change before the catalogue shows it, for a commit is written first and becomes visible
+afterwards; whoever changes a table keeps it locked until then, so a lock that waits for theirs waits
+long enough.
 """
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import psycopg
+from psycopg import sql
 
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.messages import Relation
@@ -39,6 +47,7 @@ KEY_NOT_LOGGED = define(
     hint='as its owner: ALTER TABLE "{schema}"."{name}" REPLICA IDENTITY FULL',
 )
 
+_LOCK_LIMIT = "SET LOCAL lock_timeout = '10s'"
 _TABLES = """
 SELECT n.nspname::text, c.relname::text
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -110,6 +119,7 @@ class Catalogue:
     def shape_of(self, relation: Relation) -> Projection:
         """Return a relation's shape as the log announced it, and what of it goes out."""
         table = TableId(self._database, relation.schema, relation.name)
+        self._await_change(table)
         oid = self._oid(table)
         attributes = {attribute.name: attribute for attribute in self._attributes(oid)}
         self._learn(column.type_oid for column in relation.columns)
@@ -140,6 +150,20 @@ class Catalogue:
             if isinstance(key, list):
                 return tuple(key)
         return ()
+
+    def _await_change(self, table: TableId) -> None:
+        """Return when the change of a table that the log told of is visible, or has gone on for long."""
+        lock = sql.SQL("LOCK TABLE ONLY {} IN ACCESS SHARE MODE").format(
+            sql.Identifier(table.schema, table.name)
+        )
+        impossible = (
+            psycopg.errors.LockNotAvailable,
+            psycopg.errors.InsufficientPrivilege,
+            psycopg.errors.UndefinedTable,
+        )
+        with contextlib.suppress(*impossible), self._connection.transaction():
+            self._connection.execute(_LOCK_LIMIT)
+            self._connection.execute(lock)
 
     def _oid(self, table: TableId) -> int:
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
