@@ -66,16 +66,18 @@ class Server:
         try:
             return psycopg.connect(self._conninfo(), autocommit=True)
         except psycopg.OperationalError as exc:
-            raise self._refused(str(exc)) from None
+            reason = str(exc)
+        raise self._refused(reason)  # out here, so that the driver's frames, which know the password, go
 
     def money_digits(self) -> int:
         """Return how many digits of money the database's own sessions write, ours aside."""
         try:
             with psycopg.connect(self._conninfo(options="")) as plain:
                 ((digits,),) = plain.execute("SELECT scale(1::money::numeric)")
+                return int(str(digits))
         except psycopg.OperationalError as exc:
-            raise self._refused(str(exc)) from None
-        return int(str(digits))
+            reason = str(exc)
+        raise self._refused(reason)
 
     def replicate(self) -> pq.abc.PGconn:
         """Open a connection for START_REPLICATION."""

@@ -64,8 +64,8 @@ _LOGIN_MENDS = {
     "pg_hba.conf rejects": _HBA,
     "is not permitted to log in": 'as a superuser: ALTER ROLE "{user}" LOGIN',
     "permission denied for database": 'as its owner: GRANT CONNECT ON DATABASE "{database}" TO "{user}"',
-    'role "': 'as a superuser: CREATE ROLE "{user}" LOGIN REPLICATION',
-    'database "': "correct database.dbname; which there are: psql -l",
+    'FATAL: role "': 'as a superuser: CREATE ROLE "{user}" LOGIN REPLICATION',
+    'FATAL: database "': "correct database.dbname; which there are: psql -l",
 }
 
 
@@ -79,7 +79,7 @@ def refusal(reason: str, host: str, port: str, user: str, database: str) -> Wrac
         if words in reason:
             return TLS_REFUSED(database=database, host=host, port=port, reason=reason, mend=mend)
     for words, mend in _LOGIN_MENDS.items():
-        if "FATAL: " in reason and words in reason:
+        if words in reason:
             made = mend.format(user=user, database=database)
             return LOGIN_REFUSED(host=host, user=user, database=database, reason=reason, mend=made)
     return UNREACHABLE(host=host, user=user, database=database, reason=reason)
