@@ -20,6 +20,7 @@ import psycopg
 from psycopg import sql
 
 from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.types import PgType, column_type
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -34,11 +35,11 @@ TABLE_MISSING = define(
     "there is no table {table} that this role can see",
     hint="grant it: GRANT USAGE ON SCHEMA {schema} TO {role}; GRANT SELECT ON {table} TO {role}",
 )
-COLUMN_MISSING = define(
-    "pg.column_missing",
+COLUMNS_UNKNOWN = define(
+    "pg.columns_unknown",
     OperatorNeeded,
-    "column {column} of {table} stands in the log, but the catalogue no longer has it",
-    hint="the table changed again meanwhile; read it anew: wrackline snapshot start '{table}'",
+    "{table} was altered so often since this part of the log that its columns of then can't be told apart",
+    hint="read the table anew: wrackline snapshot start '{table}'",
 )
 KEY_NOT_LOGGED = define(
     "pg.key_not_logged",
@@ -59,8 +60,9 @@ _OID = """
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
 _COLUMNS = """
-SELECT attnum, attname::text, atttypid, atttypmod, attnotnull, attgenerated <> ''
-FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+SELECT attnum, CASE WHEN NOT attisdropped THEN attname::text END, atttypid, atttypmod, attnotnull,
+       attgenerated <> ''
+FROM pg_attribute WHERE attrelid = %s AND attnum > 0 ORDER BY attnum"""
 # The primary key, else the unique index over not-null columns that has the fewest.
 _KEYS = """
 SELECT i.indisprimary,
@@ -82,7 +84,7 @@ FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY (
 
 class _Attribute(NamedTuple):
     attnum: int
-    name: str
+    name: str | None  # None: dropped
     type_oid: int
     typmod: int
     not_null: bool
@@ -109,7 +111,7 @@ class Catalogue:
     def describe(self, table: TableId) -> Projection:
         """Return a table's shape now, and what of it goes out."""
         oid = self._oid(table)
-        attributes = self._attributes(oid)
+        attributes = [one for _, one in self._live(oid)]
         self._learn(attribute.type_oid for attribute in attributes)
         columns = [
             self._column(table, attribute, attribute.type_oid, attribute.typmod) for attribute in attributes
@@ -120,15 +122,21 @@ class Catalogue:
         """Return a relation's shape as the log announced it, and what of it goes out."""
         table = TableId(self._database, relation.schema, relation.name)
         self._await_change(table)
-        oid = self._oid(table)
-        attributes = {attribute.name: attribute for attribute in self._attributes(oid)}
+        oid = relation.oid  # not the name's: the table may be called otherwise by now
+        attributes = {attribute.attnum: attribute for attribute in self._attributes(oid)}
+        if not attributes:
+            raise self._missing(table)
+        numbers = numbers_of(
+            [column.name for column in relation.columns],
+            [Numbered(one.attnum, one.name, not one.generated) for one in attributes.values()],
+        )
+        if numbers is None:
+            raise COLUMNS_UNKNOWN(table=table)
         self._learn(column.type_oid for column in relation.columns)
-        columns = []
-        for column in relation.columns:
-            attribute = attributes.get(column.name)
-            if attribute is None:
-                raise COLUMN_MISSING(column=column.name, table=table)
-            columns.append(self._column(table, attribute, column.type_oid, column.typmod))
+        columns = [
+            self._column(table, attributes[number]._replace(name=column.name), column.type_oid, column.typmod)
+            for number, column in zip(numbers, relation.columns, strict=True)
+        ]
         shape = project(self._schema(table, oid, columns), self._rules)
         _check_key_logged(shape.source, relation)
         return shape
@@ -140,9 +148,9 @@ class Catalogue:
 
     def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
         """Return each column's name, type, typmod and whether it is generated; also of unknown types."""
-        attributes = self._attributes(self._oid(table))
-        self._learn(attribute.type_oid for attribute in attributes)
-        return [(one.name, self._types[one.type_oid], one.typmod, one.generated) for one in attributes]
+        attributes = self._live(self._oid(table))
+        self._learn(one.type_oid for _, one in attributes)
+        return [(name, self._types[one.type_oid], one.typmod, one.generated) for name, one in attributes]
 
     def key(self, table: TableId) -> tuple[str, ...]:
         """Return the columns of the primary key, else of the unique index that stands in for it."""
@@ -168,23 +176,29 @@ class Catalogue:
     def _oid(self, table: TableId) -> int:
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
         if found is None:
-            role = self._connection.info.user
-            raise TABLE_MISSING(table=table, schema=table.schema, role=role)
+            raise self._missing(table)
         return int(str(found[0]))
 
+    def _missing(self, table: TableId) -> Exception:
+        return TABLE_MISSING(table=table, schema=table.schema, role=self._connection.info.user)
+
     def _attributes(self, oid: int) -> list[_Attribute]:
+        """Return a table's columns; a dropped one has its number only."""
         return [_Attribute._make(row) for row in self._connection.execute(_COLUMNS, [oid])]
 
+    def _live(self, oid: int) -> list[tuple[str, _Attribute]]:
+        return [(one.name, one) for one in self._attributes(oid) if one.name is not None]
+
     def _column(self, table: TableId, attribute: _Attribute, type_oid: int, typmod: int) -> Column:
-        name = f"{table}.{attribute.name}"
+        name = attribute.name or ""
         return Column(
-            attribute.name,
+            name,
             attribute.attnum,
             column_type(
                 self._types[type_oid],
                 typmod,
-                column=name,
-                as_text=self._rules.as_text(table, attribute.name),
+                column=f"{table}.{name}",
+                as_text=self._rules.as_text(table, name),
                 instants=self._instants,
             ),
             nullable=not attribute.not_null,

@@ -1,0 +1,85 @@
+"""A column's number, found for an older relation message, is right or is not given."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
+
+NAMES = "abcdef"
+
+
+@dataclass
+class Table:
+    """A table's columns as the catalogue keeps them."""
+
+    columns: list[Numbered] = field(default_factory=list)
+
+    def live(self) -> list[Numbered]:
+        return [column for column in self.columns if column.name is not None]
+
+    def change(self, kind: str, pick: int, name: str) -> None:
+        live = self.live()
+        taken = {column.name for column in live}
+        if kind == "add" and name not in taken:
+            self.columns.append(Numbered(len(self.columns) + 1, name))
+        elif kind == "drop" and len(live) > 1:
+            self._replace(live[pick % len(live)], None)
+        elif kind == "rename" and live and name not in taken:
+            self._replace(live[pick % len(live)], name)
+
+    def _replace(self, column: Numbered, name: str | None) -> None:
+        self.columns[column.number - 1] = column._replace(name=name)
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["add", "drop", "rename"]), st.integers(0, 9), st.sampled_from(NAMES)),
+    max_size=8,
+)
+
+
+@given(CHANGES, CHANGES)
+def test_a_number_is_right_or_not_given(
+    before: list[tuple[str, int, str]], after: list[tuple[str, int, str]]
+) -> None:
+    table = Table([Numbered(1, "a"), Numbered(2, "b"), Numbered(3, "c")])
+    for change in before:
+        table.change(*change)
+    then = table.live()
+    for change in after:
+        table.change(*change)
+    found = numbers_of([column.name or "" for column in then], table.columns)
+    if found is not None and not _borrowed(then, table):
+        assert found == [column.number for column in then]
+
+
+def _borrowed(then: list[Numbered], table: Table) -> bool:
+    """Whether a name of then belongs to another column now: that alone can't be seen in the catalogue."""
+    now = {column.name: column.number for column in table.live()}
+    return any(now.get(column.name, column.number) != column.number for column in then)
+
+
+@pytest.mark.parametrize(
+    ("logged", "catalogue", "expected"),
+    [
+        ("ab", [(1, "a"), (2, "b"), (3, "c")], [1, 2]),
+        ("abc", [(1, "a"), (2, None), (3, "c"), (4, "d")], [1, 2, 3]),
+        ("abc", [(1, "a"), (2, "x"), (3, "c")], [1, 2, 3]),
+        ("abc", [(1, "x"), (2, "y"), (3, "z")], [1, 2, 3]),
+        ("ac", [(1, "a"), (2, None), (3, "x"), (4, None)], None),
+        ("ac", [(1, "a"), (2, None), (3, "c")], [1, 3]),
+        ("ab", [(1, "b"), (2, "a")], None),
+        ("", [(1, "a")], []),
+    ],
+)
+def test_what_can_be_known(
+    logged: str, catalogue: list[tuple[int, str | None]], expected: list[int] | None
+) -> None:
+    assert numbers_of(list(logged), [Numbered(*column) for column in catalogue]) == expected
+
+
+def test_a_generated_column_is_no_candidate() -> None:
+    columns = [Numbered(1, "a"), Numbered(2, "g", published=False), Numbered(3, "x")]
+    assert numbers_of(["a", "c"], columns) == [1, 3]
