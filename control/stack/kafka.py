@@ -83,7 +83,7 @@ def _format(folder: Path, jvm: Sequence[str], config: Path, run: Run) -> None:
         return
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     tool = ["-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool", "format"]
-    run([*jvm, *tool, "--config", str(config), "--cluster-id", cluster])
+    run([*jvm, *tool, "--config", str(config), f"--cluster-id={cluster}"])  # it may begin with a dash
 
 
 def answers(bootstrap: str) -> bool:
