@@ -32,7 +32,7 @@ CHUNK_FAILED = define(
     "pg.chunk_failed",
     Transient,
     "a chunk of {table} could not be read: {reason}",
-    hint="it is read again by itself; see the server's log if this goes on",
+    hint="it is read again by itself; what the server said stands in its own log",
 )
 
 _KEY_TYPES = """
@@ -94,7 +94,7 @@ class PgReader:
             try:
                 slices, count = self._copy(request, shape)
             except psycopg.OperationalError as exc:
-                raise CHUNK_FAILED(table=request.table, reason=str(exc).strip()) from None
+                raise _failed(request.table, exc.sqlstate) from None
             now = self._catalogue.describe(request.table)
             if now == shape:
                 tail = PgTail(self._labels, request.table)
@@ -113,7 +113,7 @@ class PgReader:
         wire = self._connection.pgconn
         answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
         if answer.status != pq.ExecStatus.COPY_OUT:
-            raise CHUNK_FAILED(table=request.table, reason=answer.get_error_message().strip())
+            raise _failed(request.table, _sqlstate(answer))
         slices: list[Slice] = []
         rows: list[ChunkRow] = []
         count = size = 0
@@ -133,7 +133,7 @@ class PgReader:
         result = wire.get_result()
         while result is not None:
             if result.status == pq.ExecStatus.FATAL_ERROR:
-                raise CHUNK_FAILED(table=request.table, reason=result.get_error_message().strip())
+                raise _failed(request.table, _sqlstate(result))
             result = wire.get_result()
         if rows:
             slices.append(Slice(rows, _bound(row, places, shape), size))
@@ -171,6 +171,16 @@ class PgReader:
         name = _name(request.table).as_string(self._connection)
         types = {str(column): str(kind) for column, kind in self._connection.execute(_KEY_TYPES, [name])}
         return [types[column] for column in request.key]
+
+
+def _failed(table: TableId, sqlstate: str | None) -> Exception:
+    """Name the server's code and no more: its message may quote a bound, which is a row's value."""
+    return CHUNK_FAILED(table=table, reason=f"SQLSTATE {sqlstate}" if sqlstate else "the connection was lost")
+
+
+def _sqlstate(answer: pq.abc.PGresult) -> str | None:
+    state = answer.error_field(pq.DiagnosticField.SQLSTATE)
+    return None if state is None else state.decode()
 
 
 def _name(table: TableId) -> sql.Identifier:
