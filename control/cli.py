@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wrackline.control.check_file import Checked, check_file
+from wrackline.control.check_server import check_server
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import all_settings, error_codes, find_setting
@@ -80,11 +81,14 @@ def check(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
+    offline: Annotated[bool, typer.Option("--offline", help="Check the file alone; ask no server.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a pipeline's file; nothing is started."""
+    """Check a pipeline's file, its source's server and its tables; nothing is started or changed."""
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
+    if checked.pipeline is not None and not checked.stops and not offline:
+        checked = replace(checked, findings=(*checked.findings, *check_server(checked.pipeline)))
     if json:
         _print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
     else:
@@ -184,9 +188,11 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
 def _show_findings(file: Path, checked: Checked) -> None:
     for finding in checked.findings:
         severity = finding.severity
+        place = "" if finding.table is None else f"  {finding.table}"
+        place += "" if finding.column is None else f".{finding.column}"
         _say(
             Text.assemble(
-                (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]"
+                (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]{place}"
             )
         )
         _say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")

@@ -1,6 +1,10 @@
 """What the preflight finds, on real servers: each thing that stands in the way, and nothing else."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -8,6 +12,7 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.majors import MAJORS, server_of
 from tests.integration.postgres.world import settings_of
+from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import PostgresServer
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.sources.postgres import check as preflight
@@ -231,6 +236,56 @@ def test_a_server_that_is_not_there_is_one_finding(database: Database) -> None:
     [finding] = check(Server(settings), settings, [])
     assert (finding.id, finding.severity) == ("pg.unreachable", Severity.ERROR)
     assert "psql" in finding.suggestion
+
+
+PIPELINE = """
+name = "shop"
+topic.prefix = "shop1"
+kafka.bootstrap.servers = "127.0.0.1:1"
+schema.registry.url = "http://127.0.0.1:1"
+[source]
+connector.class = "postgres"
+database.hostname = "127.0.0.1"
+database.port = {port}
+database.user = "postgres"
+database.password = "c4n4ry-hunter2"
+database.dbname = "{name}"
+database.sslmode = "disable"
+"""
+
+
+def command(file: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "wrackline.control.cli", "check", str(file), *more]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert "hunter2" not in said.stdout + said.stderr
+    assert "Traceback" not in said.stderr
+    return said
+
+
+def test_the_command_shows_what_the_server_lacks(database: Database, sql: Sql, tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    file.write_text(PIPELINE.format(port=database.server.port, name=database.name))
+    assert command(file).returncode == Exit.OK
+    sql.execute("ALTER TABLE orders REPLICA IDENTITY NOTHING")
+    said = command(file, "--json")
+    assert said.returncode == Exit.FINDINGS
+    document = json.loads(said.stdout)
+    assert document["ok"] is False
+    [finding] = [one for one in document["findings"] if one["severity"] == "ERROR"]
+    assert finding["id"] == "pg.identity_nothing"
+    assert finding["table"] == f"{database.name}.public.orders"
+    assert "ALTER TABLE public.orders REPLICA IDENTITY DEFAULT" in command(file).stdout
+
+
+def test_the_command_shows_a_server_that_is_not_there_as_one_finding(
+    database: Database, tmp_path: Path
+) -> None:
+    file = tmp_path / "shop.toml"
+    file.write_text(PIPELINE.format(port=1, name=database.name))
+    said = command(file, "--json")
+    assert said.returncode == Exit.FINDINGS
+    assert [one["id"] for one in json.loads(said.stdout)["findings"]] == ["pg.unreachable"]
+    assert command(file, "--offline").returncode == Exit.OK
 
 
 FACTS = ServerFacts(150_019, "15.19", "logical", False, 10, 2, 10, 2, 60_000, None, 0, "")
