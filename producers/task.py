@@ -130,11 +130,11 @@ class Task:
         """Put what is due of all partitions into one transaction."""
         now = self._clock()
         taken = [made for lane in lanes if (made := lane.cutter.take(now)) is not None]
-        return Flight(taken, background.begin(partial(self._commit, taken), "publish")) if taken else None
-
-    def _commit(self, publications: Sequence[Publication]) -> float:
-        self._publisher.publish(publications)
-        return self._clock()
+        return (
+            Flight(taken, background.begin(partial(self._publisher.publish, taken), "publish"))
+            if taken
+            else None
+        )
 
     def _confirm(self, flight: Flight, lanes: Sequence[Lane]) -> None:
         pause = self._clock() - flight.future.result()

@@ -83,15 +83,15 @@ class Publisher:
         }
         return state
 
-    def publish(self, publications: Sequence[Publication]) -> None:
-        """Commit them in one Kafka transaction, with the position of each; what raises was not confirmed."""
+    def publish(self, publications: Sequence[Publication]) -> float:
+        """Commit them and their positions in one Kafka transaction; return the moment of the commit."""
         transactor = self._transactor
         if transactor is None:
             raise RuntimeError("start it first")
         generation, n = self._identity.generation, self._n + 1
         try:
             self._topics.ensure(topic for publication in publications for topic in publication.topics)
-            transactor.commit(
+            moment = transactor.commit(
                 (offsets.begin_key(self._identity.transactional_id), offsets.encode(Begin(generation, n))),
                 [publication.records for publication in publications],
                 [end for publication in publications for end in self._ends(publication, n)],
@@ -106,6 +106,7 @@ class Publisher:
         if transactor.doubtful:
             self.drop()
             raise SLOW_COMMIT(who=self._identity.transactional_id)
+        return moment
 
     def check_owner(self) -> None:
         """Stop an owner whose time has passed."""

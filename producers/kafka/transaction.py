@@ -103,17 +103,19 @@ class Transactor:
         begin: tuple[bytes, bytes],
         events: Iterable[Sequence[Record]],
         ends: Sequence[tuple[bytes, bytes]],
-    ) -> None:
-        """Publish all of it or nothing; on return Kafka has it, on an error it has not or nobody knows."""
+    ) -> float:
+        """Publish all of it or nothing, and say when; on an error Kafka has it not, or nobody knows."""
         try:
             self._send(begin, events, ends)
             started = self._clock()
             self._end()
-            self.commit_seconds = self._clock() - started
+            ended = self._clock()
         except (KafkaException, SystemError) as exc:
             topic = None if self._watch.failed is None else self._watch.failed[1]
             raise of_exception(exc, self._who, topic) from exc
+        self.commit_seconds = ended - started
         self.doubtful = self._may_be_repeated()
+        return ended
 
     def _send(
         self,
