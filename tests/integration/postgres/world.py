@@ -21,7 +21,7 @@ from tests.contract.source_world import (
 from tests.fakes.wire import Registry
 from tests.fixtures.servers import Database
 from wrackline.producers.changes import Position
-from wrackline.producers.plugin import MarkKind, Surroundings, WriterIds
+from wrackline.producers.plugin import MarkKind, Source, Surroundings, WriterIds
 from wrackline.producers.sources.postgres.config import SETTINGS
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number
@@ -101,7 +101,7 @@ class PgWorld:
         if kind is MarkKind.SIGNAL:
             more["signal.data.collection"] = "public.signals"
         self.settings = settings_of(database.dsn, **more)
-        self.source = PgSource(self.settings, around)
+        self.source: Source = PgSource(self.settings, around)
 
     def close(self) -> None:
         """End every connection of ours."""
