@@ -1,5 +1,6 @@
 """The log goes on where we stopped, or the start says why it can't: on real servers, hurt for real."""
 
+import itertools
 import shutil
 import subprocess
 import time
@@ -352,6 +353,7 @@ def test_T_P10_a_slot_that_held_too_much_log_is_lost(cluster: Cluster, own: Pipe
     wait(lambda: own.sql("CHECKPOINT", held) == [("lost",)])
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.slot_lost", Definite)
+    assert "(wal_removed)" in refused.sentence
     assert "max_slot_wal_keep_size" in refused.hint
     assert cluster.server.process.running
 
@@ -368,6 +370,68 @@ def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pi
     cluster.server.process.start()
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.wal_missing", Definite)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("major", [17, 18])
+def test_T_P11_a_synchronised_slot_goes_on_after_the_primary_died(tmp_path: Path, major: int) -> None:  # noqa: N802 the same
+    primary = make_server(tmp_path / "primary", major, settings={"synchronized_standby_slots": "standby"})
+    primary.process.start()
+    standby = None
+    try:
+        pipe = Pipe(primary.dsn, "wrackline", {"slot.failover": "true"})
+        pipe.sql("SELECT pg_create_physical_replication_slot('standby')", SETUP)
+        standby = _standby(primary, tmp_path)
+        source, stream = pipe.open()
+        stream.close()
+        source.close()
+        behind = Pipe(standby.dsn, pipe.slot)
+        synced = "SELECT count(*) FROM pg_replication_slots WHERE synced AND NOT temporary"
+        ids = itertools.count()
+
+        def advanced() -> bool:
+            """Move the primary's slot on: a standby takes it over once it is as far as its own place."""
+            pipe.sql("SELECT pg_log_standby_snapshot()", f"INSERT INTO orders VALUES ({next(ids)})")
+            pipe.pull(1)
+            return behind.sql(synced) == [(1,)]
+
+        wait(advanced)
+        pipe.sql(f"INSERT INTO orders VALUES ({next(ids)})")
+        end = pipe.sql("SELECT pg_current_wal_flush_lsn()")[0][0]
+        wait(lambda: behind.sql(f"SELECT pg_last_wal_replay_lsn() >= '{end}'") == [(True,)])
+        primary.process.kill()
+        assert behind.sql("SELECT pg_promote(true, 60)") == [(True,)]
+        behind.saved = pipe.saved
+        behind.sql(f"INSERT INTO orders VALUES ({next(ids)})")
+        assert behind.pull(2).epoch == 2
+    finally:
+        if standby is not None:
+            standby.process.stop()
+        primary.process.stop()
+
+
+def _standby(primary: PostgresServer, folder: Path) -> PostgresServer:
+    """Start a standby from a cold copy of the primary, which knows nothing of its slots."""
+    primary.process.stop()
+    copied = folder / "standby" / "data"
+    copied.parent.mkdir()
+    subprocess.run(["cp", "-a", str(folder / "primary" / "data"), str(copied)], check=True, timeout=120)
+    primary.process.start()
+    for slot in (copied / "pg_replslot").iterdir():
+        shutil.rmtree(slot)
+    signal = copied / "standby.signal"
+    signal.touch()
+    shutil.chown(signal, copied.owner(), copied.group())
+    (copied.parent / "initialised").touch()
+    following = {
+        "primary_conninfo": f"host=127.0.0.1 port={primary.port} user=postgres dbname=postgres",
+        "primary_slot_name": "standby",
+        "hot_standby_feedback": "on",
+        "sync_replication_slots": "on",
+    }
+    made = make_server(copied.parent, primary.major, settings=following)
+    made.process.start()
+    return made
 
 
 def test_a_position_inside_a_transaction_needs_its_commit_record() -> None:
