@@ -25,6 +25,7 @@ from wrackline.control.demo import settings
 from wrackline.control.demo.equality import judge
 from wrackline.control.stack.jars import spark_jars
 from wrackline.producers.plugin import WriterIds
+from wrackline.schemas.errors import Transient
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.versions import SPARK
 
@@ -57,7 +58,12 @@ class Merging:
     def round(self) -> None:
         """Merge what is new and say what there is now."""
         moved = 0
-        for done in run_once(self._session, self._pipeline):
+        try:
+            rounds = run_once(self._session, self._pipeline)
+        except Transient as error:  # Kafka does not answer just now
+            self.say(error=str(error))
+            return
+        for done in rounds:
             moved += done.offsets
             if done.error is not None:
                 self.say(error=str(done.error))

@@ -88,6 +88,7 @@ def started(folder: Path, say: Say) -> Iterator[Parts]:
                 say("Spark is ready to merge the events into an Iceberg table")
                 yield Parts(folder, database, kafka, registry, worker, events, lake)
             finally:
+                lake.end()  # before the servers that it reads from
                 worker.stop()
 
 

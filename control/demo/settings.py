@@ -42,10 +42,18 @@ url = "{registry}"
 """
 
 
-def write(folder: Path, *, port: int, brokers: str, registry: str, database: str = shop.DATABASE) -> Path:
+def write(
+    folder: Path,
+    *,
+    port: int,
+    brokers: str,
+    registry: str,
+    database: str = shop.DATABASE,
+    server: str = SERVER,
+) -> Path:
     """Write the pipeline's file and return its path."""
     text = _TEXT.format(
-        server=SERVER,
+        server=server,
         host="127.0.0.1",
         port=port,
         database=database,

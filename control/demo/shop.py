@@ -38,7 +38,7 @@ CREATE TABLE orders (
 );
 ALTER TABLE orders ALTER COLUMN story SET STORAGE EXTERNAL
 """
-_STORY: LiteralString = "repeat(md5(n::text || %(seed)s), 40 + (n %% 60)::int)"  # 1.3 to 3.2 kB
+_STORY: LiteralString = "repeat(md5(n::text || %(seed)s), 70 + (n %% 60)::int)"  # 2.2 to 4.1 kB
 _INSERT: LiteralString = (
     """
 INSERT INTO orders (customer, status, code, quantity, amount, weight, paid, story, details, tags, sizes,

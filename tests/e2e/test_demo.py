@@ -1,0 +1,95 @@
+"""`./run demo` as a user runs it: it ends well, survives its own crash, and leaves nothing behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.servers, pytest.mark.spark]
+
+PATIENCE = 280  # seconds, on a machine that others use too
+
+
+def demo(folder: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "wrackline.control.demo", "--folder", str(folder), *more]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def left_of(folder: Path) -> list[str]:
+    """Every process that has to do with the folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words, where = process.cmdline(), process.cwd()
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+        if any(str(folder) in word for word in [*words, where]):
+            found.append(" ".join(words)[:200])
+    return found
+
+
+def nothing_left(folder: Path) -> bool:
+    deadline = time.monotonic() + 20
+    while left_of(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left_of(folder) == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder below which nothing runs after the test."""
+    yield tmp_path / "demo"
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.timeout(PATIENCE + 20)
+def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path) -> None:
+    with demo(folder, "--seconds", "6") as process:
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    equal = re.search(
+        r"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same", said, re.MULTILINE
+    )
+    assert equal, said
+    rows, values = (int(number.replace(",", "")) for number in equal.groups())
+    assert rows > 500
+    assert values == 20 * rows
+    assert re.search(r"^exactly once: ([\d,]+) changes, \1 events, 0 doubled", said, re.MULTILINE), said
+    first = re.search(r"kill -9: the worker \(pid (\d+)\)", said)
+    second = re.search(r"a new worker \(pid (\d+)\)", said)
+    assert first, said
+    assert second, said
+    assert first[1] != second[1]
+    assert not psutil.pid_exists(int(second[1]))
+    assert re.search(r"an UPDATE touches its [\d,]+ rows", said), said
+
+
+@pytest.mark.timeout(PATIENCE + 20)
+def test_an_interrupted_demo_stops_everything(folder: Path) -> None:
+    with demo(folder, "--seconds", "600") as process:
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "the shop is open" in line:
+                break
+        assert left_of(folder)
+        os.kill(process.pid, signal.SIGINT)
+        rest, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, said + rest
+    assert "everything that was started has been stopped" in rest
+
+
+def test_a_folder_that_is_not_the_demo_s_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").touch()
+    with demo(tmp_path) as process:
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert "demo.folder_foreign" in said

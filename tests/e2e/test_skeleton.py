@@ -1,0 +1,119 @@
+"""The walking skeleton, step by step: PostgreSQL's log through Kafka into Iceberg, value for value."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.fixtures.servers import Database
+from wrackline.consumers.loop import Pipeline, run_once
+from wrackline.consumers.plan import OurColumns
+from wrackline.consumers.targets.iceberg import schema
+from wrackline.consumers.writers import registry as schemas_of
+from wrackline.control.demo import settings, shop
+from wrackline.control.demo.equality import Verdict, judge
+from wrackline.control.demo.worker_process import worker_process
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+
+OURS = OurColumns.prefixed("_wl_")
+TOASTED = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'orders'"
+LAKE = "lake.public.orders"
+
+
+class World:
+    """A shop, its worker, and the rounds that merge what it publishes."""
+
+    def __init__(self, spark: SparkSession, database: Database, file: Path, registry: str) -> None:
+        self.db = psycopg.connect(database.dsn, autocommit=True)
+        self.db.execute(shop.CREATE)
+        self._spark, self._dsn = spark, database.dsn
+        self._values = settings.read(file)
+        self._partition = SourcePartition(self._values.text("topic.prefix"), database.name)
+        self._table = TableId(database.name, shop.SCHEMA, shop.TABLE)
+        brokers = self._values.text("kafka.bootstrap.servers")
+        self._pipeline = Pipeline(self._partition.server, brokers, schemas_of(registry))
+
+    def verdict(self) -> Verdict:
+        session = self._spark.newSession()
+        return judge(self._dsn, self._described(), schema.live_rows(session, self._table, OURS))
+
+    def arrives(self) -> Verdict:
+        """Merge until both sides are equal, or for long enough."""
+        deadline = time.monotonic() + 90
+        while True:
+            for done in run_once(self._spark, self._pipeline):
+                if done.error is not None:
+                    raise done.error
+            if schema.exists(self._spark, self._table):
+                verdict = self.verdict()
+                if verdict.equal or time.monotonic() > deadline:
+                    return verdict
+            assert time.monotonic() < deadline
+
+    def _described(self) -> TableSchema:
+        source = settings.open_source(self._values, lambda table: pytest.fail(f"{table.id} is not written"))
+        try:
+            return source.describe(self._partition, self._table)
+        finally:
+            source.close()
+
+
+@pytest.fixture
+def world(
+    spark: SparkSession,
+    database: Database,
+    kafka: Broker,
+    registry: SchemaRegistry,
+    topic_prefix: str,
+    tmp_path: Path,
+) -> Iterator[World]:
+    port = database.server.port
+    file = settings.write(
+        tmp_path,
+        port=port,
+        brokers=kafka.bootstrap,
+        registry=registry.url,
+        database=database.name,
+        server=topic_prefix,
+    )
+    made = World(spark, database, file, registry.url)
+    worker = worker_process(tmp_path / "worker", file)
+    worker.start()
+    yield made
+    worker.stop()
+    made.db.close()
+    spark.sql(f"DROP TABLE IF EXISTS {LAKE}")
+
+
+def test_the_sequence_arrives_value_for_value_and_a_difference_is_seen(world: World) -> None:
+    db = world.db
+    inserted = shop.insert(12, 1)
+    assert db.execute(inserted.statement, inserted.parameters).rowcount == 12
+    assert db.execute(TOASTED).fetchone() != (0,)
+    assert world.arrives() == Verdict(12, 19)
+
+    db.execute("UPDATE orders SET status = 'sent', amount = -0.01 WHERE id <= 6")  # story is not sent
+    assert world.arrives() == Verdict(12, 19)
+
+    db.execute("UPDATE orders SET id = id + 100, story = story || '!' WHERE id IN (2, 3)")
+    db.execute("UPDATE orders SET id = 2, story = NULL WHERE id = 4")  # an id that was used before
+    assert world.arrives() == Verdict(12, 19)
+
+    db.execute("DELETE FROM orders WHERE id IN (5, 102)")
+    assert world.arrives() == Verdict(10, 19)
+
+    with db.transaction():
+        db.execute(shop.ADD_COLUMN)
+        db.execute(shop.TOUCH)
+    assert world.arrives() == Verdict(10, 20)
+
+    world._spark.sql(f"UPDATE {LAKE} SET amount = amount + 0.01 WHERE id = 1")
+    assert world.verdict() == Verdict(10, 20, changed=("1: amount",))
+    world._spark.sql(f"DELETE FROM {LAKE} WHERE id = 6")
+    assert world.verdict() == Verdict(10, 20, missing=("6",), changed=("1: amount",))
+    db.execute("ALTER TABLE orders DROP COLUMN gift_wrap")
+    assert world.verdict() == Verdict(10, 19, absent=("gift_wrap",))
