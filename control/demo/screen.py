@@ -101,9 +101,9 @@ class Screen:
 
     def _picture(self, numbers: Numbers) -> Group:
         table = Table.grid(padding=(0, 2), expand=True)
-        table.add_column(style="bold", width=21)
-        table.add_column(justify="right", width=8)
-        table.add_column(width=8)
+        table.add_column(style="bold", width=18)
+        table.add_column(justify="right", width=11)
+        table.add_column(width=6)
         table.add_column()
         table.add_row(
             "source  PostgreSQL",
