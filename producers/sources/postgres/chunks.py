@@ -22,7 +22,7 @@ from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.projection import Plain, Projection
 from wrackline.schemas.seq import snapshot_prefix
@@ -35,8 +35,9 @@ CHUNK_FAILED = define(
     hint="it is read again by itself; what the server said stands in its own log",
 )
 
+# With a typmod of -1, for without one format_type says "character" and "bit": a cast to those cuts the value.
 _KEY_TYPES = """
-SELECT a.attname::text, format_type(a.atttypid, NULL) FROM pg_attribute a
+SELECT a.attname::text, format_type(a.atttypid, -1) FROM pg_attribute a
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
 
 
@@ -107,13 +108,13 @@ class PgReader:
 
     def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[list[Slice], int]:
         ids = self._around.register(shape.table)
-        decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
-        copied = CopyText(len(shape.source.columns))
-        places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
         wire = self._connection.pgconn
         answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
         if answer.status != pq.ExecStatus.COPY_OUT:
             raise _failed(request.table, _sqlstate(answer))
+        decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
+        copied = CopyText(len(shape.source.columns))
+        places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
         slices: list[Slice] = []
         rows: list[ChunkRow] = []
         count = size = 0
@@ -123,7 +124,11 @@ class PgReader:
             if length < 0:
                 break
             row = copied.tuple_of(bytes(line))
-            key, head = decoder.read(row)
+            try:
+                key, head = decoder.read(row)
+            except WracklineError:
+                _abandon(wire)
+                raise
             rows.append((key, head))
             count += 1
             size += len(head) + (len(key) if key else 0)
@@ -171,6 +176,15 @@ class PgReader:
         name = _name(request.table).as_string(self._connection)
         types = {str(column): str(kind) for column, kind in self._connection.execute(_KEY_TYPES, [name])}
         return [types[column] for column in request.key]
+
+
+def _abandon(wire: pq.abc.PGconn) -> None:
+    """End a COPY before its last row, for the next table is read on the same connection."""
+    wire.get_cancel().cancel()
+    while wire.get_copy_data(0)[0] > 0:
+        pass
+    while wire.get_result() is not None:
+        pass
 
 
 def _failed(table: TableId, sqlstate: str | None) -> Exception:
