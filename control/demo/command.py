@@ -50,7 +50,7 @@ def demo(
             ending = Story(parts, screen, seconds=seconds, seed=seed).tell()
             screen.freeze()
             code = int(Exit.OK if ending.good else Exit.FINDINGS)
-            _print_ending(console, ending, screen.seconds())
+            print_ending(console, ending, screen.seconds())
             if keep:
                 _print_looks(console, parts)
                 threading.Event().wait()
@@ -71,7 +71,8 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _print_ending(console: Console, ending: Ending, seconds: float) -> None:
+def print_ending(console: Console, ending: Ending, seconds: float) -> None:
+    """Print the verdict and the counts; keys of what differs, never a value."""
     verdict = ending.verdict
     if verdict.equal:
         values = (

@@ -54,7 +54,7 @@ class Lake:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "JAVA_HOME": str(java.find().home), "JDK_JAVA_OPTIONS": _JAVA},
+                env=_environment(),
                 start_new_session=True,  # Ctrl-C goes to us, and we end it
             )
         self._reader = threading.Thread(target=self._read, name="lake")
@@ -138,3 +138,9 @@ class Lake:
                 self._verdict = Verdict(verdict["rows"], verdict["columns"], *lists)
             case {"error": str(error)}:
                 self.error = error
+
+
+def _environment() -> dict[str, str]:
+    """Return ours, with the Java that was found, and what this one is told besides the user's own options."""
+    options = f"{_JAVA} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
+    return {**os.environ, "JAVA_HOME": str(java.find().home), "JDK_JAVA_OPTIONS": options}

@@ -1,0 +1,57 @@
+"""The demo's verdict: good only when all is equal and each change was published once."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from wrackline.control.demo.command import print_ending
+from wrackline.control.demo.equality import Verdict
+from wrackline.control.demo.story import Ending
+
+GOOD = Ending(Verdict(10, 20), changes=50, events=50, doubled=0, rolled_back=2, killed=11, goes_on=12)
+
+
+def printed(ending: Ending) -> str:
+    out = io.StringIO()
+    print_ending(Console(file=out, width=80), ending, 61.4)
+    return out.getvalue()
+
+
+def test_a_good_end() -> None:
+    assert GOOD.good
+    said = printed(GOOD)
+    assert "EQUAL: 10 rows of 20 columns, 200 values are the same" in said
+    assert "exactly once: 50 changes, 50 events, 0 doubled; worker 11 was killed, 12 went on" in said
+    assert "NOT" not in said
+    assert "took 61 s" in said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [
+        (Verdict(10, 20, missing=("1", "2")), "2 rows are missing: 1; 2"),
+        (Verdict(10, 20, surplus=("7",)), "1 rows are too many: 7"),
+        (Verdict(10, 20, changed=("3: note",)), "1 rows differ: 3: note"),
+        (Verdict(10, 20, absent=("gift_wrap",)), "1 columns on one side only: gift_wrap"),
+        (
+            Verdict(10, 20, missing=tuple(map(str, range(15)))),
+            "15 rows are missing: 0; 1; 2; 3; 4; 5; 6; 7; 8; 9",
+        ),
+    ],
+)
+def test_a_difference_is_no_good_end(verdict: Verdict, line: str) -> None:
+    ending = replace(GOOD, verdict=verdict)
+    assert not ending.good
+    said = printed(ending)
+    assert "DIFFERENT" in said
+    assert line in said
+    assert "EQUAL" not in said
+
+
+@pytest.mark.parametrize(("events", "doubled"), [(49, 0), (51, 1), (50, 1)])
+def test_an_event_lost_or_doubled_is_no_good_end(events: int, doubled: int) -> None:
+    ending = replace(GOOD, events=events, doubled=doubled)
+    assert not ending.good
+    assert "NOT exactly once" in printed(ending)
