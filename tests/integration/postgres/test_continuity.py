@@ -1,7 +1,9 @@
 """The log goes on where we stopped, or the start says why it can't: on real servers, hurt for real."""
 
 import itertools
+import os
 import shutil
+import signal as signals
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -262,15 +264,25 @@ class Cluster:
         shutil.rmtree(self.data)
         subprocess.run(["cp", "-a", str(copied), str(self.data)], check=True, timeout=120)
 
-    def promote(self) -> None:
-        """Start as a standby of nobody and become a primary on the next timeline."""
+    def promote(self) -> int:
+        """Start as a standby of nobody, become a primary on the next timeline, and say which we see.
+
+        No checkpoint can end meanwhile, as on a busy server, so the control file knows the old one only.
+        """
         self.server.process.stop()
         signal = self.data / "standby.signal"
         signal.touch()
         shutil.chown(signal, self.data.owner(), self.data.group())
         self.server.process.start()
-        with psycopg.connect(self.server.dsn, autocommit=True) as admin:
-            assert admin.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)
+        with Server(settings_of(self.server.dsn)).connect() as admin:
+            kind = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+            [(pid,)] = admin.execute(kind).fetchall()
+            os.kill(int(str(pid)), signals.SIGSTOP)
+            try:
+                assert admin.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)
+                return history(admin, "any").timeline
+            finally:
+                os.kill(int(str(pid)), signals.SIGCONT)
 
 
 @pytest.fixture(params=MAJORS)
@@ -301,9 +313,7 @@ def test_a_promoted_server_that_has_all_goes_on_in_a_new_epoch_and_never_back(
     assert own.saved is not None
     own.sql("INSERT INTO orders VALUES (2)")
     copied = cluster.copy()
-    cluster.promote()
-    with Server(settings_of(own.dsn)).connect() as connection:
-        assert history(connection, own.slot).timeline == 2  # at once, before the next checkpoint
+    assert cluster.promote() == 2
     own.sql("INSERT INTO orders VALUES (3)")
     position = own.pull(2)
     assert (position.epoch, own.saved["timeline"]) == (2, 2)

@@ -15,6 +15,7 @@ from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.control.stack.servers import PostgresServer
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.changes import Commit, Rows
+from wrackline.producers.chunks import ChunkRequest
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.check import check
 from wrackline.producers.sources.postgres.connect import Server
@@ -86,6 +87,8 @@ class Shop:
             assert rows == 1
             stream.close()
             reader = source.reader(partition)
+            chunk = reader.read(ChunkRequest(tables[0], ("id",)))
+            assert sum(len(one.rows) for one in chunk.slices) == 1
             reader.close()
         finally:
             source.close()
