@@ -122,6 +122,9 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         found += _slot(connection, facts, wanted)
         everything = check_tables.all_tables(connection, wanted.database)
         chosen = _chosen(everything, wanted, frozenset(tables))
+        for table in frozenset(tables).difference(one.id for one in everything):
+            name = f"{table.schema}.{table.name}"
+            found.append(rules.TABLE_MISSING(table, database=wanted.database, table_name=name))
         found += wanted.tables.findings(table.id for table in everything)
         found += _tables(server, connection, wanted, chosen)
         readable = [table.id for table in chosen if not _hidden(table)]

@@ -246,6 +246,14 @@ NO_TABLES = Rule(
     "see which there are: psql -d {database} -c '\\dt *.*'; then correct table.include.list, or grant the"
     " tables",
 )
+TABLE_MISSING = Rule(
+    "pg.table_missing",
+    ERROR,
+    "There is no such table",
+    "database {database} has no table {table_name}",
+    "the table is not copied",
+    "see which there are: psql -d {database} -c '\\dt *.*'; then correct table.include.list",
+)
 USAGE_MISSING = Rule(
     "pg.usage_missing",
     ERROR,

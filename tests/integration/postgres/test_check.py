@@ -218,6 +218,14 @@ def test_a_pattern_that_means_nothing_and_nothing_to_copy(database: Database, sq
     assert ids(found(database, **{"table.include.list": r"public\.ordres"})) >= {"filter.matches_nothing"}
 
 
+def test_a_table_that_is_not_there_is_named(database: Database, sql: Sql) -> None:
+    del sql
+    missing = TableId(database.name, "public", "nowhere")
+    settings = settings_for(database)
+    [finding] = [one for one in check(Server(settings), settings, [missing]) if one.table == missing]
+    assert (finding.id, finding.severity) == ("pg.table_missing", Severity.ERROR)
+
+
 def test_a_check_changes_nothing(database: Database, sql: Sql) -> None:
     def state() -> list[tuple[object, ...]]:
         return sql.execute(
