@@ -67,7 +67,7 @@ def started(folder: Path, say: Say) -> Iterator[Parts]:
     download(say)
     file = folder / settings.FILE
     with Lake(folder / "lake", file) as lake, Stack(folder / "servers") as stack:
-        say(f"starting Spark (pid {lake.pid}), PostgreSQL, Kafka and the schema registry side by side")
+        say("starting PostgreSQL, Kafka, the schema registry and Spark side by side")
         with ThreadPoolExecutor(3) as pool:
             starts = pool.submit(stack.postgres), pool.submit(stack.kafka), pool.submit(stack.registry)
             database = starts[0].result()

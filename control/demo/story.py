@@ -61,6 +61,9 @@ class Story:
         with psycopg.connect(parts.dsn, autocommit=True) as self._db:
             with Workload(parts.dsn, self._seed) as workload:
                 self._workload = workload
+                screen.say(f"the first {workload.events} orders are on their way; Spark compiles its plans")
+                self._watch("the first orders", self._arrived, _CATCH_UP)
+                workload.begin()
                 screen.say("the shop is open: inserts, updates, key changes, deletes, rollbacks")
                 self._pass("live workload", 0.35)
                 self._change_schema()

@@ -1,4 +1,4 @@
-"""The shop at work: small transactions at a steady pace, on a thread of its own.
+"""The shop at work: first orders, then small transactions at a steady pace, on a thread of its own.
 
 In: a database and a seed.  Out: changed rows, and how many events they must become, counted from what
 PostgreSQL says of each committed statement.  A transaction that is rolled back counts for nothing.
@@ -20,7 +20,7 @@ FIRST_ROWS = 500
 
 
 class Workload:
-    """Changes the shop until the block ends; `add_column` may be called meanwhile."""
+    """Fills the shop, and from `begin` on changes it until the block ends."""
 
     def __init__(self, dsn: str, seed: int) -> None:
         self._db = psycopg.connect(dsn)
@@ -37,14 +37,18 @@ class Workload:
     def __enter__(self) -> Self:
         with self._turn:
             self._commit(shop.insert(FIRST_ROWS, self._next_seed(FIRST_ROWS)))
-        self._thread.start()
         return self
+
+    def begin(self) -> None:
+        """Start the live changes."""
+        self._thread.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._end.set()
-        self._thread.join()
+        if self._thread.ident is not None:  # it was begun
+            self._thread.join()
         self._db.close()
         if kind is None:
             self.check()
