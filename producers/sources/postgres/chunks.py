@@ -2,8 +2,8 @@
 
 COPY takes no parameters, so here alone values enter SQL text: the bounds, quoted as literals by
 psycopg and cast to their column's type.  Rows are compared as tuples, `(a, b) > (x, y)`, by the
-server, in the column's own collation.  The statement is its own transaction, so it sees
-everything that was committed before it began, and holds nothing open after it.
+server, in the columns' own order and collation (key_order.py).  The statement is its own
+transaction, so it sees everything that was committed before it began, and holds nothing open after it.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.copy_text import CopyText
 from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.key_order import key_order
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition
@@ -34,11 +35,6 @@ CHUNK_FAILED = define(
     "a chunk of {table} could not be read: {reason}",
     hint="it is read again by itself; what the server said stands in its own log",
 )
-
-# With a typmod of -1, for without one format_type says "character" and "bit": a cast to those cuts the value.
-_KEY_TYPES = """
-SELECT a.attname::text, format_type(a.atttypid, -1) FROM pg_attribute a
-WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,26 +152,18 @@ class PgReader:
 
     def _where(self, request: ChunkRequest) -> sql.Composable:
         """Write the range, the single keys and the additional condition."""
-        names = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
-        types = self._key_types(request)
+        order = key_order(self._connection, _name(request.table).as_string(self._connection), request.key)
         parts: list[sql.Composable] = [sql.SQL("true")]
-        for bound, compare in ((request.after, sql.SQL(">")), (request.upto, sql.SQL("<="))):
-            if bound is not None:
-                parts.append(sql.SQL("({}) {} ({})").format(names, compare, _literals(bound, types)))
+        if request.after is not None:
+            parts.append(order.after(request.after))
+        if request.upto is not None:
+            parts.append(order.upto(request.upto))
         if request.only:
-            chosen = sql.SQL(", ").join(
-                sql.SQL("({})").format(_literals(bound, types)) for bound in request.only
-            )
-            parts.append(sql.SQL("({}) IN ({})").format(names, chosen))
+            parts.append(order.one_of(request.only))
         if request.condition is not None:
             # allowed and rendered by schemas/conditions.py, never a user's own text
             parts.append(sql.SQL("({})").format(sql.SQL(request.condition)))
         return sql.SQL(" AND ").join(parts)
-
-    def _key_types(self, request: ChunkRequest) -> list[str]:
-        name = _name(request.table).as_string(self._connection)
-        types = {str(column): str(kind) for column, kind in self._connection.execute(_KEY_TYPES, [name])}
-        return [types[column] for column in request.key]
 
 
 def _abandon(wire: pq.abc.PGconn) -> None:
@@ -199,14 +187,6 @@ def _sqlstate(answer: pq.abc.PGresult) -> str | None:
 
 def _name(table: TableId) -> sql.Identifier:
     return sql.Identifier(table.schema, table.name)
-
-
-def _literals(bound: Bound, types: Sequence[str]) -> sql.Composable:
-    """Quote a bound's texts and cast each to its column's type, whose name is the server's own."""
-    return sql.SQL(", ").join(
-        sql.SQL("{}::{}").format(sql.Literal(text), sql.SQL(kind))
-        for text, kind in zip(bound, types, strict=True)
-    )
 
 
 def _bound(row: bytes, places: Sequence[int], shape: Projection) -> Bound:

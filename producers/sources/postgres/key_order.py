@@ -1,0 +1,110 @@
+"""How the values of a key are compared: with the operators of their own order, wherever those live.
+
+    key columns of a table  ->  KeyOrder  ->  conditions of a chunk's SELECT
+
+ORDER BY follows a type's default order, whatever the session's search path; `a > b` does not: where an
+extension's schema is not in the path, citext would be compared as text and rows be lost between two
+chunks, and hstore has no operator of that name at all.  So the operators are read from the catalogue
+and written with their schema.  Types without operators of their own (varchar, enums, arrays, ranges,
+composites) use the server's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from wrackline.producers.chunks import Bound
+from wrackline.producers.sources.postgres.connect import Connection
+
+# A typmod of -1, for without one format_type says "character" and "bit": a cast to those cuts the value.
+_KEY_TYPES = """
+WITH RECURSIVE made_of AS (
+    SELECT attname, atttypid AS given, atttypid AS base FROM pg_attribute
+    WHERE attrelid = %s::regclass AND attname = ANY (%s) AND NOT attisdropped
+    UNION ALL
+    SELECT m.attname, m.given, t.typbasetype FROM made_of m JOIN pg_type t ON t.oid = m.base
+    WHERE t.typtype = 'd')
+SELECT m.attname::text, format_type(m.given, -1),
+       array(SELECT 'OPERATOR(' || quote_ident(n.nspname) || '.' || o.oprname || ')'
+             FROM pg_opclass c JOIN pg_am ON pg_am.oid = c.opcmethod AND amname = 'btree'
+             JOIN pg_amop s ON s.amopfamily = c.opcfamily
+                           AND s.amoplefttype = c.opcintype AND s.amoprighttype = c.opcintype
+             JOIN pg_operator o ON o.oid = s.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
+             WHERE c.opcintype = m.base AND c.opcdefault ORDER BY s.amopstrategy)
+FROM made_of m JOIN pg_type t ON t.oid = m.base WHERE t.typtype <> 'd'"""
+_SERVERS_OWN = tuple(f"OPERATOR(pg_catalog.{sign})" for sign in ("<", "<=", "=", ">=", ">"))
+_BEFORE, _UPTO, _SAME, _AFTER = 0, 1, 2, 4  # B-tree's strategies, from 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A column of a key: its type as the server writes it, and the five operators of its order."""
+
+    name: str
+    type: str
+    operators: tuple[str, ...]
+
+
+class KeyOrder:
+    """Writes comparisons of a table's key with bounds."""
+
+    def __init__(self, columns: Sequence[KeyColumn]) -> None:
+        self._columns = columns
+
+    def after(self, bound: Bound) -> sql.Composable:
+        """Key > bound."""
+        return self._beyond(bound, _AFTER, _AFTER)
+
+    def upto(self, bound: Bound) -> sql.Composable:
+        """Key <= bound."""
+        return self._beyond(bound, _BEFORE, _UPTO)
+
+    def one_of(self, bounds: Sequence[Bound]) -> sql.Composable:
+        """Key is one of these."""
+        return sql.SQL("({})").format(sql.SQL(" OR ").join(self._all_same(bound) for bound in bounds))
+
+    def _beyond(self, bound: Bound, strictly: int, at_last: int) -> sql.Composable:
+        """Compare as tuples; where one operator serves all columns the server does it, by the index."""
+        if len({column.operators for column in self._columns}) == 1:
+            names = sql.SQL(", ").join(sql.Identifier(column.name) for column in self._columns)
+            values = sql.SQL(", ").join(map(_literal, self._columns, bound))
+            operator = sql.SQL(self._columns[0].operators[at_last])
+            return sql.SQL("({}) {} ({})").format(names, operator, values)
+        last = len(self._columns) - 1
+        ways = [
+            sql.SQL(" AND ").join(
+                [
+                    *self._same(bound, place),
+                    _compared(self._columns[place], at_last if place == last else strictly, bound[place]),
+                ]
+            )
+            for place in range(last + 1)
+        ]
+        return sql.SQL("({})").format(sql.SQL(" OR ").join(ways))
+
+    def _all_same(self, bound: Bound) -> sql.Composable:
+        return sql.SQL("({})").format(sql.SQL(" AND ").join(self._same(bound, len(bound))))
+
+    def _same(self, bound: Bound, count: int) -> list[sql.Composable]:
+        return [_compared(self._columns[place], _SAME, bound[place]) for place in range(count)]
+
+
+def key_order(connection: Connection, table: str, key: Sequence[str]) -> KeyOrder:
+    """Read the order of these columns; `table` is its quoted name."""
+    found = {
+        str(name): KeyColumn(str(name), str(kind), tuple(operators) or _SERVERS_OWN)
+        for name, kind, operators in connection.execute(_KEY_TYPES, [table, list(key)])
+        if isinstance(operators, list)
+    }
+    return KeyOrder([found[name] for name in key])
+
+
+def _compared(column: KeyColumn, strategy: int, text: str | None) -> sql.Composable:
+    operator = sql.SQL(column.operators[strategy])
+    return sql.SQL("{} {} {}").format(sql.Identifier(column.name), operator, _literal(column, text))
+
+
+def _literal(column: KeyColumn, text: str | None) -> sql.Composable:
+    """Quote a bound's text and cast it to its column's type, whose name is the server's own."""
+    return sql.SQL("{}::{}").format(sql.Literal(text), sql.SQL(column.type))
