@@ -25,6 +25,8 @@ _SESSION = {
     "extra_float_digits": "3",
     "bytea_output": "hex",
     "lc_monetary": "C",
+    "quote_all_identifiers": "off",
+    "array_nulls": "on",
 }
 _CONNECT_LIMIT_S = "10"
 _HISTORY = """
