@@ -15,6 +15,7 @@ from wrackline.producers.sources.postgres.odd_cells import (
     bits,
     far_timestamp,
     money_units,
+    nearest_single,
     wide_decimal,
     zoned_time,
 )
@@ -75,7 +76,7 @@ def done_to(column: ColumnType) -> int:
     """Return what is done to the cells of this column."""
     if column.kind is Kind.ARRAY and column.element is not None:
         return ARRAY + done_to(column.element)
-    if column.source == _MONEY:
+    if column.source == _MONEY and column.kind is Kind.DECIMAL:  # not as text
         return MONEY
     return _DONE_TO.get(column.kind, COPY)
 
@@ -307,13 +308,18 @@ def _put_float(
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """Avro float and double: little-endian; the shortest text names one number exactly."""
+    """Avro float and double: little-endian; the shortest text names one number exactly.
+
+    A 32-bit number is rounded once: where the double lies half-way between two, the text decides.
+    """
     if not cython.compiled:
-        packed = struct.pack("<f" if single else "<d", float(data[start : start + size]))
+        text = bytes(data[start : start + size])
+        packed = struct.pack("<f", nearest_single(text)) if single else struct.pack("<d", float(text))
         at = put_raw(out, at, packed, 0, len(packed))
     else:
         i: cython.int
         narrow: cython.float = 0
+        other: cython.double = 0  # as far from the double as `narrow` is, on its other side
         few: cython.uint = 0
         many: cython.ulonglong = 0
         stop: cython.p_char = cython.NULL
@@ -322,6 +328,9 @@ def _put_float(
         )
         if single:
             narrow = cython.cast(cython.float, value)
+            other = 2 * value - narrow
+            if value != narrow and other == cython.cast(cython.float, other):
+                narrow = nearest_single(bytes(data[start : start + size]))
             memcpy(cython.address(few), cython.address(narrow), 4)
             for i in range(4):
                 out[at + i] = (few >> (8 * i)) & 255

@@ -4,6 +4,8 @@ In: a value's text.  Out: what cells.py puts into Avro.  `Unfit` where the kind 
 """
 
 import re
+import struct
+from fractions import Fraction
 
 
 class Unfit(ValueError):  # noqa: N818 - it names what the value is
@@ -37,6 +39,22 @@ def money_units(text: bytes) -> bytes:
 def bits(text: bytes) -> bytes:
     """Return `1010` as little-endian bytes, the last bit first."""
     return int(text or b"0", 2).to_bytes((len(text) + 7) // 8, "little")
+
+
+def nearest_single(text: bytes) -> float:
+    """Return the 32-bit number nearest to the text itself, not to the double that is nearest to it."""
+    number = float(text)
+    narrow = _narrowed(number)
+    other = 2 * number - narrow  # beside it, if the double lies half-way between the two
+    if number == narrow or number != number or other != _narrowed(other):  # noqa: PLR0124 - NaN
+        return narrow
+    exact = Fraction(text.decode())
+    return other if abs(exact - Fraction(other)) < abs(exact - Fraction(narrow)) else narrow
+
+
+def _narrowed(number: float) -> float:
+    narrow: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    return narrow
 
 
 def zoned_time(text: bytes) -> bytes:
