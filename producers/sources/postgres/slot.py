@@ -38,6 +38,13 @@ PUBLICATION_LACKS = define(
     "publication {publication} does not publish {tables}",
     hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables}",
 )
+WOULD_BLOCK = define(
+    "pg.publication_would_block",
+    OperatorNeeded,
+    "publishing {tables} would make PostgreSQL refuse their UPDATEs and DELETEs, for they have no identity",
+    hint="give each a primary key, or as its owner: ALTER TABLE <table> REPLICA IDENTITY FULL;"
+    " or leave it out: table.exclude.list",
+)
 NOT_ALLOWED = define(
     "pg.not_allowed",
     OperatorNeeded,
@@ -86,6 +93,14 @@ WAL_MISSING = define(
 )
 
 FAILOVER_SINCE = 170_000
+# Tables of a new publication whose own users would be hit: no identity, so no UPDATE and no DELETE.
+_WITHOUT_IDENTITY = """
+SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND c.relpersistence = 'p'
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+  AND (c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS
+       (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid))
+ORDER BY 1, 2"""
 _LOOKS = 100  # at a slot in use, 50 ms apart; half of them pass before an earlier owner of ours is ended
 _SLOT = """
 SELECT s.plugin, s.database, s.confirmed_flush_lsn::text,
@@ -130,6 +145,10 @@ def ensure_publication(connection: Connection, name: str, tables: Sequence[Table
 
 
 def _create(connection: Connection, name: str, wanted: set[tuple[str, str]] | None, names: str) -> None:
+    found = {(str(schema), str(table)) for schema, table in connection.execute(_WITHOUT_IDENTITY)}
+    blocked = found if wanted is None else found & wanted
+    if blocked:
+        raise WOULD_BLOCK(tables=", ".join(f"{schema}.{table}" for schema, table in sorted(blocked)))
     which: sql.Composable = sql.SQL("FOR ALL TABLES")
     if wanted is not None:
         which = sql.SQL("FOR TABLE {}").format(

@@ -29,6 +29,7 @@ from wrackline.producers.sources.postgres.position import PgPosition, lsn_number
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.table import TableId
 
 PATIENCE = 30.0
 SETUP = "CREATE TABLE orders (id int PRIMARY KEY)"
@@ -460,3 +461,18 @@ def _grown(pipe: Pipe, position: int) -> bool:
     """Write until the server's log is longer than it was when we published."""
     [(end,)] = pipe.sql(*_segments(1), "SELECT pg_current_wal_flush_lsn()")
     return lsn_number(str(end)) > position
+
+
+def test_a_publication_that_would_block_the_tables_own_users_is_not_made(database: Database) -> None:
+    with psycopg.connect(database.dsn, autocommit=True) as session:
+        session.execute("CREATE TABLE keyless (a integer)")
+        table = TableId(database.name, "public", "keyless")
+        for mode in ("filtered", "all_tables"):
+            with pytest.raises(OperatorNeeded) as caught:
+                slots.ensure_publication(session, "p", [table], mode)
+            assert caught.value.code == "pg.publication_would_block"
+        session.execute("INSERT INTO keyless VALUES (1)")
+        session.execute("UPDATE keyless SET a = 2")
+        session.execute("ALTER TABLE keyless REPLICA IDENTITY FULL")
+        slots.ensure_publication(session, "p", [table], "filtered")
+        session.execute("UPDATE keyless SET a = 3")
