@@ -18,7 +18,7 @@ from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
-from wrackline.producers.lanes import SourceLanes, Witness
+from wrackline.producers.lanes import QueueWitness, SourceLanes, Witness
 from wrackline.producers.pace import Limits
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
 from wrackline.producers.task import Task
@@ -46,7 +46,8 @@ class Owner:
 
     group: str
     number: int
-    generation: Callable[[], int]  # asked before and after fencing
+    generation: Callable[[], int]  # the newest there is: asked before and after fencing
+    claimed: int | None = None  # ours; None: what is the newest now
     replication: int = -1  # of the offsets topic; -1: the broker's default
 
 
@@ -84,6 +85,8 @@ def task(
             control_of=control_of,
             clock=moments.monotonic,
         )
+        if isinstance(witness, QueueWitness):
+            witness.queue(lambda: lanes.queued)
         publisher = _publisher(values, name, owner, moments)
         yield Task(
             lanes,
@@ -117,12 +120,14 @@ class _Schemas:
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     admin = AdminClient(client.admin())
-    offsets = internal_topics(owner.group).offsets
-    offsets_topic.prepare(admin, offsets, owner.number + 1, owner.replication)
+    topics = internal_topics(owner.group)
+    offsets_topic.prepare(admin, topics.offsets, owner.number + 1, owner.replication)
+    offsets_topic.prepare_history(admin, topics.offset_history, owner.replication)
+    claimed = owner.generation() if owner.claimed is None else owner.claimed
     return Publisher(
-        Identity(owner.group, name, owner.number, owner.generation()),
+        Identity(owner.group, name, owner.number, claimed),
         client,
-        Slot(offsets, owner.number),
+        Slot(topics.offsets, owner.number, topics.offset_history),
         Topics(admin, creation(values), client.most_record_bytes),
         admin,
         generation=owner.generation,

@@ -14,7 +14,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from operator import itemgetter
 from typing import Any, Protocol, Self, TypeAlias
 
 import orjson
@@ -82,6 +81,15 @@ class CutTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """What is counted of a publication, for metrics alone; a transaction counts where it ends."""
+
+    events: Mapping[tuple[TableId, str], int] = field(default_factory=dict)  # by table and operation
+    transactions: int = 0
+    committed_ms: int | None = None  # when the database committed the last of them
+
+
+@dataclass(frozen=True, slots=True)
 class Publication:
     """What one source partition gives to one Kafka transaction."""
 
@@ -93,6 +101,7 @@ class Publication:
     confirmable: Position | None  # what the database may forget once this is committed
     states: Mapping[TableId, Json]
     cut: CutTransaction | None
+    tally: Tally = field(default_factory=Tally)
 
 
 class Control(Protocol):
@@ -126,9 +135,21 @@ class _Part:
 
     records: list[Record] = field(default_factory=list)
     size: int = 0
+    events: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and operation
+    transactions: int = 0
 
     def over(self, policy: Policy) -> bool:
         return self.size >= policy.most_bytes or len(self.records) >= policy.most_events
+
+    def count(self, topic: str, op: str, times: int) -> None:
+        self.events[topic, op] = self.events.get((topic, op), 0) + times
+
+    def take_over(self, later: "_Part") -> None:
+        self.records += later.records
+        self.size += later.size
+        self.transactions += later.transactions
+        for (topic, op), times in later.events.items():
+            self.count(topic, op, times)
 
 
 @dataclass(slots=True)
@@ -161,6 +182,7 @@ class Cutter:
         self._last = self._now = opened
         self._tables: dict[int, TableId] = {}
         self._topics: dict[int, str] = {}
+        self._table_of: dict[str, TableId] = {}
         self._new_topics: dict[str, None] = {}
         self._finished, self._unfinished = _Part(), _Part()
         self._states: dict[TableId, Json] = {}
@@ -215,7 +237,8 @@ class Cutter:
             raise ValueError("a source transaction is open: insert between two of them")
         self._now = now
         topic = self._topic_of(table)
-        self._new_topics[topic] = None
+        self._new_topics[topic], self._table_of[topic] = None, table
+        self._finished.count(topic, "r", len(rows))
         self._finished.records += [(topic, key, value) for key, value in rows]
         self._finished.size += sum(len(key or b"") + len(value) for key, value in rows)
         self._states |= states
@@ -249,7 +272,7 @@ class Cutter:
     def _shape(self, step: Shape) -> None:
         topic = self._topic_of(step.table.id)
         self._tables[step.ref], self._topics[step.ref] = step.table.id, topic
-        self._new_topics[topic] = None
+        self._new_topics[topic], self._table_of[topic] = None, step.table.id
         record = self._control.shape(step, self._moment())
         if record is not None:
             self._add(record)
@@ -277,9 +300,10 @@ class Cutter:
                 if op == "d" and tombstones:
                     append((topic, key, None))
         part.size += size
-        if self._control.counts and self._open is not None:
-            for ref, count in Counter(map(itemgetter(0), rows)).items():
-                self._open.counts[self._tables[ref]] += count
+        for (ref, op), times in _counted(rows).items():
+            part.count(topics[ref], op, times)
+            if self._control.counts and self._open is not None:
+                self._open.counts[self._tables[ref]] += times
         self._cut_if_large(step.upto)
 
     def _truncate(self, step: Truncate) -> None:
@@ -287,6 +311,7 @@ class Cutter:
             self._announce()
             if self._open is not None:
                 self._open.counts[self._tables[step.ref]] += 1
+            self._unfinished.count(self._topics[step.ref], "t", 1)
             self._add((self._topics[step.ref], None, step.value))
         self._cut_if_large(step.upto)
 
@@ -298,8 +323,10 @@ class Cutter:
             self._reach(step.position)
 
     def _commit(self, step: Commit) -> None:
-        if self._open is not None and self._control.counts and self._open.announced:
-            self._add(self._control.end(step.transaction, step.committed_ms, self._open.counts))
+        if self._open is not None and self._open.announced:
+            self._unfinished.transactions += 1
+            if self._control.counts:
+                self._add(self._control.end(step.transaction, step.committed_ms, self._open.counts))
         self._open = self._cut = None
         self._ended_ms = step.committed_ms
         self._reach(step.position)
@@ -329,8 +356,7 @@ class Cutter:
     def _reach(self, position: Position) -> None:
         """The log is at a place outside a transaction."""
         self._place = self._confirmable = position
-        self._finished.records += self._unfinished.records
-        self._finished.size += self._unfinished.size
+        self._finished.take_over(self._unfinished)
         self._unfinished = _Part()
         self._finish()
 
@@ -346,8 +372,7 @@ class Cutter:
             return
         if self._since is not None and self._place is not None:
             self._seal()
-        self._finished.records += self._unfinished.records
-        self._finished.size += self._unfinished.size
+        self._finished.take_over(self._unfinished)
         self._unfinished = _Part()
         self._place = upto
         self._seal()
@@ -370,11 +395,16 @@ class Cutter:
                 self._confirmable,
                 self._states,
                 cut,
+                self._tallied(part),
             )
         )
         self._sealed_size += part.size
         self._finished, self._states, self._new_topics = _Part(), {}, {}
         self._since, self._fresh = None, False
+
+    def _tallied(self, part: _Part) -> Tally:
+        events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}
+        return Tally(events, part.transactions, self._moment() if part.events else None)
 
     def _too_large(self, step: Rows) -> WracklineError | None:
         """The error of the first row that Kafka would not carry."""
@@ -384,3 +414,12 @@ class Cutter:
             if size > most:
                 return ROW_TOO_LARGE(table=self._tables[ref], size=size, most=most)
         return None
+
+
+def _counted(rows: Sequence[RowChange]) -> dict[tuple[int, str], int]:
+    """Count by table and operation; a plain loop beats Counter on a transaction's few rows."""
+    counts: dict[tuple[int, str], int] = {}
+    for row in rows:
+        what = (row[0], row[1])
+        counts[what] = counts.get(what, 0) + 1
+    return counts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import orjson
 
@@ -79,6 +79,15 @@ class Witness(Protocol):
         ...
 
 
+@runtime_checkable
+class QueueWitness(Protocol):
+    """A witness that also wants to know how much waits."""
+
+    def queue(self, queued: Callable[[], int]) -> None:
+        """This is how to ask for the bytes that were read and not yet given to Kafka."""
+        ...
+
+
 class SourceLanes:
     """Lanes over a source plug-in."""
 
@@ -95,6 +104,12 @@ class SourceLanes:
     ) -> None:
         self._source, self._tables, self._connector, self._policy = source, tables, connector, policy
         self._topic_of, self._control_of, self._clock = topic_of, control_of, clock
+        self._opened: dict[SourcePartition, Cutter] = {}
+
+    @property
+    def queued(self) -> int:
+        """Bytes that were read and not yet given to a Kafka transaction; any thread may ask."""
+        return sum(cutter.ahead for cutter in self._opened.copy().values())
 
     def partitions(self) -> Sequence[SourcePartition]:
         """The source partitions of this task."""
@@ -112,5 +127,6 @@ class SourceLanes:
             fresh=offset is None,
             cut=None if offset is None or offset.cut is None else CutTransaction.parse(offset.cut),
         )
+        self._opened[partition] = cutter
         saved = None if offset is None else orjson.loads(offset.position)
         return Lane(partition, self._source.stream(partition, self._tables[partition], saved), cutter)

@@ -116,7 +116,8 @@ def replay(records: Iterable[Record]) -> State:
 def _begin(partition: _Partition, record: Record) -> list[Finding]:
     findings = _torn(partition)
     if isinstance(record.value, Begin):
-        partition.begun, partition.begin_open = (record.place, record.value), True
+        claims = record.value.n == OUTSIDE_ANY_TRANSACTION  # a generation, and nothing follows it
+        partition.begun, partition.begin_open = (record.place, record.value), not claims
     else:
         partition.begun, partition.begin_open = None, False
     return findings

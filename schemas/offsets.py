@@ -109,7 +109,10 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The first record of transaction `n`; an end with the same numbers follows, or it was torn."""
+    """The first record of transaction `n`; an end with the same numbers follows, or it was torn.
+
+    With n = OUTSIDE_ANY_TRANSACTION an owner claims its generation, and no end need follow.
+    """
 
     generation: int
     n: int

@@ -30,6 +30,8 @@ T = TypeVar("T")
 SECONDS: Final = 30.0  # for an answer of the brokers
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client leaves it without types
 
+# kept by time, so that one can go back to a moment
+_HISTORY: Final = {"cleanup.policy": "delete", "retention.ms": str(30 * 86_400_000)}
 # small segments: only closed ones are compacted, and all that is not compacted is read at each start
 _CONFIG: Final = {
     "cleanup.policy": "compact",
@@ -62,23 +64,39 @@ def prepare(admin: AdminClient, topic: str, slots: int, replication: int) -> Non
     with contextlib.suppress(_AlreadyThereError):
         _result(made[topic].result, topic)
         return
-    there = admin.list_topics(topic, timeout=SECONDS).topics[topic].partitions
+    there = _result(lambda: admin.list_topics(topic, timeout=SECONDS), topic).topics[topic].partitions
     if len(there) < slots:
         grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
         _result(grown[topic].result, topic)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    entries = admin.describe_configs([resource], request_timeout=SECONDS)[resource].result()
+    entries = _result(admin.describe_configs([resource], request_timeout=SECONDS)[resource].result, topic)
     if entries["cleanup.policy"].value != "compact":
         raise NOT_COMPACTED(topic=topic)
 
 
-def read(admin: AdminClient, reader: Settings, slot: Slot) -> list[offsets.Record]:
-    """Every committed record of the slot; the caller has fenced itself before."""
-    high = _end(admin, slot, IsolationLevel.READ_UNCOMMITTED)
+def prepare_history(admin: AdminClient, topic: str, replication: int) -> None:
+    """Make the topic of past positions, unless it is there."""
+    new = NewTopic(topic, 1, replication, config=_HISTORY)
+    made = admin.create_topics([new], operation_timeout=SECONDS)
+    with contextlib.suppress(_AlreadyThereError):
+        _result(made[topic].result, topic)
+
+
+def read(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = True) -> list[offsets.Record]:
+    """Every committed record of the slot; who is not `fenced` sees less while a transaction is open."""
+    return [record for _, record in read_with_times(admin, reader, slot, fenced=fenced)]
+
+
+def read_with_times(
+    admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = False
+) -> list[tuple[int, offsets.Record]]:
+    """The same, each with the time in milliseconds at which it was written."""
+    seen = IsolationLevel.READ_UNCOMMITTED if fenced else IsolationLevel.READ_COMMITTED
+    high = _end(admin, slot, seen)
     consumer = Consumer(reader)
     try:
         consumer.assign([TopicPartition(slot.topic, slot.partition, 0)])
-        records: list[offsets.Record] = []
+        records: list[tuple[int, offsets.Record]] = []
         while True:
             message = consumer.poll(SECONDS)
             if message is None:
@@ -91,13 +109,16 @@ def read(admin: AdminClient, reader: Settings, slot: Slot) -> list[offsets.Recor
             if error is not None:
                 raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
             place = Place(slot.topic, slot.partition, offset)
-            records.append(offsets.parse(place, _bytes(message.key()), _bytes(message.value())))
+            record = offsets.parse(place, _bytes(message.key()), _bytes(message.value()))
+            records.append((message.timestamp()[1], record))
     finally:
         consumer.close()
 
 
 def _end(admin: AdminClient, slot: Slot, isolation: IsolationLevel) -> int:
     partition = TopicPartition(slot.topic, slot.partition)
+    # or it asks as it did before the leader changed, in vain
+    _result(lambda: admin.list_topics(slot.topic, timeout=SECONDS), slot.topic)
     asked = admin.list_offsets({partition: _LATEST}, isolation_level=isolation, request_timeout=SECONDS)
     offset: int = _result(asked[partition].result, slot.topic).offset
     return offset

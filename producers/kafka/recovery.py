@@ -17,7 +17,7 @@ from zlib import crc32
 
 from confluent_kafka.admin import AdminClient
 
-from wrackline.producers.batching import Publication
+from wrackline.producers.batching import Publication, Record
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
@@ -31,6 +31,7 @@ from wrackline.schemas.table import SourcePartition
 
 PATIENCE: Final = 30.0  # seconds for fencing, before the task says that Kafka does not answer
 CLOSING: Final = 5.0
+HISTORY: Final = 60.0  # seconds between two records of a position in the history
 
 
 class Publisher:
@@ -49,6 +50,7 @@ class Publisher:
         generation: Callable[[], int],
         clock: Callable[[], float],
     ) -> None:
+        self._kept: dict[bytes, float] = {}  # when a position last went to the history
         self._identity, self._client, self._slot, self._topics = identity, client, slot, topics
         self._admin, self._generation, self._clock = admin, generation, clock
         self._transactor: Transactor | None = None
@@ -89,12 +91,14 @@ class Publisher:
         if transactor is None:
             raise RuntimeError("start it first")
         generation, n = self._identity.generation, self._n + 1
+        ends = [self._ends(publication, n) for publication in publications]
+        kept = self._worth_keeping([last for *_, last in ends])
         try:
             self._topics.ensure(topic for publication in publications for topic in publication.topics)
             moment = transactor.commit(
                 (offsets.begin_key(self._identity.transactional_id), offsets.encode(Begin(generation, n))),
-                [publication.records for publication in publications],
-                [end for publication in publications for end in self._ends(publication, n)],
+                [*(publication.records for publication in publications), kept],
+                [end for of_one in ends for end in of_one],
             )
             reach("after_commit")
         except BaseException:
@@ -102,6 +106,7 @@ class Publisher:
             self.drop()
             raise
         self._n = n
+        self._kept |= {key: moment for _, key, _ in kept if key is not None}
         self._previous |= {self._key(p): canonical(p.position.saved()) for p in publications}
         if transactor.doubtful:
             self.drop()
@@ -157,6 +162,14 @@ class Publisher:
             for table, state in publication.states.items()
         ]
         return [*((k, offsets.encode(state)) for k, state in states), (key, offsets.encode(offset))]
+
+    def _worth_keeping(self, positions: Sequence[tuple[bytes, bytes]]) -> list[Record]:
+        """The positions whose last record in the history is old enough."""
+        topic = self._slot.history
+        if topic is None:
+            return []
+        old = self._clock() - HISTORY
+        return [(topic, key, value) for key, value in positions if self._kept.get(key, old) <= old]
 
     def _key(self, publication: Publication) -> bytes:
         return offsets.position_key(self._identity.connector, publication.partition)

@@ -35,6 +35,7 @@ class Slot:
 
     topic: str
     partition: int
+    history: str | None = None  # the topic where positions are kept by time
 
 
 class _Watch:
@@ -102,7 +103,7 @@ class Transactor:
         self,
         begin: tuple[bytes, bytes],
         events: Iterable[Sequence[Record]],
-        ends: Sequence[tuple[bytes, bytes]],
+        ends: Sequence[tuple[bytes, bytes | None]],
     ) -> float:
         """Publish all of it or nothing, and say when; on an error Kafka has it not, or nobody knows."""
         try:
@@ -121,7 +122,7 @@ class Transactor:
         self,
         begin: tuple[bytes, bytes],
         events: Iterable[Sequence[Record]],
-        ends: Sequence[tuple[bytes, bytes]],
+        ends: Sequence[tuple[bytes, bytes | None]],
     ) -> None:
         reach("before_begin")
         self._producer.begin_transaction()
@@ -145,7 +146,7 @@ class Transactor:
         self._place([begin])
         self._acknowledge()
 
-    def _place(self, records: Iterable[tuple[bytes, bytes]]) -> None:
+    def _place(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         for key, value in records:
             self._producer.produce(self._slot.topic, value, key, self._slot.partition)
 

@@ -1,0 +1,91 @@
+"""Who owns a task: a generation is claimed in the task's own partition of the offsets topic.
+
+    fence -> read the partition to its end -> commit [claim: newest generation + 1][edits of the offsets]
+
+Why it is right: everybody who claims does so in a transaction of the task's one transactional id.  Of two who
+fence each other only the last one's transaction can be committed, and it has read whatever the other could
+commit; so no generation is given out twice.  An owner asks for the newest generation before and after it
+fences, and ends when it is not its own: an owner that was frozen, or whose offsets somebody has edited, never
+goes on.  Edits ride in the claim itself, so they are never half there, and whoever still runs ends instead of
+writing over them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka.admin import AdminClient
+
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.transaction import Slot, Transactor
+from wrackline.schemas import offsets
+from wrackline.schemas.offset_replay import State, replay
+from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION, Begin, Record
+from wrackline.schemas.topics import internal_topics
+
+FIRST = 1
+PATIENCE = 30.0  # seconds for fencing
+
+Change = tuple[bytes, bytes | None]
+Edit = Callable[[State, int], Sequence[Change]]  # what was committed, the generation claimed -> records
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The generation that is ours, and what was committed before it."""
+
+    generation: int
+    state: State
+
+
+class Ownership:
+    """One task's partition, seen by those who own it or ask who does."""
+
+    def __init__(self, client: Client, group: str, connector: str, number: int) -> None:
+        self._client, self._admin = client, AdminClient(client.admin())
+        self._identity = Identity(group, connector, number, OUTSIDE_ANY_TRANSACTION)
+        self._topics = internal_topics(group)
+        self._slot = Slot(self._topics.offsets, number)
+
+    def prepare(self, replication: int = -1) -> None:
+        """Make the topics, unless they are there."""
+        offsets_topic.prepare(self._admin, self._slot.topic, self._slot.partition + 1, replication)
+        offsets_topic.prepare_history(self._admin, self._topics.offset_history, replication)
+
+    def claim(self, clock: Callable[[], float], edit: Edit = lambda _state, _generation: ()) -> Claim:
+        """Shut out every earlier owner; a Transient error means that another claim came between."""
+        transactor = Transactor(self._client.producer(self._identity), self._slot, clock, self._client.slow)
+        try:
+            transactor.fence(PATIENCE)
+            records = self._records(fenced=True)
+            generation = newest(records) + 1
+            state = replay(records)
+            begin = offsets.begin_key(self._identity.transactional_id)
+            changes = edit(state, generation)
+            transactor.commit(
+                (begin, offsets.encode(Begin(generation, OUTSIDE_ANY_TRANSACTION))), (), changes
+            )
+        finally:
+            transactor.drop()
+        return Claim(generation, state)
+
+    def newest(self) -> int:
+        """The newest generation that anybody has claimed."""
+        return newest(self._records(fenced=False))
+
+    def state(self) -> State:
+        """What is committed, as far as a bystander sees it."""
+        return replay(self._records(fenced=False))
+
+    def history(self) -> list[tuple[int, Record]]:
+        """The positions that were kept, each with its time in milliseconds, oldest first."""
+        slot = Slot(self._topics.offset_history, 0)
+        return offsets_topic.read_with_times(self._admin, self._client.reader(self._identity), slot)
+
+    def _records(self, *, fenced: bool) -> list[Record]:
+        return offsets_topic.read(self._admin, self._client.reader(self._identity), self._slot, fenced=fenced)
+
+
+def newest(records: Sequence[Record]) -> int:
+    """The highest generation of any record."""
+    return max((record.value.generation for record in records if record.value is not None), default=FIRST - 1)
