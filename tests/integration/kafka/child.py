@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from tests.contract.source_world import Change, Delete, Insert, Update, orders
 from tests.fakes.database import Database
@@ -23,6 +24,7 @@ from tests.fakes.wire import Registry
 from tests.integration.kafka.world import CONNECTOR, Names, NoControl, Notes, chance, made_publisher
 from wrackline.producers.batching import Policy, Record
 from wrackline.producers.changes import Batch, Position, Rows, Saved
+from wrackline.producers.kafka.topics import Group
 from wrackline.producers.lanes import SourceLanes
 from wrackline.producers.pace import Limits
 from wrackline.producers.plugin import MarkKind, Surroundings
@@ -30,6 +32,8 @@ from wrackline.producers.task import Task
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import SourcePartition, TableId
 from wrackline.schemas.topics import table_topic
+
+Databases: TypeAlias = dict[SourcePartition, Database]
 
 PARTITIONS = 3
 KEYS = 12
@@ -71,7 +75,7 @@ class Stream(FakeStream):
 class Source(FakeSource):
     """Has its log from the beginning."""
 
-    stream_of = Stream
+    stream_of: type[FakeStream] = Stream
 
     def stream(
         self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None
@@ -101,9 +105,9 @@ def history(number: int, transactions: int) -> list[list[Change]]:
     return made
 
 
-def databases(prefix: str, transactions: int) -> dict[SourcePartition, Database]:
+def databases(prefix: str, transactions: int) -> Databases:
     """The same databases for the same arguments."""
-    made = {}
+    made: Databases = {}
     for number in range(PARTITIONS):
         partition = SourcePartition(prefix, f"db{number}")
         made[partition] = Database(orders(partition))
@@ -112,7 +116,7 @@ def databases(prefix: str, transactions: int) -> dict[SourcePartition, Database]
     return made
 
 
-def source(made: dict[SourcePartition, Database]) -> Source:
+def source(made: Databases) -> Source:
     """A source whose events are the same bytes in every run."""
     registry = Registry()
     for database in made.values():
@@ -155,26 +159,39 @@ class Telling(Stream):
 
 
 def task(
-    given: Orders, made: dict[SourcePartition, Database], notes: Notes, stopping: threading.Event
+    given: Orders,
+    made: Databases,
+    notes: Notes,
+    stopping: threading.Event,
+    stream_of: type[FakeStream] | None = None,
+    *,
+    limits: Limits | None = None,
+    policy: Policy = POLICY,
+    group: Group | None = None,
 ) -> Task:
     """The task over all databases."""
     reading = source(made)
     Telling.file = given.told
-    reading.stream_of = Telling
-    names = Names(given.prefix)
+    reading.stream_of = stream_of or Telling
     publisher = made_publisher(
-        given.bootstrap, names, generation=given.generation, newest=lambda: int(given.newest.read_text())
+        given.bootstrap,
+        Names(given.prefix),
+        generation=given.generation,
+        newest=lambda: int(given.newest.read_text()),
+        group=group or Group(2),
     )
     lanes = SourceLanes(
         reading,
         {partition: [database.shape.id] for partition, database in made.items()},
         CONNECTOR,
-        POLICY,
+        policy,
         topic_of=lambda table: table_topic(given.prefix, table),
         control_of=lambda _: NoControl(),
         clock=time.monotonic,
     )
-    return Task(lanes, publisher, notes, Limits(), clock=time.monotonic, chance=chance, stopping=stopping)
+    return Task(
+        lanes, publisher, notes, limits or Limits(), clock=time.monotonic, chance=chance, stopping=stopping
+    )
 
 
 def main() -> None:

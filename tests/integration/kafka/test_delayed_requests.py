@@ -15,6 +15,7 @@ from tests.integration.kafka.world import Names, made_publisher, offset_records,
 from wrackline.control.stack.servers import Broker
 from wrackline.producers import failpoints
 from wrackline.producers.batching import Record
+from wrackline.producers.kafka.topics import Group
 from wrackline.producers.kafka.transaction import Transactor
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import Transient
@@ -67,7 +68,7 @@ def proxy(kafka: Broker) -> Iterator[KafkaProxy]:
 def names(kafka: Broker, topic_prefix: str) -> Names:
     """Names whose topics are there."""
     made = Names(topic_prefix)
-    publisher = made_publisher(kafka.bootstrap, made, partitions=1)
+    publisher = made_publisher(kafka.bootstrap, made, group=Group(1))
     publisher.start()
     with suppress(Transient):
         publisher.publish([made.publication(1, *made.events("before"))])

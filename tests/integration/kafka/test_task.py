@@ -1,0 +1,212 @@
+"""A task over three source partitions on a real broker, also when that is killed, frozen or too small."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.contract.source_world import Insert
+from tests.fakes.place import Place
+from tests.integration.kafka import child
+from tests.integration.kafka.checker import check_all
+from tests.integration.kafka.world import (
+    Names,
+    Notes,
+    committed,
+    made_publisher,
+    running,
+    until,
+)
+from wrackline.control.stack.servers import Broker
+from wrackline.producers.changes import Batch
+from wrackline.producers.kafka.topics import Group
+from wrackline.producers.lanes import Health
+from wrackline.producers.pace import Limits
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.topics import table_topic
+
+DROPPED = define("test.dropped", Transient, "the log of {database} was dropped", hint="it is opened again")
+
+
+@pytest.fixture
+def given(kafka: Broker, topic_prefix: str, tmp_path: Path) -> child.Orders:
+    """Where one test's task works."""
+    orders = child.Orders(kafka.bootstrap, topic_prefix, str(tmp_path), generation=1)
+    orders.newest.write_text("1")
+    return orders
+
+
+def drained(made: child.Databases) -> Callable[[], bool]:
+    """Whether every database has been told everything."""
+    return lambda: all(base.told == Place(0, base.end) for base in made.values())
+
+
+def test_three_partitions_are_published_and_confirmed(given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, given.transactions), Notes(), threading.Event()
+    with running(child.task(given, made, notes, stopping).run, stopping) as errors:
+        until(drained(made), "every database is told everything")
+    assert errors == []
+    check_all(given)
+    assert [state.findings for state in notes.states] == [()] * len(notes.states)
+    assert notes.healths[0] == (Health.STARTING, None)
+
+
+def test_what_comes_later_is_published_too_and_a_neighbour_is_not_held_up(given: child.Orders) -> None:
+    given = replace(given, transactions=0)
+    made, stopping = child.databases(given.prefix, 0), threading.Event()
+    first, *_ = made.values()
+    with running(child.task(given, made, Notes(), stopping).run, stopping) as errors:
+        until(drained(made), "the first positions are told")
+        for number in range(20):
+            first.commit(Insert({"shop": "a", "number": number, "label": "x", "big": None}))
+            until(drained(made), "the row is told")
+    assert errors == []
+    assert len(committed(given.bootstrap, table_topic(given.prefix, first.shape.id))) == 20
+
+
+def test_a_stream_that_fails_is_opened_again_where_kafka_is(given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, given.transactions), Notes(), threading.Event()
+    polls = 0
+
+    class Dropping(child.Telling):
+        def poll(self, deadline: float) -> Batch | None:
+            nonlocal polls
+            polls += 1
+            if polls % 30 == 7 and polls < 200:
+                raise DROPPED(database=self._database.shape.id.database)
+            return super().poll(deadline)
+
+    task = child.task(given, made, notes, stopping, Dropping, limits=Limits(longest_wait=0.1))
+    with running(task.run, stopping) as errors:
+        until(drained(made), "every database is told everything")
+    assert errors == []
+    assert "test.dropped" in notes.errors
+    check_all(given)
+
+
+def test_too_many_errors_end_the_task(given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, 3), Notes(), threading.Event()
+
+    class Gone(child.Telling):
+        def poll(self, deadline: float) -> Batch | None:
+            raise DROPPED(database=str(deadline))
+
+    limits = Limits(most_tries=2, longest_wait=0.01)
+    with running(child.task(given, made, notes, stopping, Gone, limits=limits).run, stopping) as errors:
+        until(lambda: bool(errors), "the task gives up")
+    assert isinstance(errors[0], Transient)
+    assert notes.errors == ["test.dropped"] * 2
+
+
+def test_a_broker_killed_under_load_loses_and_repeats_nothing(kafka: Broker, given: child.Orders) -> None:
+    _survive_kills(kafka, replace(given, transactions=150), kills=1)
+
+
+@pytest.mark.deep
+def test_a_broker_killed_again_and_again(kafka: Broker, given: child.Orders) -> None:
+    _survive_kills(kafka, replace(given, transactions=1500), kills=6)
+
+
+def _survive_kills(kafka: Broker, given: child.Orders, kills: int) -> None:
+    made, notes, stopping = child.databases(given.prefix, given.transactions), Notes(), threading.Event()
+    with running(child.task(given, made, notes, stopping).run, stopping) as errors:
+        for _ in range(kills):
+            seen = len(notes.commits)
+            until(lambda seen=seen: len(notes.commits) > seen + 3 or drained(made)(), "it publishes")  # type: ignore[misc] # mypy: a lambda's default
+            kafka.process.kill()
+            kafka.process.start()
+        until(drained(made), "every database is told everything", patience=70)
+    assert errors == []
+    check_all(given)
+
+
+def test_while_kafka_stands_still_memory_is_bounded_and_streams_stay_alive(
+    kafka: Broker, given: child.Orders
+) -> None:
+    made, notes, stopping = child.databases(given.prefix, 400), Notes(), threading.Event()
+    alive = read = 0
+
+    class Counting(child.Telling):
+        def poll(self, deadline: float) -> Batch | None:
+            nonlocal read
+            batch = super().poll(deadline)
+            read += 0 if batch is None else batch.size
+            return batch
+
+        def keep_alive(self) -> None:
+            nonlocal alive
+            alive += 1
+
+    limits = Limits(most_ahead_bytes=30_000, longest_wait=0.1)
+    task = child.task(replace(given, transactions=400), made, notes, stopping, Counting, limits=limits)
+    try:
+        with running(task.run, stopping) as errors:
+            until(lambda: len(notes.commits) > 2, "it publishes")
+            kafka.process.pause()
+            before = read
+            until(lambda: alive > 50, "there is no room, and the streams are kept alive")
+            assert read - before < 30_000 + child.PARTITIONS * (
+                child.POLICY.most_bytes + 2 * child.BATCH_BYTES
+            )
+            kafka.process.resume()
+            until(drained(made), "every database is told everything", patience=120)
+        assert errors == []
+    finally:
+        kafka.process.resume()
+    check_all(replace(given, transactions=400))
+
+
+def test_a_row_that_is_too_large_stops_the_task_and_nothing_of_it_is_published(given: child.Orders) -> None:
+    made, stopping = child.databases(given.prefix, 0), threading.Event()
+    base = next(iter(made.values()))
+    base.commit(Insert({"shop": "a", "number": 1, "label": "small", "big": None}))
+    base.commit(
+        Insert({"shop": "a", "number": 2, "label": "small", "big": None}),
+        Insert({"shop": "a", "number": 3, "label": "large", "big": "B" * 20_000}),
+    )
+    policy = replace(child.POLICY, most_record_bytes=10_000)
+    with running(child.task(given, made, Notes(), stopping, policy=policy).run, stopping) as errors:
+        until(lambda: bool(errors), "the task stops")
+    assert isinstance(errors[0], OperatorNeeded)
+    assert errors[0].code == "kafka.row_too_large"
+    assert "BBB" not in str(errors[0])
+    rows = committed(given.bootstrap, table_topic(given.prefix, base.shape.id))
+    assert len(rows) == 1, "the transaction before it, and nothing of its own"
+    assert base.told == Place(0, 2)
+
+
+def test_a_topic_that_takes_no_such_record_stops_the_task(given: child.Orders) -> None:
+    made, stopping = child.databases(given.prefix, 0), threading.Event()
+    base = next(iter(made.values()))
+    group = Group(partitions=1, config={"max.message.bytes": "2000"})
+    base.commit(Insert({"shop": "a", "number": 1, "label": "small", "big": None}))
+    # nothing that compresses
+    noise = "".join(chr(0x4E00 + (number * number * 7919) % 20_000) for number in range(3000))
+    base.commit(Insert({"shop": "a", "number": 2, "label": "large", "big": noise}))
+    task = child.task(given, made, Notes(), stopping, group=group)
+    with running(task.run, stopping) as errors:
+        until(lambda: bool(errors), "the task stops")
+    assert isinstance(errors[0], OperatorNeeded)
+    assert errors[0].code == "kafka.record_refused"
+    assert len(committed(given.bootstrap, table_topic(given.prefix, base.shape.id))) < 2
+    made_publisher(given.bootstrap, Names(given.prefix)).start()  # no open transaction holds it up
+
+
+def test_an_idle_task_says_where_it_is(given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, 0), Notes(), threading.Event()
+    with running(child.task(given, made, notes, stopping).run, stopping) as errors:
+        until(lambda: len(notes.commits) >= 3, "it publishes its position again after each quiet time")
+    assert errors == []
+
+
+def test_stopped_while_kafka_is_away_it_ends(kafka: Broker, given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, 10), Notes(), threading.Event()
+    task = child.task(given, made, notes, stopping, limits=Limits(patience=0.5))
+    kafka.process.pause()
+    try:
+        with running(task.run, stopping):
+            until(lambda: bool(notes.healths), "it has begun to start")
+    finally:
+        kafka.process.resume()
