@@ -15,7 +15,7 @@ from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings import Problem
 
 STOPS = "the pipeline does not start"
-NO_EFFECT = "the line has no effect"
+NO_EFFECT = "the setting has no effect"
 
 
 @dataclass(frozen=True, slots=True)

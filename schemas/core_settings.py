@@ -7,6 +7,7 @@ What only one database or target understands is declared in that plug-in's `conf
 from wrackline.schemas.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, mask_of
 from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.mode_settings import MODES
+from wrackline.schemas.not_yet_settings import NOT_YET
 from wrackline.schemas.setting import Declared, Importance, Setting
 from wrackline.schemas.setting_kinds import (
     Kind,
@@ -414,4 +415,5 @@ CORE = Declared(
         (f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")
     ),
     not_honoured=(*KAFKA_CLIENT.not_honoured, *UNHONOURED),
+    not_yet=NOT_YET,
 )

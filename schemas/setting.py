@@ -77,8 +77,23 @@ class NotHonoured:
 
 
 @dataclass(frozen=True, slots=True)
+class NotYet:
+    """A declared setting or family that nothing acts on yet; named instead of being ignored.
+
+    `done` are the values that say what is done anyway; `unasked`: it is named also where it is not set,
+    for its default promises what is not done.
+    """
+
+    name: str
+    now: str
+    hint: str
+    done: tuple[str, ...] = ()
+    unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
-    """What one part declares: its settings, rules about pairs of them, and what it does not honour.
+    """What one part declares: its settings, rules about pairs, what it does not honour, or not yet.
 
     `exclusive`: only one of the two may be given; `at_most`: the first's number is not above the second's.
     """
@@ -87,6 +102,7 @@ class Declared:
     exclusive: tuple[tuple[str, str], ...] = ()
     at_most: tuple[tuple[str, str], ...] = ()
     not_honoured: tuple[NotHonoured, ...] = ()
+    not_yet: tuple[NotYet, ...] = ()
 
 
 def placeholders(declared_name: str, name: str) -> Mapping[str, str] | None:

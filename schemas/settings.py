@@ -44,6 +44,12 @@ NOT_HONOURED = define(
     "{name} is known and has no effect here: {why}",
     hint="{instead}",
 )
+NOT_YET = define(
+    "settings.not_yet",
+    Definite,
+    "{name} has no effect yet: {now}",
+    hint="{instead}",
+)
 REFUSED = define("settings.refused", Definite, "{name} is refused: {why}", hint="{instead}")
 TOO_LARGE = define(
     "settings.too_large",
@@ -166,6 +172,7 @@ class Registry:
             twice = {s.name for s in declared if declared.count(s) > 1 or self.settings[s.name] is not s}
             raise ValueError(f"settings declared twice: {sorted(twice)}")
         self.not_honoured = tuple(entry for part in parts for entry in part.not_honoured)
+        self.not_yet = tuple(entry for part in parts for entry in part.not_yet)
         self._families = tuple(setting for setting in declared if setting.family)
         self._at_most = tuple(pair for part in parts for pair in part.at_most)
         self._exclusive = tuple(pair for part in parts for pair in part.exclusive)
@@ -210,6 +217,7 @@ class Registry:
         problems += self._excluding(given)
         problems += self._above(values)
         problems += _groups(values)
+        problems += self._not_yet(given, values)
         ok = all(problem.warning for problem in problems)
         return Reading(Values(values, secrets) if ok else None, tuple(problems))
 
@@ -259,6 +267,15 @@ class Registry:
         for name, other in self._exclusive:
             if given.get(name) and given.get(other):
                 yield Problem(other, EXCLUSIVE(name=name, other=other))
+
+    def _not_yet(self, given: Mapping[str, str], values: Mapping[str, Value]) -> Iterator[Problem]:
+        for entry in self.not_yet:
+            done = [self.settings[entry.name].parse(text) for text in entry.done]
+            for name, value in values.items():
+                asked = entry.unasked or name in given
+                if asked and placeholders(entry.name, name) is not None and value not in done:
+                    error = NOT_YET(name=shown_name(name), now=entry.now, instead=entry.hint)
+                    yield Problem(name, error, warning=True)
 
     def _above(self, values: Mapping[str, Value]) -> Iterator[Problem]:
         for name, limit in self._at_most:

@@ -1,10 +1,10 @@
-"""Prints docs/settings.md: every setting of every pipeline and plug-in, and what is not honoured."""
+"""Prints docs/settings.md: every setting of every pipeline and plug-in, and what is not obeyed."""
 
 from collections.abc import Iterable, Mapping
 
 from wrackline.control.installed import registries
 from wrackline.control.pages.errors_page import cell
-from wrackline.schemas.setting import NotHonoured, Setting
+from wrackline.schemas.setting import NotHonoured, NotYet, Setting
 from wrackline.schemas.settings import Registry
 
 HEAD = """# Settings
@@ -51,6 +51,8 @@ def page(parts: Mapping[str, Registry]) -> str:
         settings = registry.settings.values()
         groups = dict.fromkeys(setting.group for setting in settings)
         sections += [_table(group, [s for s in settings if s.group == group]) for group in groups]
+        if registry.not_yet:
+            sections.append(_not_yet(registry.not_yet))
         if registry.not_honoured:
             sections.append(_not_honoured(registry.not_honoured))
     return "\n".join(sections)
@@ -68,6 +70,12 @@ def _row(setting: Setting) -> str:
     kind = setting.type.value.lower()
     words = f" One of: {', '.join(setting.recommended)}." if setting.recommended else ""
     return f"| `{setting.name}` | {kind} | {default} | {importance} | {cell(setting.doc + words)} |"
+
+
+def _not_yet(entries: Iterable[NotYet]) -> str:
+    rows = [f"| `{entry.name}` | {cell(entry.now)} | {cell(entry.hint)} |" for entry in entries]
+    head = ["| name | now | meanwhile |", "|---|---|---|"]
+    return "\n".join(["### Not obeyed yet\n", *head, *rows, ""])
 
 
 def _not_honoured(entries: Iterable[NotHonoured]) -> str:

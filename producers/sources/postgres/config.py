@@ -5,7 +5,7 @@ so a host name or password can't smuggle in `service`, `passfile` or `options`.
 """
 
 from wrackline.producers.sources.postgres.types import INSTANTS
-from wrackline.schemas.setting import Declared, Importance, NotHonoured, Setting
+from wrackline.schemas.setting import Declared, Importance, NotHonoured, NotYet, Setting
 from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -186,6 +186,14 @@ SETTINGS = Declared(
                 ("database.query.timeout.ms", "each statement has its own limit"),
                 ("database.sslfactory", "there is no Java here"),
             )
+        ),
+    ),
+    not_yet=(
+        NotYet("slot.drop.on.stop", "the slot stays", _TAKE_OUT, done=("false",)),
+        NotYet("heartbeat.action.query", "there are no heartbeats, so nothing runs", _TAKE_OUT),
+        *(
+            NotYet(f"message.prefix.{way}.list", "every logical message is published", _TAKE_OUT)
+            for way in ("include", "exclude")
         ),
     ),
 )

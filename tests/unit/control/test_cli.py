@@ -16,6 +16,7 @@ CANARY = "c4n4ry-hunter2"
 GOOD = f"""
 name = "shop"
 topic.prefix = "shop1"
+snapshot.mode = "no_data"
 [source]
 connector.class = "postgres"
 database.hostname = "db"

@@ -18,6 +18,7 @@ GOOD = {
     "database.dbname": "shop",
     "kafka.bootstrap.servers": "broker1:9092, broker2:9092",
     "schema.registry.url": "http://registry:8081",
+    "snapshot.mode": "no_data",
 }
 
 

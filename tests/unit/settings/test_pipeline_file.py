@@ -12,6 +12,7 @@ from wrackline.schemas.pipeline import LARGEST_FILE, load, parse, read_file
 SHOP = f"""
 name = "shop"
 topic.prefix = "shop1"
+snapshot.mode = "no_data"
 
 [source]
 connector.class = "postgres"

@@ -33,7 +33,13 @@ CONNECTS_VALUE = {"name", "value", "recommended_values", "errors", "visible"}
 
 
 def test_the_answer_has_connects_shape() -> None:
-    given = {**GOOD, "tasks.max": "0", "qqqq": CANARY, "kafka.sasl.username": "${env:WRACKLINE_U}"}
+    given = {
+        **GOOD,
+        "snapshot.mode": "initial",
+        "tasks.max": "0",
+        "qqqq": CANARY,
+        "kafka.sasl.username": "${env:WRACKLINE_U}",
+    }
     answer = json.loads(json.dumps(Registry(CORE).validate("postgres", given, RESOLVE)))
     configs = {config["value"]["name"]: config for config in answer["configs"]}
     assert set(answer) == {"name", "error_count", "groups", "configs"}

@@ -1,0 +1,101 @@
+"""A setting that nothing acts on yet is named when it is set, and none is silently ignored."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.unit.settings.shop import GOOD, checked, codes
+from wrackline.control.installed import Installed, registries
+from wrackline.schemas.mode_settings import MODES
+from wrackline.schemas.setting import Setting
+
+ROOT = Path(__file__).parents[3]
+DECLARING = {"core_settings", "snapshot_settings", "not_yet_settings", "kafka_client_settings", "config"}
+CODE = "settings.not_yet"
+# read under a name that is put together: where, and by what
+COMPOSED = {
+    "{what}.{way}.list": (
+        "schema.include.list",
+        "schema.exclude.list",
+        "table.include.list",
+        "table.exclude.list",
+    ),
+    "database.{libpq}": ("database.password", "database.sslpassword"),
+    "database.{ours}": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
+}
+ONE_ANSWER = {"plugin.name", *(mode.name for mode in MODES)}  # the validator lets only that through
+WHOLE = ("kafka.", "topic.creation.")  # read with all that is below
+
+
+def texts_of_the_code() -> set[str]:
+    """Every text in the code that declares no settings, docstrings aside; composed ones with their holes."""
+    found: set[str] = set()
+    for folder in ("schemas", "producers", "consumers", "control"):
+        for file in (ROOT / folder).rglob("*.py"):
+            if file.stem in DECLARING:
+                continue
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.add(node.value)
+                elif isinstance(node, ast.JoinedStr):
+                    found.add(ast.unparse(node)[2:-1])
+    return found
+
+
+def obeyed(setting: Setting, texts: set[str]) -> bool:
+    composed = [text for text, names in COMPOSED.items() if setting.name in names]
+    return (
+        setting.name in texts
+        or any(text in texts for text in composed)
+        or setting.name in ONE_ANSWER
+        or setting.name.startswith(WHOLE)
+    )
+
+
+def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
+    texts = texts_of_the_code()
+    for registry in registries().values():
+        named = {entry.name for entry in registry.not_yet}
+        assert named <= set(registry.settings)
+        silent = [s.name for s in registry.settings.values() if s.name not in named and not obeyed(s, texts)]
+        assert not silent
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("snapshot.mode", "always"),
+        ("incremental.snapshot.chunk.size", "10"),
+        ("snapshot.select.statement.overrides.public.orders", "SELECT * FROM public.orders"),
+        ("heartbeat.interval.ms", "1000"),
+        ("read.only", "true"),
+        ("tasks.max", "4"),
+        ("slot.drop.on.stop", "true"),
+        ("message.prefix.include.list", "shop.*"),
+    ],
+)
+def test_who_sets_it_is_told_and_the_pipeline_still_starts(name: str, value: str) -> None:
+    pipeline = checked({**GOOD, name: value})
+    assert codes(pipeline) == [(name, CODE)]
+    assert pipeline.problems[0].warning
+    assert pipeline.values is not None
+
+
+def test_a_default_that_promises_too_much_is_named_unasked() -> None:
+    given = {name: value for name, value in GOOD.items() if name != "snapshot.mode"}
+    assert codes(checked(given)) == [("snapshot.mode", CODE)]
+
+
+def test_what_is_done_anyway_is_no_finding() -> None:
+    given = {**GOOD, "heartbeat.interval.ms": "0", "read.only": "false", "tasks.max": " 1 "}
+    assert codes(checked(given)) == []
+
+
+def test_what_is_done_anyway_can_be_set() -> None:
+    installed = [*registries().items()]
+    assert Installed().kinds("source")
+    for _, registry in installed:
+        for entry in registry.not_yet:
+            for value in entry.done:
+                registry.settings[entry.name].parse(value)
