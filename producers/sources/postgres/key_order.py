@@ -34,7 +34,7 @@ SELECT m.attname::text, format_type(m.given, -1),
              WHERE c.opcintype = m.base AND c.opcdefault ORDER BY s.amopstrategy)
 FROM made_of m JOIN pg_type t ON t.oid = m.base WHERE t.typtype <> 'd'"""
 _SERVERS_OWN = tuple(f"OPERATOR(pg_catalog.{sign})" for sign in ("<", "<=", "=", ">=", ">"))
-_BEFORE, _UPTO, _SAME, _AFTER = 0, 1, 2, 4  # B-tree's strategies, from 0
+_BEFORE, _UPTO, _SAME, _FROM, _AFTER = range(5)  # B-tree's strategies, from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ class KeyOrder:
             )
             for place in range(last + 1)
         ]
-        return sql.SQL("({})").format(sql.SQL(" OR ").join(ways))
+        first = _compared(self._columns[0], _FROM if strictly == _AFTER else _UPTO, bound[0])
+        return sql.SQL("{} AND ({})").format(first, sql.SQL(" OR ").join(ways))  # the first bounds the scan
 
     def _all_same(self, bound: Bound) -> sql.Composable:
         return sql.SQL("({})").format(sql.SQL(" AND ").join(self._same(bound, len(bound))))

@@ -13,8 +13,8 @@ class Unfit(ValueError):  # noqa: N818 - it names what the value is
 
 
 _NUMBER = re.compile(rb"-?[0-9]*(?:\.([0-9]*))?")
-_ARRAY_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|([^",{}]+)', re.DOTALL)
-_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+# Possessive, so that an element of many megabytes costs no memory for ways back.
+_ARRAY_TOKEN = re.compile(rb'"((?:[^"\\]++|\\.)*+)"|([^",{}]++)', re.DOTALL)
 _ZONED_TIME = re.compile(rb"(\d\d:\d\d:\d\d(?:\.\d+)?)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?")
 _FAR_TIMESTAMP = re.compile(rb"(\d+)-(\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00( BC)?")
 
@@ -93,8 +93,13 @@ def array_elements(text: bytes) -> list[bytes | None]:
             raise Unfit("it has more than one dimension")
         quoted, bare = found.groups()
         if bare is None:
-            elements.append(_ESCAPED.sub(rb"\1", quoted))
+            elements.append(_unescaped(quoted))
         else:
             elements.append(None if bare == b"NULL" else bare)
         at = found.end() + 1  # the comma
     return elements
+
+
+def _unescaped(quoted: bytes) -> bytes:
+    r"""Take the backslashes out that stand before others and before quotes; no text has a zero byte."""
+    return quoted.replace(b"\\\\", b"\0").replace(b"\\", b"").replace(b"\0", b"\\")
