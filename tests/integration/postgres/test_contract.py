@@ -1,0 +1,19 @@
+"""PostgreSQL keeps the source contract, with marks of every kind."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract.source_suite import SourceSuite
+from tests.contract.source_world import SourceWorld
+from tests.fixtures.servers import Database
+from tests.integration.postgres.world import PgWorld
+from wrackline.producers.plugin import MarkKind
+
+
+class TestPostgres(SourceSuite):
+    @pytest.fixture(params=list(MarkKind), ids=lambda kind: kind.value)
+    def world(self, request: pytest.FixtureRequest, database: Database) -> Iterator[SourceWorld]:
+        world = PgWorld(database, request.param)
+        yield world
+        world.close()
