@@ -8,12 +8,10 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from enum import Enum
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -24,6 +22,7 @@ from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import all_settings, error_codes, find_setting
 from wrackline.control.installed import Installed
+from wrackline.control.output import Json, Options, print_json, say
 from wrackline.schemas.errors import ErrorCode, WracklineError
 from wrackline.schemas.findings import Severity
 from wrackline.schemas.setting import NotHonoured, Setting
@@ -38,15 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-
-
-@dataclass
-class Options:
-    """What the command line asked of the output."""
-
-    debug: bool = False
-    json: bool = False
 
 
 @app.callback()
@@ -65,13 +55,13 @@ def doctor(context: typer.Context, *, json: Json = False) -> None:
     context.ensure_object(Options).json = json
     facts = list(examine())
     if json:
-        _print_json({"facts": [asdict(fact) for fact in facts]})
+        print_json({"facts": [asdict(fact) for fact in facts]})
     else:
         width = max(len(fact.name) for fact in facts)
         for fact in facts:
             mark, style = ("ok", "green") if fact.good else ("--", "bold red" if fact.needed else "yellow")
             hint = "" if fact.good else f"\n   {'':{width}}  {fact.hint}"
-            _say(Text.assemble((mark, style), f" {fact.name:{width}}  {fact.found}{hint}"))
+            say(Text.assemble((mark, style), f" {fact.name:{width}}  {fact.found}{hint}"))
     if any(fact.needed and not fact.good for fact in facts):
         raise typer.Exit(Exit.FINDINGS)
 
@@ -90,7 +80,7 @@ def check(
     if checked.pipeline is not None and not checked.stops and not offline:
         checked = replace(checked, findings=(*checked.findings, *check_server(checked.pipeline)))
     if json:
-        _print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
+        print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
     else:
         _show_findings(file, checked)
     if checked.stops:
@@ -108,18 +98,18 @@ def errors(
     context.ensure_object(Options).json = json
     wanted = error_codes(code)
     if json:
-        _print_json({"errors": [_code_as_json(entry) for entry in wanted]})
+        print_json({"errors": [_code_as_json(entry) for entry in wanted]})
     elif code:
         entry = wanted[0]
-        _say(
+        say(
             Text.assemble(
                 (entry.code, "bold"), f"  {entry.kind.__name__}: {(entry.kind.__doc__ or '').strip()}"
             )
         )
-        _say(f"  {_plain(entry.sentence)}\n  hint: {_plain(entry.hint)}")
+        say(f"  {_plain(entry.sentence)}\n  hint: {_plain(entry.hint)}")
     else:
         for entry in wanted:
-            _say(
+            say(
                 Text.assemble(
                     (f"{entry.code:32}", "bold"), f" {entry.kind.__name__:14} {_plain(entry.sentence)}"
                 )
@@ -140,11 +130,11 @@ def settings(
         return
     wanted = all_settings()
     if json:
-        _print_json({"settings": [definition(s.name, s, place) for place, s in enumerate(wanted, 1)]})
+        print_json({"settings": [definition(s.name, s, place) for place, s in enumerate(wanted, 1)]})
         return
     for setting in wanted:
         default = "required" if setting.required else setting.default or ""
-        _say(Text.assemble((f"{setting.name:52}", "bold"), f" {setting.type.value.lower():9} {default}"))
+        say(Text.assemble((f"{setting.name:52}", "bold"), f" {setting.type.value.lower():9} {default}"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -171,18 +161,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
     match found, json:
         case Setting(), True:
-            _print_json(definition(found.name, found, 1))
+            print_json(definition(found.name, found, 1))
         case Setting(), False:
             default = "required" if found.required else f"default {found.default or 'none'}"
             kind, importance = found.type.value.lower(), found.importance.value.lower()
-            _say(Text.assemble((found.name, "bold"), f"  {kind}, {default}, {importance} importance"))
+            say(Text.assemble((found.name, "bold"), f"  {kind}, {default}, {importance} importance"))
             words = f"\n  one of: {', '.join(found.recommended)}" if found.recommended else ""
-            _say(f"  {found.doc}{words}")
+            say(f"  {found.doc}{words}")
         case NotHonoured(), True:
-            _print_json(asdict(found))
+            print_json(asdict(found))
         case NotHonoured(), False:
             effect = "refused" if found.refused else "no effect"
-            _say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
+            say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
 
 
 def _show_findings(file: Path, checked: Checked) -> None:
@@ -190,16 +180,16 @@ def _show_findings(file: Path, checked: Checked) -> None:
         severity = finding.severity
         place = "" if finding.table is None else f"  {finding.table}"
         place += "" if finding.column is None else f".{finding.column}"
-        _say(
+        say(
             Text.assemble(
                 (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]{place}"
             )
         )
-        _say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")
+        say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")
     stopping = sum(finding.severity is Severity.ERROR for finding in checked.findings)
     others = len(checked.findings) - stopping
     verdict = f"{file}: errors {stopping}, warnings {others}" if checked.findings else f"{file}: good"
-    _say(verdict)
+    say(verdict)
 
 
 def _show_error(error: WracklineError, asked: Options) -> None:
@@ -207,7 +197,7 @@ def _show_error(error: WracklineError, asked: Options) -> None:
         traceback.print_exception(error)
     if asked.json:
         kind = type(error).__name__
-        _print_json(
+        print_json(
             {"error": {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}}
         )
     console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -225,22 +215,6 @@ def _code_as_json(entry: ErrorCode) -> dict[str, str]:
 
 def _plain(text: str) -> str:
     return text.replace("{{", "{").replace("}}", "}")
-
-
-def _say(text: str | Text) -> None:
-    Console(highlight=False, soft_wrap=True).print(text, markup=False)
-
-
-def _print_json(document: object) -> None:
-    sys.stdout.write(orjson.dumps(document, default=_jsonable, option=orjson.OPT_INDENT_2).decode() + "\n")
-
-
-def _jsonable(value: object) -> object:
-    match value:
-        case Enum():
-            return value.value
-        case _:
-            return str(value)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ executable.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from wrackline.producers import sources
 from wrackline.producers.changes import Batch, Commit, Position, Saved
@@ -171,6 +171,40 @@ class Source(Protocol):
 
     def close(self) -> None:
         """End what is still open; twice is harmless."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """One source partition's log as its server shows it; None is what the server does not say."""
+
+    name: str  # what keeps the log for us, as "replication slot shop"
+    held_by: str | None  # who reads our log now
+    end: int  # up to where the log was written, in bytes
+    behind: int | None  # bytes that the server has not been told of
+    retained: int | None  # bytes that the server keeps for us
+    spare: int | None  # bytes that may be written before what we need is lost; None: no limit
+    status: str | None  # the server's own word for it
+
+
+@runtime_checkable
+class Attended(Protocol):
+    """What operators ask of a source from outside its task; a source may leave it out."""
+
+    def log_state(self, partition: SourcePartition) -> LogState | None:
+        """Look at the log without reading it; None when nothing is kept for us yet."""
+        ...
+
+    def place(self, saved: Saved) -> str:
+        """Write a saved position as this database's people would; a faulty one raises."""
+        ...
+
+    def resumable(self, partition: SourcePartition, saved: Saved) -> None:
+        """Raise the error that a start at this position would end with; changes nothing."""
+        ...
+
+    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+        """Return the position in an epoch after that of `newest`; None means wherever the log begins."""
         ...
 
 

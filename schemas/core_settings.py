@@ -366,6 +366,18 @@ _FAILURES = (
     ),
 )
 
+_METRICS = (
+    Setting(
+        "metrics.port",
+        Kind.INT,
+        "The port of 127.0.0.1 at which metrics are served in Prometheus' form, as /metrics; 0: none.",
+        "0",
+        LOW,
+        "Metrics",
+        validator=between(0, 65_535),
+    ),
+)
+
 _TARGET = (
     Setting(
         "target.kind",
@@ -407,6 +419,7 @@ CORE = Declared(
         *_REGISTRY,
         *SNAPSHOT,
         *_FAILURES,
+        *_METRICS,
         *_TARGET,
         *KAFKA_CLIENT.settings,
     ),

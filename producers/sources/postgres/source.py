@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wrackline.producers.changes import Saved
-from wrackline.producers.plugin import MarkKind, Surroundings
-from wrackline.producers.sources.postgres import check, config, slot
+from wrackline.producers.plugin import LogState, MarkKind, Surroundings
+from wrackline.producers.sources.postgres import check, config, slot, slot_health
 from wrackline.producers.sources.postgres.chunks import PgReader
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.decode import Decoder, Writers
@@ -13,7 +14,6 @@ from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
-from wrackline.producers.sources.postgres.position import position_of
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.filters import ColumnRules, TableFilter
@@ -77,9 +77,12 @@ class PgSource:
                 self._server,
                 connection,
                 slot_name,
-                None if saved is None else position_of(saved, slot_name),
+                slot_health.begins(saved, slot_name),
                 failover=settings.flag("slot.failover"),
             )
+        epoch = None if saved is None else slot_health.fresh_epoch(saved)
+        if epoch is not None:
+            start = replace(start, epoch=epoch)
         captured = frozenset(tables)
         decoder = Decoder(
             start,
@@ -122,6 +125,26 @@ class PgSource:
         del partition
         with self._server.connect() as connection:
             return check.support(connection, self._settings, table)
+
+    def log_state(self, partition: SourcePartition) -> LogState | None:
+        """Look at the slot."""
+        del partition
+        with self._catalogue_lock:
+            return slot_health.log_state(self._connected(), self._settings.text("slot.name"))
+
+    def place(self, saved: Saved) -> str:
+        """Write a position as people read it."""
+        return slot_health.place(saved, self._settings.text("slot.name"))
+
+    def resumable(self, partition: SourcePartition, saved: Saved) -> None:
+        """Say whether the log still reaches back there."""
+        del partition
+        with self._catalogue_lock:
+            slot_health.resumable(self._connected(), saved, self._settings.text("slot.name"))
+
+    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+        """Put a position into an epoch of its own."""
+        return slot_health.anew(saved, newest, self._settings.text("slot.name"))
 
     def close(self) -> None:
         """End the catalogue's connection, and what the caller left open."""

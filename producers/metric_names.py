@@ -1,0 +1,120 @@
+"""Every metric that a task serves: name, type and meaning, declared once; docs/metrics.md is printed from it.
+
+Names of our own begin with `wrackline_`.  An alias is the attribute of Debezium's streaming metrics that has
+the same meaning, served as its JMX exporter serves it, so that a dashboard made for it finds its figures.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Type(Enum):
+    """A metric's type, as the text format names it."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric; `labels` come after server, task and database, which all have."""
+
+    name: str
+    type: Type
+    meaning: str
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """An attribute of Debezium's streaming metrics."""
+
+    attribute: str
+    meaning: str
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return f"debezium_metrics_{self.attribute}"
+
+
+_C, _G = Type.COUNTER, Type.GAUGE
+
+RUNNING = Metric(
+    "wrackline_running", _G, "1 while the log is read and published, 0 while it starts or recovers."
+)
+EVENTS = Metric("wrackline_events_total", _C, "Events that Kafka has committed.", ("table", "operation"))
+BYTES = Metric("wrackline_event_bytes_total", _C, "Bytes of the keys and values of committed records.")
+TRANSACTIONS = Metric(
+    "wrackline_transactions_total", _C, "The database's transactions that Kafka has committed."
+)
+COMMITS = Metric("wrackline_commit_seconds", Type.HISTOGRAM, "How long Kafka's commits took.")
+RECOVERIES = Metric(
+    "wrackline_recoveries_total", _C, "Errors after which the task began again by itself.", ("code",)
+)
+FAULTS = Metric("wrackline_faults_total", _C, "Tables and rows that were set aside.", ("table", "code"))
+LAG_MS = Metric(
+    "wrackline_lag_milliseconds",
+    _G,
+    "From the database's commit of the newest published transaction to its commit in Kafka.",
+)
+IDLE_MS = Metric("wrackline_idle_milliseconds", _G, "Since the newest event was committed in Kafka.")
+LAG_BYTES = Metric(
+    "wrackline_lag_bytes",
+    _G,
+    "Log between what the database was told of and the log's end; grows when stuck.",
+)
+QUEUE = Metric("wrackline_queue_bytes", _G, "Bytes that were read and not yet given to a Kafka transaction.")
+QUEUE_MOST = Metric("wrackline_queue_most_bytes", _G, "The queue's size from which no more is read.")
+POSITION = Metric("wrackline_position_bytes", _G, "The place in the log that the database was told of.")
+RETAINED = Metric("wrackline_slot_retained_bytes", _G, "Log that the database keeps because of us.")
+SPARE = Metric(
+    "wrackline_slot_safe_bytes",
+    _G,
+    "Log that may be written before what we need is lost; +Inf without a limit.",
+)
+STATUS = Metric("wrackline_slot_status", _G, "1 for the word by which the database calls it.", ("status",))
+WRITTEN = Metric("wrackline_log_bytes_per_second", _G, "How fast the database writes its log.")
+LOST_IN = Metric(
+    "wrackline_slot_seconds_until_lost",
+    _G,
+    "When what we need is lost, if the log is written on at this rate and nothing is confirmed; +Inf: never.",
+)
+
+METRICS = (
+    RUNNING,
+    EVENTS,
+    BYTES,
+    TRANSACTIONS,
+    COMMITS,
+    RECOVERIES,
+    FAULTS,
+    LAG_MS,
+    IDLE_MS,
+    LAG_BYTES,
+    QUEUE,
+    QUEUE_MOST,
+    POSITION,
+    RETAINED,
+    SPARE,
+    STATUS,
+    WRITTEN,
+    LOST_IN,
+)
+
+ALIASES = (
+    Alias("Connected", "1 while the log is read."),
+    Alias("MilliSecondsBehindSource", "As wrackline_lag_milliseconds; -1 before the first event."),
+    Alias("MilliSecondsSinceLastEvent", "As wrackline_idle_milliseconds; -1 before the first event."),
+    Alias("TotalNumberOfEventsSeen", "All events that Kafka has committed."),
+    Alias("TotalNumberOfCreateEventsSeen", "Those that are inserts."),
+    Alias("TotalNumberOfUpdateEventsSeen", "Those that are updates."),
+    Alias("TotalNumberOfDeleteEventsSeen", "Those that are deletes."),
+    Alias("NumberOfErroneousEvents", "Tables and rows that were set aside."),
+    Alias("NumberOfCommittedTransactions", "As wrackline_transactions_total."),
+    Alias("QueueTotalCapacity", "As wrackline_queue_most_bytes: the queue here is bounded by bytes."),
+    Alias("QueueRemainingCapacity", "What is left of it, in bytes."),
+    Alias("MaxQueueSizeInBytes", "As wrackline_queue_most_bytes."),
+    Alias("CurrentQueueSizeInBytes", "As wrackline_queue_bytes."),
+)
