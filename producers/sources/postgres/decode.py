@@ -30,10 +30,10 @@ from wrackline.producers.sources.postgres.messages import BeginMessage, Relation
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
-from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.projection import Projection
-from wrackline.schemas.seq import log_prefix
+from wrackline.schemas.seq import log_prefix, ordinal_digits
 from wrackline.schemas.table import TableId, TableSchema
 
 HEADER = 25  # of XLogData, before the message
@@ -82,6 +82,7 @@ class Decoder:
         self._ordinal = 0
         self._skip = 0
         self._refs = 0
+        self._set_aside: set[TableId] = set()  # a new relation message does not bring back what was missed
 
     @property
     def between_transactions(self) -> bool:
@@ -144,24 +145,30 @@ class Decoder:
             if relation in self._signals:
                 self._signal(data, at, relation)
             return
+        order = self._order(relation)
         if ordinal < self._skip:
             return
-        order = 0
-        if self._labels.counted:
-            order = self._orders.get(relation, 0)
-            self._orders[relation] = order + 1
         frame = self._frames.get(relation) or self._frame(relation)
         try:
             decoder.decode(data, at, frame, ordinal, order, self._rows)
-        except WracklineError as exc:
+        except OperatorNeeded as exc:
             self._fault(relation, exc)
             return
         _, _, key, value, _ = self._rows[-1]
         self.size += len(value) + (len(key) if key else 0)
 
+    def _order(self, relation: int) -> int:
+        """Count the transaction's changes of one table, also those that are out already."""
+        if not self._labels.counted:
+            return 0
+        order = self._orders.get(relation, 0)
+        self._orders[relation] = order + 1
+        return order
+
     def _flush(self) -> None:
         """Close the run of rows before another step."""
         if self._rows and self._open is not None:
+            ordinal_digits(self._ordinal - 1)  # an ordinal that has no room in seq would start again at 0
             self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
             self._steps.append(Rows(self._rows, self._at))
             self._rows = []
@@ -173,9 +180,9 @@ class Decoder:
         self._open = begun
         self._ordinal = 0
         self._skip = 0
-        if self._skip_of is not None and self._skip_of.lsn == begun.lsn:
-            self._skip = self._skip_of.done
-        self._skip_of = None
+        if self._skip_of is not None and begun.lsn >= self._skip_of.lsn:
+            self._skip = self._skip_of.done if begun.lsn == self._skip_of.lsn else 0
+            self._skip_of = None
         self._frames.clear()
         self._orders.clear()
         self._steps.append(Begin(str(begun.xid), begun.committed_ms, self._skip))
@@ -193,12 +200,14 @@ class Decoder:
         if table == self._signal_table:
             self._signals[found.oid] = len(found.columns)
             return
-        if not self._captures(table):
+        if table in self._set_aside or not self._captures(table):
             return
         try:
             writers = self._writers_of(found)
-        except WracklineError as exc:
-            self._steps.append(Fault(table, exc))
+        except (
+            OperatorNeeded
+        ) as exc:  # what mends itself is no table's fault: it ends the stream, not the table
+            self._give_up(table, exc)
             return
         known = self._shapes.get(table)
         if known is None or known[0] != writers.shape.table:
@@ -224,35 +233,54 @@ class Decoder:
         return made
 
     def _fault(self, relation: int, error: WracklineError) -> None:
-        """Give a table's changes up from here on; the others go on."""
+        """Give up the table of a row that can't be told."""
         self._flush()
         self._decoders[relation] = None
-        self._steps.append(Fault(self._heads[relation][0], error))
+        self._give_up(self._heads[relation][0], error)
+
+    def _give_up(self, table: TableId, error: WracklineError) -> None:
+        """Hand out no changes of a table from here on; the others go on."""
+        self._set_aside.add(table)
+        self._steps.append(Fault(table, error))
 
     def _truncate(self, relations: tuple[int, ...]) -> None:
         for relation in relations:
             ordinal = self._ordinal
             self._ordinal += 1
-            decoder = self._decoders.get(relation)
-            if decoder is None or ordinal < self._skip or self._open is None:
+            if self._decoders.get(relation) is None or self._open is None:
+                continue
+            order = self._order(relation)
+            if ordinal < self._skip:
                 continue
             table, header = self._heads[relation]
             frame = self._frames.get(relation) or self._frame(relation)
-            value = header + b"\0\0" + frame.tail("t", ordinal)
+            value = header + b"\0\0" + frame.tail("t", ordinal, order)
             self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
             self._steps.append(Truncate(self._shapes[table][1], value, self._at))
             self.size += len(value)
 
     def _message(self, said: messages.LogicalMessage) -> None:
+        """Hand a message out once; one that stands alone is behind us one byte after its start.
+
+        Its end is not told.  The server sends again what begins at the place where it is asked to
+        go on, and nothing else begins or ends within the first bytes of a record.
+        """
         if not said.transactional:
-            if said.lsn > self._at.lsn:
-                self._at = self._place(said.lsn, 0, said.lsn)
-        elif self._open is not None and self._ordinal >= self._skip:
+            if said.lsn < self._at.lsn:
+                return
+            self._at = self._place(said.lsn + 1, 0, said.lsn + 1)
+        elif self._ordinal < self._skip:
+            return
+        elif self._open is not None:
             self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
+        self.size += len(said.content)
         self._steps.append(Message(said.prefix, said.content, self._at))
 
     def _signal(self, data: bytes, at: int, relation: int) -> None:
-        """Read a row that was inserted into the signal table: id, type, data, in this order."""
+        """Read a row that was inserted into the signal table: id, type, data, in this order.
+
+        Also one before a resume: what it began is saved at its transaction's end, so not yet.
+        """
         if data[at] != ord("I") or self._open is None:
             return
         self._flush()
