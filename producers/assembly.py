@@ -92,7 +92,7 @@ def task(
             lanes,
             publisher,
             witness,
-            limits or Limits(),
+            limits or _limits(values),
             clock=moments.monotonic,
             chance=moments.chance,
             stopping=stopping,
@@ -144,6 +144,13 @@ def _policy(values: Values) -> Policy:
     )
 
 
+def _limits(values: Values) -> Limits:
+    return Limits(
+        most_tries=values.integer("errors.max.retries"),
+        longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,
+    )
+
+
 def _access(values: Values) -> Access:
     log_in = "schema.registry.basic.auth.user.info"
     authorities = "schema.registry.ssl.ca.location"
@@ -151,4 +158,5 @@ def _access(values: Values) -> Access:
         ",".join(values.listed("schema.registry.url")),
         None if values[log_in] is None else values.secret(log_in),
         None if values[authorities] is None else values.text(authorities),
+        values.text("schema.registry.compatibility"),
     )

@@ -50,8 +50,5 @@ NOT_YET = (
     ),
     NotYet("heartbeat.interval.ms", _NO_HEARTBEAT, _TAKE_OUT, done=("0",)),
     *_rows(_NO_HEARTBEAT, "topic.heartbeat.prefix"),
-    NotYet("schema.registry.compatibility", "subjects that we create get NONE", _TAKE_OUT, done=("NONE",)),
-    NotYet("errors.max.retries", "a transient error is tried again without end", _TAKE_OUT, done=("-1",)),
-    NotYet("retriable.restart.connector.wait.ms", "the longest wait is 10 s", _TAKE_OUT, done=("10000",)),
     *_rows(_NO_TARGET, "target.schema.change.behavior", "target.column.prefix"),
 )

@@ -1,0 +1,25 @@
+"""A task obeys what its pipeline's settings say."""
+
+from tests.unit.settings.shop import GOOD, checked
+from wrackline.producers import assembly
+from wrackline.producers.pace import Limits
+from wrackline.schemas.settings import Values
+
+
+def values(**given: str) -> Values:
+    found = checked({**GOOD, **given}).values
+    assert found is not None
+    return found
+
+
+def test_tries_and_waits_are_the_settings() -> None:
+    given = {"errors.max.retries": "3", "retriable.restart.connector.wait.ms": "250"}
+    limits = assembly._limits(values(**given))
+    assert (limits.most_tries, limits.longest_wait) == (3, 0.25)
+    assert assembly._limits(values()) == Limits()
+
+
+def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:
+    assert assembly._access(values()).compatibility == "NONE"
+    given = {"schema.registry.compatibility": "BACKWARD"}
+    assert assembly._access(values(**given)).compatibility == "BACKWARD"
