@@ -36,7 +36,8 @@ def examine() -> Iterator[Fact]:
     """Look at one thing after the other."""
     version = platform.python_version()
     yield Fact("Python", version, sys.version_info >= (3, 11), "install Python 3.11 or newer", needed=True)
-    yield Fact("platform", platform.platform(terse=True), good=True)
+    system, only = platform.platform(terse=True), "the servers of demo and tests need Linux 5.3 or newer"
+    yield Fact("platform", system, hasattr(os, "pidfd_open"), only)
     yield from (look() for look in (_java, _compiler, _codec, _librdkafka, _disk, _memory, _postgres))
 
 
@@ -52,7 +53,7 @@ def _compiler() -> Fact:
     configured = (sysconfig.get_config_var("CC") or "").split()
     names = [*configured[:1], "cc", "gcc", "clang"]
     program = next(filter(None, map(shutil.which, names)), None)
-    hint = "apt-get install build-essential, then install wrackline again: the codec is then compiled"
+    hint = "apt-get install build-essential; the next ./run in the clone compiles the codec"
     return Fact("C compiler", program or "not found", program is not None, hint)
 
 
@@ -61,9 +62,9 @@ def _codec() -> Fact:
         compiled = import_module("wrackline.schemas.writer").COMPILED
     except ImportError:
         return Fact(
-            "codec", "not built", good=False, hint="pip install --force-reinstall wrackline", needed=True
+            "codec", "not built", good=False, hint="rm -rf .venv; the next ./run installs anew", needed=True
         )
-    hint = "install a C compiler, then: pip install --force-reinstall --no-binary wrackline wrackline"
+    hint = "apt-get install build-essential; the next ./run in the clone compiles it"
     return Fact("codec", "compiled" if compiled else "plain Python, many times slower", bool(compiled), hint)
 
 

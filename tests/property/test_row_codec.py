@@ -2,9 +2,13 @@
 
 import copy
 import io
+import shutil
+import sysconfig
+from pathlib import Path
 from typing import Any
 
 import fastavro
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +26,7 @@ SOURCE = {
     "version": "1", "connector": "postgresql", "name": "s", "ts_ms": 5, "snapshot": None, "db": "d",
     "sequence": None, "schema": "public", "table": "t", "unchanged": None, "chunk": None,
 }  # fmt: skip
+HAS_COMPILER = bool(shutil.which("cc")) and Path(sysconfig.get_path("include"), "Python.h").exists()
 KEY = ColumnType(Kind.INT64, "bigint")
 
 
@@ -82,6 +87,11 @@ def source_bytes(value_schema: dict[str, object]) -> bytes:
     (source,) = [field["type"] for field in fields if field["name"] == "source"]
     kept = [field for field in source["fields"] if field["name"] not in {"unchanged", "chunk"}]
     return reference(source | {"fields": kept}, SOURCE)
+
+
+@pytest.mark.skipif(not HAS_COMPILER, reason="without a C compiler there is the plain build alone")
+def test_where_a_compiler_is_the_other_build_is_compiled() -> None:
+    assert build_is_compiled()
 
 
 def test_the_plain_build_is_plain(plain_build: PlainBuild) -> None:
