@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from dataclasses import replace
 from typing import Any
 
 import fastavro
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.fixtures.pgoutput import Cell, delete, insert, update
 from tests.fixtures.plain_build import PlainBuild
 from wrackline.producers.changes import RowChange, Unsent
+from wrackline.producers.sources.postgres.cells import avro_of, growth_of
 from wrackline.producers.sources.postgres.rows import RowDecoder
 from wrackline.schemas import envelope
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
@@ -190,3 +192,31 @@ def test_a_damaged_message_never_reads_outside_itself(message: bytes, data: st.D
     with contextlib.suppress(OperatorNeeded):
         made = events(bytes(damaged))
     assert all(len(event[3]) < len(message) * 2 + 200 for event in made)
+
+
+LONG_KEYED = replace(TABLE, key=("name",))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [update([b"1", UNSENT, b"2.00"]), insert([b"1", None, b"2.00"]), delete([b"1", None, None])],
+    ids=["unsent", "null", "not logged"],
+)
+def test_a_key_that_the_log_does_not_hold_is_refused_and_read_from_no_other_row(message: bytes) -> None:
+    table = replace(
+        LONG_KEYED, columns=tuple(replace(column, nullable=False) for column in LONG_KEYED.columns)
+    )
+    decoder = RowDecoder(3, everything(table), 1, 2)
+    made: list[RowChange] = []
+    decoder.decode(insert([b"1", b"a longer row" * 1000, None]), 0, FRAME, 9, 0, made)
+    with pytest.raises(OperatorNeeded, match="part of the key"):
+        decoder.decode(message, 0, FRAME, 9, 0, made)
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("kind", [Kind.FLOAT64, Kind.DECIMAL, Kind.INT64])
+def test_an_array_has_room_for_what_its_shortest_elements_become(kind: Kind) -> None:
+    element = ColumnType(kind, "x", 38, 38) if kind is Kind.DECIMAL else ColumnType(kind, "x")
+    column = ColumnType(Kind.ARRAY, "x[]", element=element)
+    text = b"{" + b",".join([b"1"] * 1000) + b"}"
+    assert len(avro_of(column, text)) <= 15 + growth_of(column) * len(text)

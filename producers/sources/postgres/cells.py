@@ -82,8 +82,11 @@ def done_to(column: ColumnType) -> int:
 
 
 def growth_of(column: ColumnType) -> int:
-    """Return how many bytes a character of this column's text may become, at the most."""
-    return 5 if column.kind is Kind.ARRAY else 2  # `{1,2}` of doubles: eight bytes and a union for two
+    """Return how many bytes a character of this column's text may become at the most, 15 bytes aside."""
+    if column.kind is Kind.ARRAY and column.element is not None:
+        # `{1,2}`: a union for two characters, with the eight bytes of a double or sixteen and a length
+        return 10 if column.element.kind is Kind.DECIMAL else 5
+    return 1 if done_to(column) in {COPY, BYTEA} else 2
 
 
 def scale_of(column: ColumnType) -> int:
@@ -102,7 +105,7 @@ def put_cell(
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """Write one value that is not null; the caller has reserved 16 bytes and 5 a character."""
+    """Write one value that is not null; the caller has reserved 15 bytes and `growth_of` a character."""
     if done == COPY:
         return put_bytes(out, at, data, start, size)
     if done == INTEGER:
@@ -412,5 +415,5 @@ def _put_array(
 
 def avro_of(column: ColumnType, text: bytes) -> bytes:
     """Return the Avro bytes of one value: for keys of requests, and for tests of every type."""
-    out = bytearray(16 + 5 * len(text))
+    out = bytearray(16 + growth_of(column) * len(text))
     return bytes(out[: put_cell(out, 0, done_to(column), scale_of(column), text, 0, len(text))])

@@ -23,7 +23,7 @@ cdef class RowDecoder:
     cdef bytes key_nullable
     cdef bytes key_header
     cdef bytes value_header
-    cdef int per_character
+    cdef bytes growth
     cdef Cells new
     cdef Cells old
     cdef Writer writer
@@ -32,4 +32,5 @@ cdef class RowDecoder:
     cdef bint _unsent(self, Cells old) noexcept
     cdef bytes _key(self, bytes message, Cells cells)
     cdef bytes _value(self, bytes message, Cells before, Cells after, Frame frame, unsigned char op, bytes unchanged, long long ordinal, long long of_table)
+    cdef Py_ssize_t _room(self, Cells cells) noexcept
     cdef Py_ssize_t _row(self, unsigned char* out, Py_ssize_t at, const unsigned char* data, Cells cells) except -1

@@ -83,6 +83,7 @@ class Cells:
                 return 0
             kind = data[at]
             kinds[i] = kind
+            self.starts[i] = self.sizes[i] = 0  # a place from the message before would lie outside this one
             at += 1
             if kind != _NULL and kind != _UNSENT:
                 if end - at < 4:
@@ -117,7 +118,7 @@ class RowDecoder:
         self.key_nullable = bytes(column.nullable for column in table.key_columns)
         self.key_header = b"\x00" + key_id.to_bytes(4, "big")
         self.value_header = b"\x00" + value_id.to_bytes(4, "big")
-        self.per_character = max((growth_of(column.type) for column in table.columns), default=1)
+        self.growth = bytes(growth_of(column.type) for column in table.columns)
         self.new = Cells(self.count)
         self.old = Cells(self.count)
         self.writer = Writer()
@@ -163,7 +164,7 @@ class RowDecoder:
             raise self._unreadable(row)
         try:
             key = self._key(row, self.new)
-            self.writer.reserve(16 + _PER_CELL * self.count + self.per_character * len(row))
+            self.writer.reserve(_PER_CELL + self._room(self.new))
             out: cython.p_uchar = self.writer.raw
             at: cython.Py_ssize_t = put_raw(out, 0, self.value_header, 0, 5)
             out[at] = 0  # no before
@@ -237,10 +238,13 @@ class RowDecoder:
         data: cython.p_const_uchar = message
         i: cython.int
         column: cython.Py_ssize_t
-        size: cython.Py_ssize_t = 16
+        size: cython.Py_ssize_t = _PER_CELL
         for i in range(self.key_size):
             column = self.key_places[i]
-            size += _PER_CELL + self.per_character * cells.sizes[column]
+            size += _PER_CELL + self.growth[column] * cells.sizes[column]
+            if cells.kinds[column] == _UNSENT or (cells.kinds[column] == _NULL and not self.key_nullable[i]):
+                self.column = column
+                raise Unfit("it is part of the key, and the log does not hold it")
         self.writer.reserve(size)
         out: cython.p_uchar = self.writer.raw
         at: cython.Py_ssize_t = put_raw(out, 0, self.key_header, 0, 5)
@@ -276,20 +280,26 @@ class RowDecoder:
     ) -> bytes:
         """Return the whole event: header, before, after, and the frame's tail."""
         data: cython.p_const_uchar = message
-        size: cython.Py_ssize_t = (
-            16
-            + 2 * _PER_CELL * self.count
-            + 2 * self.per_character * len(message)
-            + frame.bound
-            + len(unchanged)
-        )
-        self.writer.reserve(size)
+        size: cython.Py_ssize_t = _PER_CELL + frame.bound + len(unchanged)
+        self.writer.reserve(size + self._room(before) + self._room(after))
         out: cython.p_uchar = self.writer.raw
         at: cython.Py_ssize_t = put_raw(out, 0, self.value_header, 0, 5)
         at = self._row(out, at, data, before)
         at = self._row(out, at, data, after)
         at = frame.put(out, at, op, unchanged, ordinal, of_table)
         return self.writer.take(at)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _room(self, cells: Cells | None) -> cython.Py_ssize_t:
+        """Return how many bytes a tuple can become, at the most."""
+        i: cython.int
+        room: cython.Py_ssize_t = 0
+        growth: cython.p_const_uchar = self.growth
+        if cells is not None:
+            for i in range(self.count):
+                room += _PER_CELL + growth[i] * cells.sizes[i]
+        return room
 
     @cython.cfunc
     @cython.exceptval(-1, check=False)
