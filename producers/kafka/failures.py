@@ -93,7 +93,7 @@ def meaning(error: KafkaError, who: str, topic: str | None = None) -> WracklineE
 
 
 def of_exception(error: BaseException, who: str, topic: str | None = None) -> WracklineError:
-    """The same for what a call raised; a SystemError is a fatal error that met a callback."""
+    """The same for what a call raised."""
     if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
         return meaning(error.args[0], who, topic)
     return TRANSACTION_FAILED(who=who, name=type(error).__name__)

@@ -113,7 +113,7 @@ class Transactor:
             ended = self._clock()
         except (KafkaException, SystemError) as exc:
             topic = None if self._watch.failed is None else self._watch.failed[1]
-            raise of_exception(exc, self._who, topic) from exc
+            raise of_exception(self._said_again(exc), self._who, topic) from exc
         self.commit_seconds = ended - started
         self.doubtful = self._may_be_repeated()
         return ended
@@ -138,6 +138,15 @@ class Transactor:
 
     def _end(self) -> None:
         self._producer.commit_transaction(FOR_EVER)
+
+    def _said_again(self, error: KafkaException | SystemError) -> BaseException:
+        """A fatal error that met a callback on its way came out as a SystemError: any call repeats it."""
+        if isinstance(error, SystemError):
+            try:
+                self._producer.begin_transaction()
+            except KafkaException as fatal:
+                return fatal
+        return error
 
     def _may_be_repeated(self) -> bool:
         return self.commit_seconds >= self._slow or self._watch.disturbed

@@ -1,0 +1,82 @@
+"""Control records: bytes that a reader decodes with the schemas that were registered for them."""
+
+import io
+import json
+from typing import Any
+
+import fastavro
+
+from tests.contract.source_world import orders
+from tests.fakes.place import Place
+from wrackline.producers.batching import Record
+from wrackline.producers.changes import Message, Shape
+from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.topics import control_topics
+
+TABLE = orders(SourcePartition("server", "db0"))
+FIELDS = ({"name": "lsn", "type": ["null", "long"], "default": None}, {"name": "server_id", "type": "long"})
+ORIGIN = Origin("1", "postgresql", "server", FIELDS)
+
+
+class Subjects:
+    """A registry in memory."""
+
+    def __init__(self) -> None:
+        self.schemas: list[tuple[str, Any]] = []
+
+    def register(self, subject: str, text: str) -> int:
+        self.schemas.append((subject, json.loads(text)))
+        return len(self.schemas)
+
+    def read(self, raw: bytes | None, subject: str) -> Any:
+        assert raw is not None
+        assert raw[0] == 0
+        name, schema = self.schemas[int.from_bytes(raw[1:5], "big") - 1]
+        assert name == subject
+        return fastavro.schemaless_reader(io.BytesIO(raw[5:]), schema, None)
+
+    def both(self, record: Record | None) -> tuple[Any, Any]:
+        assert record is not None
+        topic, key, value = record
+        return self.read(key, f"{topic}-key"), self.read(value, f"{topic}-value")
+
+
+def made(subjects: Subjects, **wanted: bool) -> ControlRecords:
+    return ControlRecords(control_topics("server"), Wanted(**wanted), ORIGIN, "db0", subjects.register)  # type: ignore[arg-type] # mypy: one field is no bool
+
+
+def test_begin_and_end_are_debeziums() -> None:
+    subjects = Subjects()
+    records = made(subjects, transactions=True)
+    begin, end = records.begin("571", 10), records.end("571", 20, {TableId("db0", "public", "orders"): 3})
+    assert begin[0] == end[0] == "server.transaction"
+    assert subjects.both(begin)[0] == {"id": "571"}
+    assert subjects.both(begin)[1]["status"] == "BEGIN"
+    ended = subjects.both(end)[1]
+    assert (ended["status"], ended["event_count"], ended["ts_ms"]) == ("END", 3, 20)
+    assert ended["data_collections"] == [{"data_collection": "db0.public.orders", "event_count": 3}]
+    assert len(subjects.schemas) == 2, "registered once"
+
+
+def test_messages_are_published_but_not_our_own_marks() -> None:
+    subjects = Subjects()
+    records = made(subjects)
+    assert records.message(Message("wrackline", b"mark", Place(0, 1)), 5) is None
+    key, value = subjects.both(records.message(Message("app", b"\x00\xff", Place(0, 1)), 5))
+    assert key == {"prefix": "app"}
+    assert value["message"] == {"prefix": "app", "content": b"\x00\xff"}
+    assert (value["source"]["name"], value["source"]["db"], value["source"]["ts_ms"]) == ("server", "db0", 5)
+    assert (value["source"]["lsn"], value["source"]["server_id"]) == (None, 0)
+
+
+def test_only_a_changed_shape_is_a_schema_change() -> None:
+    subjects = Subjects()
+    assert made(subjects).shape(Shape(0, TABLE, None), 5) is None
+    assert made(subjects, schema_changes=False).shape(Shape(1, TABLE, TABLE), 5) is None
+    record = made(subjects).shape(Shape(1, TABLE, TABLE), 5)
+    key, value = subjects.both(record)
+    assert key == {"databaseName": "db0"}
+    (change,) = value["tableChanges"]
+    assert (change["type"], change["id"]) == ("ALTER", '"db0"."public"."orders"')
+    assert [column["name"] for column in change["table"]["columns"]] == ["shop", "number", "label", "big"]
