@@ -41,10 +41,16 @@ COLUMNS_UNKNOWN = define(
     "{table} was altered so often since this part of the log that its columns of then can't be told apart",
     hint="read the table anew: wrackline snapshot start '{table}'",
 )
+TYPE_GONE = define(
+    "pg.type_gone",
+    OperatorNeeded,
+    "column {column} of {table} had a type in this part of the log that was dropped since",
+    hint="read the table anew: wrackline snapshot start '{table}'",
+)
 KEY_NOT_LOGGED = define(
     "pg.key_not_logged",
     OperatorNeeded,
-    "message.key.columns gives {table} the key {columns}, and the log does not carry the old row's {missing}",
+    "{table} has the key {columns}, and the log does not carry the old row's {missing}",
     hint='as its owner: ALTER TABLE "{schema}"."{name}" REPLICA IDENTITY FULL',
 )
 
@@ -63,7 +69,7 @@ _COLUMNS = """
 SELECT attnum, CASE WHEN NOT attisdropped THEN attname::text END, atttypid, atttypmod, attnotnull,
        attgenerated <> ''
 FROM pg_attribute WHERE attrelid = %s AND attnum > 0 ORDER BY attnum"""
-# The primary key, else the unique index over not-null columns that has the fewest.
+# The primary key, else the replica identity, else the unique index over not-null columns that has the fewest.
 _KEYS = """
 SELECT i.indisprimary,
        array(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, place)
@@ -74,7 +80,7 @@ WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indimmediate
   AND i.indpred IS NULL AND i.indexprs IS NULL
   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
                   AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
-ORDER BY i.indisprimary DESC, i.indnkeyatts, i.indexrelid LIMIT 1"""
+ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1"""
 _TYPES = """
 SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
        t.typelem, t.typbasetype, t.typtypmod,
@@ -168,6 +174,8 @@ class Catalogue:
             psycopg.errors.LockNotAvailable,
             psycopg.errors.InsufficientPrivilege,
             psycopg.errors.UndefinedTable,
+            psycopg.errors.InvalidSchemaName,
+            psycopg.errors.WrongObjectType,
         )
         with contextlib.suppress(*impossible), self._connection.transaction():
             self._connection.execute(_LOCK_LIMIT)
@@ -191,6 +199,8 @@ class Catalogue:
 
     def _column(self, table: TableId, attribute: _Attribute, type_oid: int, typmod: int) -> Column:
         name = attribute.name or ""
+        if type_oid not in self._types:
+            raise TYPE_GONE(table=table, column=name)
         return Column(
             name,
             attribute.attnum,
@@ -236,10 +246,13 @@ class Catalogue:
 
 
 def _check_key_logged(table: TableSchema, relation: Relation) -> None:
-    """Refuse a key of the user's that an old row comes without: its deletes would name another row."""
+    """Refuse a key that an old row comes without: its deletes would name another row, or none.
+
+    A table that logs nothing of its old rows needs no check: the server refuses to change such rows.
+    """
     logged = {column.name for column in relation.columns if column.identity}
     missing = [name for name in table.key if name not in logged]
-    if table.key_kind is KeyKind.CUSTOM and missing:
+    if missing and (logged or table.key_kind is KeyKind.CUSTOM):
         raise KEY_NOT_LOGGED(
             table=table.id,
             columns=", ".join(table.key),

@@ -140,8 +140,19 @@ def ensure_publication(connection: Connection, name: str, tables: Sequence[Table
     }
     missing = wanted - published
     if missing:
+        missing &= _existing(connection, missing)  # one that was dropped has no more to publish
+    if missing:
         lacking = ", ".join(f"{schema}.{table}" for schema, table in sorted(missing))
         raise PUBLICATION_LACKS(publication=name, tables=lacking)
+
+
+def _existing(connection: Connection, tables: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    rows = connection.execute(
+        "SELECT n.nspname::text, c.relname::text"
+        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (%s)",
+        [[schema for schema, _ in tables]],
+    )
+    return {(str(schema), str(table)) for schema, table in rows}
 
 
 def _create(connection: Connection, name: str, wanted: set[tuple[str, str]] | None, names: str) -> None:

@@ -1,8 +1,11 @@
 """One PostgreSQL database as a source: puts the folder's parts together, decides nothing itself."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+
+import psycopg
 
 from wrackline.producers.changes import Saved
 from wrackline.producers.plugin import LogState, MarkKind, Surroundings
@@ -16,6 +19,7 @@ from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.types import INSTANTS
+from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
@@ -24,6 +28,13 @@ from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 KIND = "postgres"
 VERSION = "0.1.0"
+
+CATALOGUE_LOST = define(
+    "pg.catalogue_lost",
+    Transient,
+    "the server did not answer about its catalogue: {reason}",
+    hint="it is asked again by itself, on a new connection; see the server's log",
+)
 
 _MARKS = {
     "fence": MarkKind.FENCE,
@@ -52,22 +63,21 @@ class PgSource:
         """List the tables that the role can read and the filters capture."""
         del partition
         signal_table = self._signal_table()
-        with self._catalogue_lock:
-            tables = self._catalogue().tables()
+        with self._asking() as connection:
+            tables = self._catalogue_over(connection).tables()
         return [table for table in tables if table != signal_table and self._filter.captures(table)]
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's shape now."""
         del partition
-        with self._catalogue_lock:
-            return self._catalogue().describe(table).table
+        with self._asking() as connection:
+            return self._catalogue_over(connection).describe(table).table
 
     def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> PgStream:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
         settings = self._settings
         slot_name, publication = settings.text("slot.name"), settings.text("publication.name")
-        with self._catalogue_lock:
-            connection = self._connected()
+        with self._asking() as connection:
             signal_table = self._signal_table()
             published = tables if signal_table is None else [*tables, signal_table]
             slot.ensure_publication(
@@ -129,8 +139,8 @@ class PgSource:
     def log_state(self, partition: SourcePartition) -> LogState | None:
         """Look at the slot."""
         del partition
-        with self._catalogue_lock:
-            return slot_health.log_state(self._connected(), self._settings.text("slot.name"))
+        with self._asking() as connection:
+            return slot_health.log_state(connection, self._settings.text("slot.name"))
 
     def place(self, saved: Saved) -> str:
         """Write a position as people read it."""
@@ -139,8 +149,8 @@ class PgSource:
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
         """Say whether the log still reaches back there."""
         del partition
-        with self._catalogue_lock:
-            slot_health.resumable(self._connected(), saved, self._settings.text("slot.name"))
+        with self._asking() as connection:
+            slot_health.resumable(connection, saved, self._settings.text("slot.name"))
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
@@ -156,8 +166,8 @@ class PgSource:
                 self._connection = None
 
     def _writers(self, relation: Relation) -> Writers:
-        with self._catalogue_lock:
-            shape = self._catalogue().shape_of(relation)
+        with self._asking() as connection:
+            shape = self._catalogue_over(connection).shape_of(relation)
         ids = self._around.register(shape.table)
         return Writers(shape, ids.key or 0, ids.value)
 
@@ -178,13 +188,18 @@ class PgSource:
             return MarkKind.FENCE
         return _MARKS[self._settings.text("incremental.snapshot.watermarking.strategy")]
 
-    def _connected(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = self._server.connect()
-        return self._connection
-
-    def _catalogue(self) -> Catalogue:
-        return self._catalogue_over(self._connected())
+    @contextmanager
+    def _asking(self) -> Iterator[Connection]:
+        """Lend the catalogue's connection to one caller; a lost one shows only when it is used."""
+        with self._catalogue_lock:
+            if self._connection is None or self._connection.closed:
+                self._connection = self._server.connect()
+            try:
+                yield self._connection
+            except (psycopg.OperationalError, psycopg.InterfaceError) as exc:
+                reason = exc.diag.message_primary or " ".join(str(exc).split())
+                self._connection.close()
+                raise CATALOGUE_LOST(reason=reason) from exc
 
     def _catalogue_over(self, connection: Connection) -> Catalogue:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]

@@ -1,7 +1,7 @@
 """Changes of a table's shape, met in the log long after they were made: every row keeps its columns."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import psycopg
 import pytest
@@ -12,7 +12,8 @@ from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.producers.changes import Commit, Fault, Shape, Step
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.table import TableSchema
+from wrackline.schemas.errors import Transient
+from wrackline.schemas.table import TableId, TableSchema
 
 
 class Shop:
@@ -29,11 +30,12 @@ class Shop:
         (partition,) = self.source.partitions()
         self.source.stream(partition, self.source.tables(partition), None).close()
 
-    def read(self) -> list[Step]:
-        """Read the log from the slot's place to its end."""
+    def read(self, tables: Sequence[TableId] | None = None) -> list[Step]:
+        """Read the log of these tables, or of t, from the slot's place to its end."""
         (partition,) = self.source.partitions()
         ((xid,),) = self.sql.execute("INSERT INTO t DEFAULT VALUES RETURNING pg_current_xact_id()::text")
-        stream = self.source.stream(partition, self.source.tables(partition), None)
+        wanted = self.source.tables(partition) if tables is None else tables
+        stream = self.source.stream(partition, wanted, None)
         steps: list[Step] = []
         end = time.monotonic() + 30
         while not any(isinstance(step, Commit) and step.transaction == xid for step in steps):
@@ -113,3 +115,43 @@ def test_what_can_not_be_told_is_the_tables_fault_and_no_guess(shop: Shop) -> No
     faults = [step for step in steps if isinstance(step, Fault)]
     assert [fault.error.code for fault in faults] == ["pg.columns_unknown"]
     assert "wrackline snapshot start" in faults[0].error.hint
+
+
+def test_a_schema_that_is_gone_is_the_tables_fault_and_stops_nobody(shop: Shop) -> None:
+    shop.sql.execute("CREATE SCHEMA gone; CREATE TABLE gone.t (id bigint PRIMARY KEY)")
+    shop.sql.execute("ALTER PUBLICATION wrackline ADD TABLE gone.t; INSERT INTO gone.t VALUES (1)")
+    tables = (*shop.source.tables(shop.source.partitions()[0]), TableId(shop.sql.info.dbname, "gone", "t"))
+    shop.sql.execute("DROP SCHEMA gone CASCADE")
+    faults = [step for step in shop.read(tables) if isinstance(step, Fault)]
+    assert [fault.error.code for fault in faults] == ["pg.table_missing"]
+
+
+def test_a_type_that_is_gone_is_the_tables_fault(shop: Shop) -> None:
+    shop.sql.execute("CREATE TYPE mood AS ENUM ('good')")
+    shop.sql.execute("ALTER TABLE t ADD d mood")
+    shop.sql.execute("INSERT INTO t (d) VALUES ('good')")
+    shop.sql.execute("ALTER TABLE t DROP d")
+    shop.sql.execute("DROP TYPE mood")
+    faults = [step for step in shop.read() if isinstance(step, Fault)]
+    assert [fault.error.code for fault in faults] == ["pg.type_gone"]
+
+
+def test_a_key_that_the_replica_identity_leaves_out_is_refused(shop: Shop) -> None:
+    shop.sql.execute(
+        "ALTER TABLE t ADD e text NOT NULL DEFAULT gen_random_uuid(), ADD CONSTRAINT e UNIQUE (e)"
+    )
+    shop.sql.execute("ALTER TABLE t REPLICA IDENTITY USING INDEX e")
+    shop.sql.execute("INSERT INTO t (a) VALUES ('1'); DELETE FROM t")
+    faults = [step for step in shop.read() if isinstance(step, Fault)]
+    assert [fault.error.code for fault in faults] == ["pg.key_not_logged"]
+
+
+def test_a_lost_catalogue_connection_is_tried_again(shop: Shop) -> None:
+    shop.sql.execute("INSERT INTO t (a) VALUES ('1')")
+    shop.sql.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    )
+    with pytest.raises(Transient):
+        shop.read()
+    assert shop.rows(shop.read())[0]["a"] == "1"
