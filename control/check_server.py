@@ -5,6 +5,7 @@ is a finding as well: the error that the start would end with.
 """
 
 import time
+from collections.abc import Collection, Iterator
 
 from wrackline.control.check_file import STOPS
 from wrackline.producers.plugin import Surroundings, WriterIds
@@ -12,7 +13,8 @@ from wrackline.producers.plugin import load as load_source
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.findings import Finding, Severity
 from wrackline.schemas.pipeline import Pipeline
-from wrackline.schemas.table import TableSchema
+from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.topics import assign
 
 
 def check_server(pipeline: Pipeline) -> tuple[Finding, ...]:
@@ -24,13 +26,22 @@ def check_server(pipeline: Pipeline) -> tuple[Finding, ...]:
         source = load_source(pipeline.source).open(pipeline.values, _around())
         try:
             for partition in source.partitions():
-                found += source.check(partition, source.tables(partition))
+                tables = source.tables(partition)
+                found += topic_findings(partition.server, tables)
+                found += source.check(partition, tables)
         finally:
             source.close()
     except WracklineError as error:
         name = pipeline.values.text("name")
         found.append(Finding(error.code, name, error.sentence, error.hint, STOPS, Severity.ERROR))
     return tuple(found)
+
+
+def topic_findings(server: str, tables: Collection[TableId]) -> Iterator[Finding]:
+    """Name each table that can have no topic of its own."""
+    for table, error in assign(server, tables).refused.items():
+        name = "A table can have no topic of its own"
+        yield Finding(error.code, name, error.sentence, error.hint, STOPS, Severity.ERROR, table)
 
 
 def _around() -> Surroundings:

@@ -4,7 +4,7 @@ In: typed settings, and who we are (group, task number, generation).  Out: a `Ta
 run; leaving the block closes what was opened for it.  Decides nothing: each part is told what it needs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Event
@@ -25,8 +25,8 @@ from wrackline.producers.task import Task
 from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
-from wrackline.schemas.table import SourcePartition, TableSchema
-from wrackline.schemas.topics import control_topics, internal_topics, table_topic
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+from wrackline.schemas.topics import assign, control_topics, internal_topics, table_topic
 
 VERSION = "0.1.0"
 
@@ -71,6 +71,8 @@ def task(
         partitions = source.partitions()
         origin = Origin(VERSION, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server)
+        tables = {partition: source.tables(partition) for partition in partitions}
+        _see_that_none_share(server, [table for some in tables.values() for table in some])
         wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
 
         def control_of(partition: SourcePartition) -> ControlRecords:
@@ -78,7 +80,7 @@ def task(
 
         lanes = SourceLanes(
             source,
-            {partition: source.tables(partition) for partition in partitions},
+            tables,
             name,
             _policy(values),
             topic_of=lambda table: table_topic(server, table),
@@ -115,6 +117,12 @@ class _Schemas:
             None if key is None else self._registry.register(f"{topic}-key", dump(key)),
             self._registry.register(f"{topic}-value", dump(value)),
         )
+
+
+def _see_that_none_share(server: str, tables: Collection[TableId]) -> None:
+    """Refuse to start where a table can have no topic of its own: one would write into another's."""
+    for refusal in assign(server, tables).refused.values():
+        raise refusal
 
 
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:

@@ -63,7 +63,9 @@ _PIPELINE = (
         HIGH,
         "Pipeline",
         required=True,
-        validator=matching(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}", "1 to 200 letters, digits, dots, _ or -"),
+        validator=matching(
+            r"[A-Za-z0-9_-]{1,200}", "1 to 200 letters, digits, _ or -, for dots part a topic's name in four"
+        ),
     ),
     Setting(
         "tasks.max",

@@ -1,9 +1,13 @@
 """A task obeys what its pipeline's settings say."""
 
+import pytest
+
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.producers import assembly
 from wrackline.producers.pace import Limits
+from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
 
 
 def values(**given: str) -> Values:
@@ -23,3 +27,11 @@ def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:
     assert assembly._access(values()).compatibility == "NONE"
     given = {"schema.registry.compatibility": "BACKWARD"}
     assert assembly._access(values(**given)).compatibility == "BACKWARD"
+
+
+def test_tables_that_would_write_into_one_topic_keep_the_task_from_starting() -> None:
+    tables = [TableId("d", "public", name) for name in ("a b", "orders")]
+    assembly._see_that_none_share("shop", tables)
+    with pytest.raises(OperatorNeeded) as raised:
+        assembly._see_that_none_share("shop", [*tables, TableId("d", "public", "a.b")])
+    assert raised.value.code == "topic.collision"

@@ -26,6 +26,7 @@ BAD_VALUES = [
     ("topic.prefix", ""),
     ("topic.prefix", "."),
     ("topic.prefix", ".."),
+    ("topic.prefix", "shop.eu"),
     ("topic.prefix", "a b"),
     ("topic.prefix", "a/b"),
     ("topic.prefix", "\U0001f40b"),
