@@ -18,6 +18,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import orjson
 
+from wrackline.producers import set_aside
 from wrackline.producers.changes import (
     Batch,
     Begin,
@@ -203,7 +204,7 @@ class Cutter:
             Message: self._message,
             Progress: self._progress,
             Signal: self._elsewhere,
-            Fault: self._elsewhere,
+            Fault: self._fault,
         }
 
     @property
@@ -334,8 +335,13 @@ class Cutter:
     def _progress(self, step: Progress) -> None:
         self._reach(step.position)
 
-    def _elsewhere(self, step: Signal | Fault) -> None:
-        """Signals and faults are the snapshot engine's and the task's."""
+    def _fault(self, step: Fault) -> None:
+        """Say of a table that it is set aside, at the latest with the position that moves past its rows."""
+        if step.row is None:
+            self._states[step.table] = set_aside.saved(step)
+
+    def _elsewhere(self, step: Signal) -> None:
+        """Signals are the snapshot engine's."""
 
     def _moment(self) -> int:
         return self._ended_ms if self._open is None else self._open.committed_ms

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import orjson
 
+from wrackline.producers import set_aside
 from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.plugin import LogStream, Source
@@ -116,7 +117,7 @@ class SourceLanes:
         return tuple(self._tables)
 
     def open(self, partition: SourcePartition, state: State) -> Lane:
-        """Open a log where its committed position is, or from now on."""
+        """Open a log where its committed position is, or from now on, without tables that are set aside."""
         offset = state.resume(self._connector, partition)
         cutter = Cutter(
             partition,
@@ -129,4 +130,6 @@ class SourceLanes:
         )
         self._opened[partition] = cutter
         saved = None if offset is None else orjson.loads(offset.position)
-        return Lane(partition, self._source.stream(partition, self._tables[partition], saved), cutter)
+        aside = set_aside.of(state, self._connector, partition)
+        tables = [table for table in self._tables[partition] if table not in aside]
+        return Lane(partition, self._source.stream(partition, tables, saved), cutter)
