@@ -16,19 +16,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from wrackline.control.check_file import Checked, check_file
+from wrackline.control.check_file import check_file
 from wrackline.control.check_server import check_server
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import all_settings, error_codes, find_setting
 from wrackline.control.installed import Installed
+from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
+from wrackline.control.pipeline_file import good_pipeline, show_findings
+from wrackline.control.run import run
 from wrackline.schemas.errors import ErrorCode, WracklineError
-from wrackline.schemas.findings import Severity
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
-
-COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 app = typer.Typer(
     name="wrackline",
@@ -37,6 +37,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+app.add_typer(offsets_app)
 
 
 @app.callback()
@@ -82,9 +85,20 @@ def check(
     if json:
         print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
     else:
-        _show_findings(file, checked)
+        show_findings(file, checked)
     if checked.stops:
         raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command(name="run")
+def run_pipeline(
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+) -> None:
+    """Run a pipeline in the foreground until SIGTERM or SIGINT.
+
+    It publishes the source's changes to Kafka; what merges them into a target is started apart.
+    """
+    run(good_pipeline(file))
 
 
 @app.command()
@@ -173,23 +187,6 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
         case NotHonoured(), False:
             effect = "refused" if found.refused else "no effect"
             say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
-
-
-def _show_findings(file: Path, checked: Checked) -> None:
-    for finding in checked.findings:
-        severity = finding.severity
-        place = "" if finding.table is None else f"  {finding.table}"
-        place += "" if finding.column is None else f".{finding.column}"
-        say(
-            Text.assemble(
-                (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]{place}"
-            )
-        )
-        say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")
-    stopping = sum(finding.severity is Severity.ERROR for finding in checked.findings)
-    others = len(checked.findings) - stopping
-    verdict = f"{file}: errors {stopping}, warnings {others}" if checked.findings else f"{file}: good"
-    say(verdict)
 
 
 def _show_error(error: WracklineError, asked: Options) -> None:

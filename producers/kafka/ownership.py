@@ -82,6 +82,12 @@ class Ownership:
         slot = Slot(self._topics.offset_history, 0)
         return offsets_topic.read_with_times(self._admin, self._client.reader(self._identity), slot)
 
+    def last_written_ms(self) -> int | None:
+        """When the newest record of the partition was written."""
+        reader = self._client.reader(self._identity)
+        times = [ms for ms, _ in offsets_topic.read_with_times(self._admin, reader, self._slot)]
+        return max(times, default=None)
+
     def _records(self, *, fenced: bool) -> list[Record]:
         return offsets_topic.read(self._admin, self._client.reader(self._identity), self._slot, fenced=fenced)
 

@@ -1,0 +1,43 @@
+"""The pipeline file that a command was given: good, or its findings are shown and the command ends."""
+
+import os
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from wrackline.control.check_file import Checked, check_file
+from wrackline.control.exits import Exit
+from wrackline.control.installed import Installed
+from wrackline.control.output import say
+from wrackline.schemas.findings import Severity
+from wrackline.schemas.pipeline import Pipeline
+
+COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+def good_pipeline(file: Path) -> Pipeline:
+    """Return the pipeline of a file in which nothing stops it; warnings stay with `wrackline check`."""
+    checked = check_file(file, Installed(), os.environ)
+    if checked.pipeline is None or checked.stops:
+        show_findings(file, checked)
+        raise typer.Exit(Exit.FINDINGS)
+    return checked.pipeline
+
+
+def show_findings(file: Path, checked: Checked) -> None:
+    """Print what a check found, and its verdict."""
+    for finding in checked.findings:
+        severity = finding.severity
+        place = "" if finding.table is None else f"  {finding.table}"
+        place += "" if finding.column is None else f".{finding.column}"
+        say(
+            Text.assemble(
+                (f"{severity.value:8}", COLOURS[severity]), (finding.name, "bold"), f"  [{finding.id}]{place}"
+            )
+        )
+        say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")
+    stopping = sum(finding.severity is Severity.ERROR for finding in checked.findings)
+    others = len(checked.findings) - stopping
+    verdict = f"{file}: errors {stopping}, warnings {others}" if checked.findings else f"{file}: good"
+    say(verdict)

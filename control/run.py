@@ -1,0 +1,179 @@
+"""`wrackline run`: one pipeline in the foreground, until it is asked to stop or an error asks for somebody.
+
+    main thread      status line; hears SIGTERM and SIGINT
+    task's thread    claims its generation, opens the source, publishes
+    log watch        looks at the slot every few seconds, on a connection of its own
+    metrics          answers scrapes, where metrics.port says so
+
+Each pipeline's internal topics are its own, `wrackline-<name>-*`: a partition of an offsets topic has one
+writer, and without a group there is nobody to hand partitions out.  A second run of the same pipeline claims
+a newer generation; the first one finds that out when it is fenced, says so and ends.
+"""
+
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
+from contextlib import ExitStack, contextmanager
+from threading import Event
+
+import orjson
+
+from wrackline.control.status_line import Narration, Screen, StatusLine
+from wrackline.producers import assembly, background
+from wrackline.producers.changes import Saved
+from wrackline.producers.exposition import HOST, serving
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.ownership import Ownership
+from wrackline.producers.log_watch import watching
+from wrackline.producers.metrics import Measures
+from wrackline.producers.pace import Limits
+from wrackline.producers.plugin import Attended, Source, SourcePlugin, Surroundings, WriterIds, load
+from wrackline.schemas.errors import Transient
+from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableSchema
+
+TASK = 0
+CLAIMS = 3  # tries, when another run claims at the same moment
+LAST_WORD = 20.0  # seconds for what was begun, once it is asked to stop
+_LOOK = 0.2  # seconds between two looks at a wish to stop
+_NAMED = 5  # tables in the line about them
+
+
+def group_of(name: str) -> str:
+    """Name the group of one: whose topics and transactional ids a pipeline's run has."""
+    return f"wrackline-{name}"
+
+
+def run(pipeline: Pipeline) -> None:
+    """Run a pipeline that was found good; an error that asks for somebody is raised."""
+    if pipeline.source is None or pipeline.values is None:
+        raise ValueError("a pipeline with errors does not run")
+    screen, stopping = Screen(time.monotonic), Event()
+    plugin, values = load(pipeline.source), pipeline.values
+    with _asked_to_stop() as asked, ExitStack() as opened:
+        source = plugin.open(values, around())
+        opened.callback(source.close)
+        measures = _measures(plugin, values, source)
+        port = values.integer("metrics.port")
+        if port:
+            opened.enter_context(serving(port, measures.families))
+            screen.say(f"metrics: http://{HOST}:{port}/metrics")
+        working = background.begin(lambda: _work(plugin, values, source, measures, screen, stopping), "task")
+        line = StatusLine(measures, placing(source), time.monotonic)
+        while not wait([working], _LOOK).done:
+            if asked():
+                stopping.set()
+                wait([working], LAST_WORD)
+                break
+            if measures.running:
+                screen.status(line)
+        if working.done():
+            working.result()
+        screen.status(line, last=True)
+        screen.say("stopped")
+
+
+def around() -> Surroundings:
+    """What a source needs that writes no events here."""
+    return Surroundings(time.monotonic, _now_ms, _registers_nothing)
+
+
+def placing(source: Source) -> Callable[[Saved], str]:
+    """Return how this source's people write a position."""
+    return source.place if isinstance(source, Attended) else lambda saved: orjson.dumps(saved).decode()
+
+
+def ownership_of(values: Values) -> Ownership:
+    """Return the offsets' partition of a pipeline's one task."""
+    name = values.text("name")
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    return Ownership(client, group_of(name), name, TASK)
+
+
+def _work(
+    plugin: SourcePlugin, values: Values, source: Source, measures: Measures, screen: Screen, stopping: Event
+) -> None:
+    name = values.text("name")
+    for partition in source.partitions():
+        tables = source.tables(partition)
+        first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
+        more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
+        screen.say(f"{name}: connected to {plugin.kind}, database {partition.database}")
+        screen.say(f"tables: {len(tables)} ({first}{more})" if tables else "tables: none")
+    ownership = ownership_of(values)
+    ownership.prepare()
+    generation = _claim(ownership, source, screen, name)
+    owner = assembly.Owner(group_of(name), TASK, ownership.newest, claimed=generation)
+    moments = assembly.Moments(time.monotonic, _now_ms, random.random)
+    narration = Narration(measures, screen, time.monotonic)
+    if stopping.is_set():
+        return
+    with (
+        watching(source, measures.looked),
+        assembly.task(plugin, values, owner, narration, moments, stopping, _limits(values)) as task,
+    ):
+        task.run()
+
+
+def _claim(ownership: Ownership, source: Source, screen: Screen, name: str) -> int:
+    for last in (False,) * (CLAIMS - 1) + (True,):
+        try:
+            claim = ownership.claim(time.monotonic)
+        except Transient:
+            if last:
+                raise
+        else:
+            break
+    place = placing(source)
+    for partition in source.partitions():
+        offset = claim.state.resume(name, partition)
+        begins = "no stored position" if offset is None else place(orjson.loads(offset.position))
+        log = source.log_state(partition) if isinstance(source, Attended) else None
+        kept = "" if log is None else f"; {log.name} is there"
+        screen.say(f"{partition.database}: begins at {begins}{kept}")
+    screen.say(f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}")
+    return claim.generation
+
+
+def _measures(plugin: SourcePlugin, values: Values, source: Source) -> Measures:
+    return Measures(
+        TASK,
+        plugin.kind,
+        source.partitions(),
+        _limits(values).most_ahead_bytes,
+        monotonic=time.monotonic,
+        now_ms=_now_ms,
+    )
+
+
+def _limits(values: Values) -> Limits:
+    return Limits(
+        most_tries=values.integer("errors.max.retries"),
+        longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,
+    )
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Hear SIGTERM and SIGINT; a handler may take no lock, so it only makes a note."""
+    heard: list[int] = []
+    before = {
+        number: signal.signal(number, lambda caught, _: heard.append(caught))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield lambda: bool(heard)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _registers_nothing(table: TableSchema) -> WriterIds:
+    raise TypeError(f"no event of {table.id} is written here")

@@ -1,0 +1,113 @@
+"""`wrackline offsets` on a real pipeline: shown, refused while it runs, set, reset, rewound."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.running.world import CANARY, World, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+SEQ = re.compile(rb"([0-9a-f]{4})[0-9a-f]{16}ff[0-9a-f]{8}")  # epoch, place, class, ordinal
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A database with a table, and a pipeline over it."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
+    yield made
+    made.close()
+
+
+def epochs(world: World) -> list[int]:
+    """The epoch of each event, from its seq."""
+    found = [SEQ.findall(value or b"") for _, value in world.events()]
+    return [int(epoch, 16) for [epoch] in found]
+
+
+def test_nothing_is_stored_before_the_first_run(world: World) -> None:
+    assert world.offsets("show") == {"offsets": []}
+    assert world.offsets("history") == {"history": []}
+
+
+def test_an_edit_is_refused_while_the_task_runs_and_force_ends_the_task(world: World) -> None:
+    running = world.run()
+    world.insert(1, 3)
+    world.arrived(3)
+    before = world.position()
+    assert not before["edited"]
+    for edit in (["reset"], ["set", json.dumps(before["position"])], ["rewind", "--to", "2100-01-01"]):
+        refused = world.command("offsets", *edit)
+        assert refused.returncode == Exit.OPERATOR, refused.stdout
+        assert "[offsets.task_runs]" in refused.stderr
+        assert CANARY not in refused.stdout + refused.stderr
+    assert running.process.poll() is None
+
+    forced = world.offsets("reset", "--force")["offsets"][0]
+    assert forced["edited"]
+    assert forced["position"] == {"epoch": 2}
+    world.insert(4, 5)
+    assert running.process.wait(60) == Exit.DEFINITE
+    assert "[kafka.superseded]" in running.output
+    assert world.position() == forced  # the task wrote nothing over it
+
+    again = world.run()
+    assert "wherever the slot begins (epoch 2)" in again.output
+    world.insert(6, 6)
+    world.arrived(6)
+    assert again.stop() == Exit.OK
+    assert epochs(world) == [1] * 3 + [2] * 3
+
+
+def test_a_rewind_publishes_again_with_the_same_seq_and_as_new_with_a_later_one(world: World) -> None:
+    running = world.run()
+    wait_until(lambda: len(world.events(f"{world.group}-offset-history")) == 1)
+    assert running.stop() == Exit.OK
+    (kept,) = world.offsets("history")["history"]
+    # a slot hands its log out once: who wants to go back keeps copies of it
+    for copy in ("_a", "_b"):
+        name = world.slot + copy
+        world.sql.execute("SELECT pg_copy_logical_replication_slot(%s, %s)", [world.slot, name])
+    running = world.run()
+    world.insert(1, 3)
+    world.arrived(3)
+    assert running.stop() == Exit.OK
+    last = world.position()
+
+    refused = world.command("offsets", "rewind", "--to", kept["time"])
+    assert refused.returncode == Exit.DEFINITE
+    assert "[pg.slot_ahead]" in refused.stderr
+    early = world.command("offsets", "rewind", "--to", "2020-01-01")
+    assert early.returncode == Exit.OPERATOR
+    assert "[offsets.not_kept]" in early.stderr
+    assert world.position() == last
+
+    original = world.slot
+    for copy, more in (("_a", []), ("_b", ["--as-new"])):
+        world.slot = original + copy
+        world.write()
+        (rewound,) = world.offsets("rewind", "--to", kept["time"], *more)["offsets"]
+        assert rewound["edited"]
+        assert rewound["position"]["lsn"] == kept["position"]["lsn"]
+        running = world.run()
+        world.arrived(len(epochs(world)) + 3)
+        assert running.stop() == Exit.OK
+    events = world.events()
+    assert events[:3] == events[3:6]  # byte for byte, so a target sees that it has them
+    assert epochs(world) == [1] * 6 + [2] * 3
+
+
+def test_set_takes_only_a_position_of_this_source(world: World) -> None:
+    assert world.run().stop() == Exit.OK
+    faulty = world.command("offsets", "set", '{"lsn":"0/1"}')
+    assert faulty.returncode == Exit.DEFINITE
+    assert "[pg.position_unreadable]" in faulty.stderr
+    assert world.command("offsets", "set", "nonsense").returncode == Exit.USAGE

@@ -1,0 +1,143 @@
+"""`wrackline run` as a process: streams, is measured, ends cleanly, goes on, gives way to a second one."""
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.running.world import CANARY, World, free_port, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A database with a table, and a pipeline over it."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
+    yield made
+    made.close()
+
+
+def kcat(world: World, *arguments: str) -> str:
+    """What kcat, as anybody would call it, prints."""
+    if shutil.which("kcat") is None:
+        pytest.skip("kcat is not installed")
+    command = ["kcat", "-b", world.kafka.bootstrap, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_it_streams_ends_cleanly_and_goes_on_without_loss_or_doubles(world: World) -> None:
+    first = world.run()
+    assert "tables: 1 (public.orders)" in first.output
+    assert "no stored position" in first.output
+    world.insert(1, 20)
+    world.arrived(20)
+    assert first.stop() == Exit.OK
+    assert "20 in all" in first.says("stopped\n")
+
+    world.insert(21, 30)  # while nobody reads
+    second = world.run()
+    assert "generation 2" in second.output
+    assert f"replication slot {world.slot} is there" in second.output
+    world.sql.execute("UPDATE orders SET note = 'o' WHERE id = 1")
+    world.sql.execute("DELETE FROM orders WHERE id = 2")
+    world.arrived(33)
+    assert second.stop(signal.SIGINT) == Exit.OK
+    events = world.events()
+    assert len(events) == 33  # 30 inserts, an update, a delete and its tombstone
+    assert len({value for _, value in events}) == 33  # each with a seq of its own
+
+    assert f'topic "{world.topic}" with 1 partitions' in kcat(world, "-L")
+    told = kcat(world, "-C", "-t", f"{world.group}-offsets", "-p", "0", "-e", "-q", "-K", "\t")
+    position = f'["{world.prefix}",{{"database":"{world.database.name}","server":"{world.prefix}"}}]\t'
+    assert position + '{"checksum":' in told
+    assert '"lsn":"' in told
+    whole = [
+        record
+        for topic in (world.topic, world.prefix, f"{world.group}-offsets", f"{world.group}-offset-history")
+        for record in world.events(topic)
+    ]
+    assert len(whole) > 35
+    assert not [record for record in whole if CANARY.encode() in b"".join(part or b"" for part in record)]
+    assert CANARY not in first.output + second.output
+
+
+def test_its_figures_are_served_and_hold_no_secret(world: World) -> None:
+    running = world.run()
+    world.insert(1, 7)
+    world.sql.execute("UPDATE orders SET note = 'o' WHERE id < 3")
+    world.sql.execute("DELETE FROM orders WHERE id = 7")
+    wait_until(lambda: world.metric('wrackline_events_total operation="d"') == 1)
+    assert world.metric('wrackline_events_total operation="c" table="public.orders"') == 7
+    assert world.metric('wrackline_events_total operation="u"') == 2
+    assert world.metric("wrackline_transactions_total") == 9
+    assert world.metric("wrackline_commit_seconds_count") > 0
+    assert world.metric("wrackline_running") == 1
+    labels = f'name="{world.prefix}" plugin="postgres" task="0" context="streaming"'
+    assert world.metric(f"debezium_metrics_TotalNumberOfEventsSeen {labels}") == 10
+    assert world.metric("debezium_metrics_Connected") == 1
+    assert world.metric("debezium_metrics_MilliSecondsBehindSource") >= 0
+
+    wait_until(lambda: world.metric('wrackline_slot_status status="reserved"') == 1)
+    wait_until(lambda: world.metric("wrackline_log_bytes_per_second") >= 0)
+    assert world.metric("wrackline_slot_retained_bytes") > 0
+    assert world.metric("wrackline_slot_safe_bytes") == float("inf")  # as PostgreSQL comes out of the box
+    assert world.metric("wrackline_slot_seconds_until_lost") == float("inf")
+    world.sql.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '2GB'")
+    world.sql.execute("SELECT pg_reload_conf()")
+    try:
+        wait_until(lambda: 0 < world.metric("wrackline_slot_safe_bytes") < float("inf"))
+    finally:
+        world.sql.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+        world.sql.execute("SELECT pg_reload_conf()")
+
+    served = world.metrics()
+    assert CANARY not in served
+    assert world.user not in served
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(f"http://127.0.0.1:{world.port}/", timeout=10)
+    assert running.stop() == Exit.OK
+
+
+def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> None:
+    first = world.run()
+    world.insert(1, 5)
+    world.arrived(5)
+    world.port = 0
+    world.write()
+    second = world.run()
+    assert first.process.wait(60) == Exit.DEFINITE
+    assert "[kafka.superseded]" in first.output
+    assert "generation 2, this is 1" in first.output
+    world.insert(6, 10)
+    world.arrived(10)
+    assert second.process.poll() is None
+    assert second.stop() == Exit.OK
+    assert len({value for _, value in world.events()}) == len(world.events()) == 10
+
+
+def test_an_error_ends_it_with_its_code_and_the_exit_code_of_its_kind(world: World) -> None:
+    running = world.run()
+    world.insert(1, 1)
+    world.arrived(1)
+    assert running.stop() == Exit.OK
+    world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
+    ended = world.command("run")
+    assert ended.returncode == Exit.DEFINITE, ended.stdout
+    assert "[pg.slot_missing]" in ended.stderr
+    assert "hint: " in ended.stderr
+
+    world.file.write_text(world.file.read_text().replace("metrics.port", "metrics.prot"))
+    refused = world.command("run")
+    assert refused.returncode == Exit.FINDINGS
+    assert "metrics.prot" in refused.stdout
