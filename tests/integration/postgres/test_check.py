@@ -253,6 +253,7 @@ kafka.bootstrap.servers = "127.0.0.1:1"
 schema.registry.url = "http://127.0.0.1:1"
 [source]
 connector.class = "postgres"
+snapshot.mode = "no_data"
 database.hostname = "127.0.0.1"
 database.port = {port}
 database.user = "postgres"
@@ -283,6 +284,11 @@ def test_the_command_shows_what_the_server_lacks(database: Database, sql: Sql, t
     assert finding["id"] == "pg.identity_nothing"
     assert finding["table"] == f"{database.name}.public.orders"
     assert "ALTER TABLE public.orders REPLICA IDENTITY DEFAULT" in command(file).stdout
+    sql.execute("ALTER TABLE orders REPLICA IDENTITY DEFAULT")
+    sql.execute('CREATE TABLE "a b" (id int PRIMARY KEY)')
+    sql.execute("CREATE TABLE a_b (id int PRIMARY KEY)")
+    found = json.loads(command(file, "--json").stdout)["findings"]
+    assert sum(one["id"] == "topic.collision" for one in found) == 2
 
 
 def test_the_command_shows_a_server_that_is_not_there_as_one_finding(
