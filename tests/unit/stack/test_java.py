@@ -40,7 +40,7 @@ def test_no_java_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_wrapper_drops_one_argument_and_keeps_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime = tmp_path / "runtime"
+    runtime = tmp_path / "somebody's runtime"
     (runtime / "bin").mkdir(parents=True)
     (runtime / "bin" / "java").write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     (runtime / "bin" / "java").chmod(0o755)
