@@ -62,7 +62,7 @@ class PgStream:
     def poll(self, deadline: float) -> Batch | None:
         """Return what is there; wait for it until the deadline at most."""
         while True:
-            self._read_ahead()
+            drained = self._read_ahead()
             batch = self._decoder.take()
             self.keep_alive()
             if batch is not None:
@@ -70,7 +70,8 @@ class PgStream:
             left = deadline - self._around.monotonic()
             if left <= 0:
                 return None
-            select.select([self._wire.socket], [], [], min(left, self._status_every))
+            if drained:
+                select.select([self._wire.socket], [], [], min(left, self._status_every))
 
     def confirm(self, position: Position) -> None:
         """Tell the server that it may forget what lies before."""
@@ -82,21 +83,25 @@ class PgStream:
         """Say that we are here when it is time to."""
         if self._around.monotonic() >= self._status_due:
             self._tell()
-        self._wire.flush()
+        self._send()
 
     def close(self) -> None:
         """Give the slot back."""
         if self._wire.status == pq.ConnStatus.OK:
             self._wire.finish()
 
-    def _read_ahead(self) -> None:
-        """Take messages until the batch is full or the socket empty."""
+    def _read_ahead(self) -> bool:
+        """Take messages until the batch is full, enough was read, or the socket is empty: then true.
+
+        A transaction of a million rows that nobody captures makes no batch and must let go all the same.
+        """
         decoder, wire, most = self._decoder, self._wire, self._around.most_batch_bytes
         feed, get = decoder.feed, wire.get_copy_data
-        fresh = False
-        while decoder.size < most:
+        fresh, left = False, most
+        while decoder.size < most and left > 0:
             size, message = get(1)
             if size > 0:
+                left -= size
                 data = bytes(message)
                 if data[0] == _DATA:
                     feed(data)
@@ -105,7 +110,7 @@ class PgStream:
             elif size < 0:
                 raise self._ended(wire.get_result())
             elif fresh:
-                return
+                return True
             else:
                 try:
                     wire.consume_input()
@@ -114,6 +119,7 @@ class PgStream:
                 fresh = True
                 continue
             fresh = False
+        return False
 
     def _hear(self, keepalive: bytes) -> None:
         end, _, answer = struct.unpack_from(">QqB", keepalive, 1)
@@ -131,11 +137,17 @@ class PgStream:
     def _tell(self) -> None:
         """Send a standby status: nothing is written or flushed but what Kafka has committed."""
         clock = self._around.now_ms() * 1000 - _POSTGRES_EPOCH_US
-        self._wire.put_copy_data(
-            struct.pack(">cQQQqB", b"r", self._confirmed, self._confirmed, self._confirmed, clock, 0)
-        )
-        self._wire.flush()
+        self._send(struct.pack(">cQQQqB", b"r", self._confirmed, self._confirmed, self._confirmed, clock, 0))
         self._status_due = self._around.monotonic() + self._status_every
+
+    def _send(self, status: bytes = b"") -> None:
+        """Hand a status, and what waits before it, to the socket."""
+        try:
+            if status:
+                self._wire.put_copy_data(status)
+            self._wire.flush()
+        except psycopg.OperationalError as exc:
+            raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
 
 
 def _quoted(name: str) -> str:
