@@ -384,7 +384,7 @@ _TARGET = (
     Setting(
         "target.kind",
         Kind.CLASS,
-        "The kind of the target (iceberg); without it the pipeline ends in Kafka.",
+        "The kind of the target; without it the pipeline ends in Kafka.",
         None,
         HIGH,
         "Target",

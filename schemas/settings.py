@@ -47,7 +47,7 @@ NOT_HONOURED = define(
 NOT_YET = define(
     "settings.not_yet",
     Definite,
-    "{name} has no effect yet: {now}",
+    "{name} is not obeyed yet: {now}",
     hint="{instead}",
 )
 REFUSED = define("settings.refused", Definite, "{name} is refused: {why}", hint="{instead}")
