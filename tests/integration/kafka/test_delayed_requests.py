@@ -138,7 +138,12 @@ def test_without_the_rules_a_late_commit_tears_the_next_transaction(
     proxy.hold(END_TXN)
     careless.commit(BEGIN, [names.events("first")], [position(names, 1)])
     assert not careless.doubtful
-    Interrupted.between = proxy.release
+
+    def let_it_arrive() -> None:
+        proxy.release()
+        until(lambda: "second" in values(kafka.bootstrap, names.topic), "its marker follows its answer")
+
+    Interrupted.between = let_it_arrive
     with pytest.raises(Transient):
         careless.commit(BEGIN, [names.events("second", "third")], [position(names, 2)])
     careless.drop()
