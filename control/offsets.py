@@ -15,23 +15,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
 from wrackline.control.run import around, ownership_of, placing
 from wrackline.producers.changes import Saved
-from wrackline.producers.kafka.failures import TOPIC_GONE
 from wrackline.producers.kafka.ownership import Change, Ownership
 from wrackline.producers.plugin import Attended, Source, load
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION, Offset, PositionKey, Record, canonical
+from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION, Offset, PositionKey, canonical
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.table import SourcePartition
-
-T = TypeVar("T")
 
 RECENT = 30.0  # seconds in which a task that runs has written a position, unless its database is quiet
 
@@ -100,7 +97,7 @@ class Desk:
 
     def show(self) -> list[Stored]:
         """Return what is committed; nothing before the first start."""
-        state = _or_nothing(self._ownership.state, State({}, {}, ()))
+        state = self._ownership.state()
         return [
             Stored(
                 key.database or "",
@@ -205,7 +202,7 @@ class Desk:
                 raise TASK_RUNS(pipeline=self._name, reader=state.held_by)
 
     def _refuse_if_recent(self) -> None:
-        written = _or_nothing(self._ownership.last_written_ms, None)
+        written = self._ownership.last_written_ms()
         age = RECENT if written is None else time.time() - written / 1000
         if age < RECENT:
             raise MAY_RUN(pipeline=self._name, seconds=age, wait=RECENT - age)
@@ -239,8 +236,7 @@ class Desk:
             return "(not a position of this source)"
 
     def _kept(self) -> Iterator[tuple[int, PositionKey, Offset]]:
-        nothing: list[tuple[int, Record]] = []
-        for ms, record in _or_nothing(self._ownership.history, nothing):
+        for ms, record in self._ownership.history():
             if isinstance(record.key, PositionKey) and isinstance(record.value, Offset):
                 yield ms, record.key, record.value
 
@@ -259,16 +255,6 @@ def desk(pipeline: Pipeline) -> Iterator[Desk]:
         yield Desk(pipeline.values.text("name"), pipeline.source, source, ownership_of(pipeline.values))
     finally:
         source.close()
-
-
-def _or_nothing(read: Callable[[], T], nothing: T) -> T:
-    """Read a topic that may not be there yet."""
-    try:
-        return read()
-    except WracklineError as error:
-        if error.code != TOPIC_GONE.code:
-            raise
-        return nothing
 
 
 def _text(ms: int) -> str:

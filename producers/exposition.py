@@ -75,8 +75,8 @@ def text(families: Iterable[Family]) -> str:
 
 
 @contextmanager
-def serving(port: int, families: Callable[[], Iterable[Family]]) -> Iterator[None]:
-    """Serve them until the block is left."""
+def serving(port: int, families: Callable[[], Iterable[Family]]) -> Iterator[int]:
+    """Serve them until the block is left, at the port that comes out."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 5  # seconds for a request's line and headers
@@ -102,7 +102,7 @@ def serving(port: int, families: Callable[[], Iterable[Family]]) -> Iterator[Non
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True)
     thread.start()
     try:
-        yield
+        yield int(server.server_address[1])
     finally:
         server.shutdown()
         server.server_close()

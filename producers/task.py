@@ -15,7 +15,6 @@ from functools import partial
 from threading import Event
 
 from wrackline.producers import background
-from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.recovery import Publisher

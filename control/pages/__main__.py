@@ -3,15 +3,16 @@
 from pathlib import Path
 
 from wrackline.control.installed import registries
-from wrackline.control.pages import errors_page, settings_page, types_page
+from wrackline.control.pages import errors_page, metrics_page, settings_page, types_page
 
 DOCS = Path("docs")
 
 
 def main() -> None:
-    """Write the three pages."""
+    """Write the pages."""
     pages = {
         "errors": errors_page.of_everything(),
+        "metrics": metrics_page.page(),
         "settings": settings_page.page(registries()),
         "types": types_page.page(),
     }

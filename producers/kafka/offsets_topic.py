@@ -82,6 +82,15 @@ def prepare_history(admin: AdminClient, topic: str, replication: int) -> None:
         _result(made[topic].result, topic)
 
 
+def exists(admin: AdminClient, slot: Slot) -> bool:
+    """Whether the slot is there; all topics are asked for, because asking for one may make it."""
+    try:
+        known = admin.list_topics(timeout=SECONDS).topics
+    except KafkaException as exc:
+        raise of_exception(exc, "the administrator", slot.topic) from exc
+    return slot.topic in known and slot.partition in known[slot.topic].partitions
+
+
 def read(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = True) -> list[offsets.Record]:
     """Every committed record of the slot; who is not `fenced` sees less while a transaction is open."""
     return [record for _, record in read_with_times(admin, reader, slot, fenced=fenced)]

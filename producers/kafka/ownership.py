@@ -74,19 +74,21 @@ class Ownership:
         return newest(self._records(fenced=False))
 
     def state(self) -> State:
-        """What is committed, as far as a bystander sees it."""
-        return replay(self._records(fenced=False))
+        """What is committed, as far as a bystander sees it; nothing before the first start."""
+        return replay(record for _, record in self._seen(self._slot))
 
     def history(self) -> list[tuple[int, Record]]:
         """The positions that were kept, each with its time in milliseconds, oldest first."""
-        slot = Slot(self._topics.offset_history, 0)
-        return offsets_topic.read_with_times(self._admin, self._client.reader(self._identity), slot)
+        return self._seen(Slot(self._topics.offset_history, 0))
 
     def last_written_ms(self) -> int | None:
         """When the newest record of the partition was written."""
-        reader = self._client.reader(self._identity)
-        times = [ms for ms, _ in offsets_topic.read_with_times(self._admin, reader, self._slot)]
-        return max(times, default=None)
+        return max((ms for ms, _ in self._seen(self._slot)), default=None)
+
+    def _seen(self, slot: Slot) -> list[tuple[int, Record]]:
+        if not offsets_topic.exists(self._admin, slot):
+            return []
+        return offsets_topic.read_with_times(self._admin, self._client.reader(self._identity), slot)
 
     def _records(self, *, fenced: bool) -> list[Record]:
         return offsets_topic.read(self._admin, self._client.reader(self._identity), self._slot, fenced=fenced)

@@ -12,7 +12,7 @@ from wrackline.schemas.errors import Definite, ErrorCode
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-@pytest.mark.parametrize("name", ["settings", "errors"])
+@pytest.mark.parametrize("name", ["settings", "errors", "metrics"])
 def test_the_committed_page_is_what_the_code_prints(name: str) -> None:
     # in a process of its own: tests register codes that belong on no page
     command = [sys.executable, "-m", f"wrackline.control.pages.{name}_page"]

@@ -1,5 +1,6 @@
 """The cutter against the fake source's log: whatever is cut, and wherever somebody resumes, nothing moves."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -147,6 +148,21 @@ def records(taken: Sequence[Publication]) -> list[Record]:
     return [record for publication in taken for record in publication.records]
 
 
+def tallied(taken: Sequence[Publication]) -> tuple[Counter[tuple[TableId, str]], int]:
+    """What the publications' tallies add up to."""
+    events: Counter[tuple[TableId, str]] = Counter()
+    for publication in taken:
+        events.update(publication.tally.events)
+    return events, sum(publication.tally.transactions for publication in taken)
+
+
+def told_by_op(steps: Sequence[Step]) -> Counter[tuple[TableId, str]]:
+    """How many events of each operation a log has."""
+    rows = [row[1] for step in steps if isinstance(step, Rows) for row in step.rows]
+    truncated = ["t" for step in steps if isinstance(step, Truncate)]
+    return Counter((TABLE.id, op) for op in rows + truncated)
+
+
 @given(logs(), POLICIES, st.integers(50, 3000), st.data())
 def test_publications_are_the_log_and_resume_exactly_after_themselves(
     transactions: list[list[Change]], policy: Policy, batch_bytes: int, data: st.DataObject
@@ -156,6 +172,7 @@ def test_publications_are_the_log_and_resume_exactly_after_themselves(
     choices = iter(lambda: data.draw(st.booleans()), None)
     taken = publications(cutter(policy), world.batches(None), choices)
     assert records(taken) == expected(whole)
+    assert tallied(taken) == (told_by_op(whole), sum(key == b"END" for _, key, _ in records(taken)))
     places = [cast("Place", publication.position) for publication in taken]
     assert all(a < b for a, b in pairwise(places))
     for number, publication in enumerate(taken, start=1):

@@ -197,6 +197,15 @@ def test_a_record_that_was_moved_or_edited_needs_no_begin() -> None:
     assert state.resume("orders", SHOP) == moved
 
 
+def test_a_claimed_generation_is_no_torn_transaction_and_shuts_out_what_is_older() -> None:
+    claim = at(9, begin_key("orders-0"), encode(Begin(2, offsets.OUTSIDE_ANY_TRANSACTION)))
+    state = replay([*transactions(1), claim])
+    assert state.findings == ()
+    assert state.resume("orders", SHOP) == offset(1)
+    late = at(10, position_key("orders", SHOP), encode(offset(2)))
+    assert [f.fault for f in replay([*transactions(1), claim, late]).findings] == [Fault.STRAY]
+
+
 def test_a_fenced_owners_late_record_is_ignored_and_told() -> None:
     state = replay([*transactions(1, generation=2), *transactions(5, generation=1)])
     assert state.resume("orders", SHOP) == offset(1, generation=2)

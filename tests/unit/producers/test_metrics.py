@@ -1,0 +1,174 @@
+"""A task's figures: added up, and written as Prometheus reads them."""
+
+import re
+from math import inf
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes.place import Place
+from wrackline.producers import exposition
+from wrackline.producers.batching import Publication, Tally
+from wrackline.producers.changes import Fault
+from wrackline.producers.exposition import PORT_TAKEN, Family, Histogram, Sample, serving
+from wrackline.producers.lanes import Health
+from wrackline.producers.metric_names import ALIASES, METRICS
+from wrackline.producers.metrics import Measures
+from wrackline.producers.plugin import LogState
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("shop1", "shop")
+ORDERS = TableId("shop", "public", "orders")
+LOST = define("test.metrics_lost", Transient, "a try failed", hint="none")
+GONE = define("test.metrics_gone", OperatorNeeded, "a table is at fault", hint="none")
+
+
+class Clock:
+    """Both clocks, moved by hand."""
+
+    seconds = 100.0
+    ms = 1_000_000
+
+    def measures(self) -> Measures:
+        return Measures(
+            0, "postgres", [PARTITION], 1000, monotonic=lambda: self.seconds, now_ms=lambda: self.ms
+        )
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def publication(events: dict[tuple[TableId, str], int], size: int, committed_ms: int | None) -> Publication:
+    tally = Tally(events, 1 if events else 0, committed_ms)
+    return Publication(PARTITION, [], size, (), Place(0, 1), None, {}, None, tally)
+
+
+def served(measures: Measures) -> dict[str, float]:
+    """Each line without its labels of task and server."""
+    lines = exposition.text(measures.families()).splitlines()
+    values = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {re.sub(r'(server|task|database)="[^"]*",?', "", name): float(value) for name, _, value in values}
+
+
+def test_what_was_published_is_added_up_and_debezium_s_names_say_the_same(clock: Clock) -> None:
+    measures = clock.measures()
+    measures.queue(lambda: 250)
+    measures.health(Health.RUNNING, None)
+    measures.published([publication({(ORDERS, "c"): 3, (ORDERS, "u"): 1}, 40, clock.ms - 15)], 0.02)
+    clock.ms += 500
+    measures.published([publication({(ORDERS, "c"): 2}, 10, clock.ms - 30)], 0.3)
+    clock.ms += 700
+    found = served(measures)
+    assert found['wrackline_events_total{table="public.orders",operation="c"}'] == 5
+    assert found["wrackline_event_bytes_total{}"] == 50
+    assert found["wrackline_transactions_total{}"] == 2
+    assert found["wrackline_lag_milliseconds{}"] == 30
+    assert found["wrackline_idle_milliseconds{}"] == 700
+    assert found["wrackline_commit_seconds_count{}"] == 2
+    assert found["wrackline_queue_bytes{}"] == 250
+    theirs = {name.partition("{")[0]: value for name, value in found.items() if name.startswith("debezium")}
+    assert theirs == {
+        "debezium_metrics_Connected": 1,
+        "debezium_metrics_MilliSecondsBehindSource": 30,
+        "debezium_metrics_MilliSecondsSinceLastEvent": 700,
+        "debezium_metrics_TotalNumberOfEventsSeen": 6,
+        "debezium_metrics_TotalNumberOfCreateEventsSeen": 5,
+        "debezium_metrics_TotalNumberOfUpdateEventsSeen": 1,
+        "debezium_metrics_TotalNumberOfDeleteEventsSeen": 0,
+        "debezium_metrics_NumberOfErroneousEvents": 0,
+        "debezium_metrics_NumberOfCommittedTransactions": 2,
+        "debezium_metrics_QueueTotalCapacity": 1000,
+        "debezium_metrics_QueueRemainingCapacity": 750,
+        "debezium_metrics_MaxQueueSizeInBytes": 1000,
+        "debezium_metrics_CurrentQueueSizeInBytes": 250,
+    }
+
+
+def test_a_position_alone_is_no_event_and_before_the_first_one_nothing_is_claimed(clock: Clock) -> None:
+    measures = clock.measures()
+    measures.published([publication({}, 0, None)], 0.01)
+    found = served(measures)
+    assert "wrackline_lag_milliseconds{}" not in found
+    assert "wrackline_idle_milliseconds{}" not in found
+    assert found["wrackline_transactions_total{}"] == 0
+    assert found["wrackline_running{}"] == 0
+
+
+def test_recoveries_and_faults_are_counted_by_code(clock: Clock) -> None:
+    measures = clock.measures()
+    measures.health(Health.RUNNING, None)
+    measures.health(Health.RECOVERING, LOST())
+    measures.fault(PARTITION, Fault(ORDERS, GONE()))
+    found = served(measures)
+    assert found['wrackline_recoveries_total{code="test.metrics_lost"}'] == 1
+    assert found['wrackline_faults_total{table="public.orders",code="test.metrics_gone"}'] == 1
+    assert found["wrackline_running{}"] == 0
+
+
+def log(end: int, spare: int | None) -> LogState:
+    return LogState("replication slot s", None, end, 70, 300, spare, "reserved")
+
+
+def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Clock) -> None:
+    measures = clock.measures()
+    measures.looked(PARTITION, log(1000, 5000))
+    assert served(measures)["wrackline_slot_seconds_until_lost{}"] == inf  # no rate is known yet
+    clock.seconds += 2
+    measures.looked(PARTITION, log(1200, 5000))
+    found = served(measures)
+    assert found["wrackline_log_bytes_per_second{}"] == 100
+    assert found["wrackline_slot_seconds_until_lost{}"] == 50
+    assert found["wrackline_lag_bytes{}"] == 70
+    assert found["wrackline_position_bytes{}"] == 1130
+    assert found["wrackline_slot_retained_bytes{}"] == 300
+    measures.looked(PARTITION, log(1200, None))
+    assert served(measures)["wrackline_slot_safe_bytes{}"] == inf
+    measures.looked(PARTITION, None)  # the server does not answer: nothing old is shown as new
+    assert not [name for name in served(measures) if name.startswith("wrackline_slot")]
+
+
+def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Clock) -> None:
+    measures = clock.measures()
+    names = [family.name for family in measures.families()]
+    assert names == [metric.name for metric in METRICS] + [alias.name for alias in ALIASES]
+    assert len(set(names)) == len(names)
+
+
+@given(st.lists(st.floats(0, 5)))
+def test_a_histogram_s_buckets_hold_all_below_them(values: list[float]) -> None:
+    histogram = Histogram((0.5, 1.0))
+    for value in values:
+        histogram.observe(value)
+    half, one, rest, total, count = [sample.value for sample in histogram.samples({})]
+    assert half == sum(value <= 0.5 for value in values)
+    assert one == sum(value <= 1.0 for value in values)
+    assert rest == count == len(values)
+    assert total == pytest.approx(sum(values))
+
+
+def test_a_label_can_not_break_out_of_its_line() -> None:
+    family = Family("m", "gauge", "a\\b\nc", [Sample({"table": 'a"b\\c\nd'}, 1.5)])
+    assert exposition.text([family]) == (
+        '# HELP m a\\\\b\\nc\n# TYPE m gauge\nm{table="a\\"b\\\\c\\nd"} 1.5\n'
+    )
+    assert exposition.text([Family("m", "gauge", "", [])]) == ""
+
+
+def test_it_is_served_at_its_path_alone_and_a_taken_port_is_named() -> None:
+    family = Family("m", "gauge", "one", [Sample({}, 1)])
+    with serving(0, lambda: [family]) as port:
+        with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert answer.read() == b"# HELP m one\n# TYPE m gauge\nm{} 1\n"
+        with pytest.raises(HTTPError, match="404") as refused:
+            urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=10)
+        refused.value.close()
+        with pytest.raises(OperatorNeeded) as taken, serving(port, list):
+            pass
+        assert taken.value.code == PORT_TAKEN.code
