@@ -33,13 +33,14 @@ VALUE_UNFIT = define(
     "pg.value_unfit",
     OperatorNeeded,
     "a value of column {column} of {table} does not fit its type {type}: {reason}",
-    hint="set column.as.text={table}.{column} to carry the column as text, or correct the row in the source",
+    hint="set column.as.text={table}.{column} to carry the column as text, or correct the row in the source;"
+    " then read the table anew: wrackline snapshot start '{table}'",
 )
 ROW_UNREADABLE = define(
     "pg.row_unreadable",
     OperatorNeeded,
     "a row message of {table} ({size} bytes) does not hold the {known} columns that its relation announced",
-    hint="restart the task, so that the relation is announced anew: wrackline restart '{table}'",
+    hint="read the table anew: wrackline snapshot start '{table}'",
 )
 
 _NULL = cython.declare(cython.longlong, 110)  # n: kinds of a cell, pgoutput's own letters
