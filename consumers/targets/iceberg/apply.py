@@ -52,7 +52,7 @@ def merge_statement(plan: MergePlan, *, truncated: bool) -> str:
     update |= known | {missing: _or_null(still_missing)}
     insert = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
     insert |= known | {missing: _or_null("concat(s.unsent, s.missing)")}
-    same = " AND ".join(f"t.{quoted(name)} = s.row.{quoted(name)}" for name in plan.key)
+    same = " AND ".join(f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key)
     clauses = [
         f"MERGE INTO {target_table(plan.table.id)} t USING {_BATCH} s ON {same}",
         f"WHEN MATCHED AND s.seq > t.{seq} AND s.deleted THEN UPDATE SET {_assigned(mark)}",

@@ -30,7 +30,13 @@ Row = tuple[str, bool, frozenset[str], Values]  # seq, deleted, missing, values 
 
 
 def event(
-    seq: int, key: int, op: str, a: str | None = None, b: str | None = None, *, unsent: Sequence[str] = ()
+    seq: int,
+    key: int | None,
+    op: str,
+    a: str | None = None,
+    b: str | None = None,
+    *,
+    unsent: Sequence[str] = (),
 ) -> Change:
     return Change((key,), f"{seq:08x}", op, {"a": a, COLUMNS[2]: b}, frozenset(unsent), seq * 1000)
 
@@ -197,6 +203,13 @@ def test_a_row_borrows_nothing_from_an_earlier_one_of_its_key(spark: SparkSessio
     merged.take([event(6, 2, "u", "new", unsent=[b])])  # its create was left out by a filter
     lacking = (False, frozenset({b}), {"a": "new", b: None})
     assert merged.rows() == {(1,): (f"{4:08x}", *lacking), (2,): (f"{6:08x}", *lacking)}
+
+
+def test_a_null_in_the_key_is_the_same_row_each_time(spark: SparkSession, namespace: str) -> None:
+    merged = Merged(spark, namespace)
+    merged.take([event(1, None, "c", "first", "b")])
+    merged.take([event(2, None, "u", "second", "b")])
+    assert merged.read() == {(None, "second", "b")}
 
 
 def test_a_truncate_takes_what_is_older_and_nothing_else(spark: SparkSession, namespace: str) -> None:
