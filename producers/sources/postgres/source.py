@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from weakref import WeakSet
 
 import psycopg
 
@@ -53,7 +54,7 @@ class PgSource:
         self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
         self._connection: Connection | None = None
         self._catalogue_lock = threading.Lock()
-        self._opened: list[PgStream | PgReader] = []
+        self._opened: WeakSet[PgStream | PgReader] = WeakSet()  # what is dropped takes its buffers along
 
     def partitions(self) -> Sequence[SourcePartition]:
         """Return the one database."""
@@ -110,7 +111,7 @@ class PgSource:
             publication=publication,
             status_every=settings.integer("status.update.interval.ms") / 1000,
         )
-        self._opened.append(stream)
+        self._opened.add(stream)
         return stream
 
     def reader(self, partition: SourcePartition) -> PgReader:
@@ -122,7 +123,7 @@ class PgSource:
         reader = PgReader(
             connection, self._catalogue_over(connection), self._labels(partition), self._around, marks
         )
-        self._opened.append(reader)
+        self._opened.add(reader)
         return reader
 
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
