@@ -56,7 +56,8 @@ def run(pipeline: Pipeline) -> None:
     with _asked_to_stop() as asked, ExitStack() as opened:
         source = plugin.open(values, around())
         opened.callback(source.close)
-        measures = _measures(plugin, values, source)
+        opened.callback(screen.close)
+        measures = _measures(plugin, source)
         port = values.integer("metrics.port")
         if port:
             opened.enter_context(serving(port, measures.families))
@@ -113,7 +114,7 @@ def _work(
         return
     with (
         watching(source, measures.looked),
-        assembly.task(plugin, values, owner, narration, moments, stopping, _limits(values)) as task,
+        assembly.task(plugin, values, owner, narration, moments, stopping) as task,
     ):
         task.run()
 
@@ -138,21 +139,14 @@ def _claim(ownership: Ownership, source: Source, screen: Screen, name: str) -> i
     return claim.generation
 
 
-def _measures(plugin: SourcePlugin, values: Values, source: Source) -> Measures:
+def _measures(plugin: SourcePlugin, source: Source) -> Measures:
     return Measures(
         TASK,
         plugin.kind,
         source.partitions(),
-        _limits(values).most_ahead_bytes,
+        Limits().most_ahead_bytes,
         monotonic=time.monotonic,
         now_ms=_now_ms,
-    )
-
-
-def _limits(values: Values) -> Limits:
-    return Limits(
-        most_tries=values.integer("errors.max.retries"),
-        longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,
     )
 
 

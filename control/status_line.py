@@ -51,6 +51,13 @@ class Screen:
             sys.stdout.write("\n" if ended else "")
             sys.stdout.flush()
 
+    def close(self) -> None:
+        """End the line that stands last, so that what follows has its own."""
+        with self._lock:
+            sys.stdout.write("\n" if self._drawn else "")
+            sys.stdout.flush()
+            self._drawn = ""
+
 
 class Narration:
     """A witness that counts, and says what somebody should know."""

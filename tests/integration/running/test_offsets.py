@@ -110,3 +110,22 @@ def test_set_takes_only_a_position_of_this_source(world: World) -> None:
     assert faulty.returncode == Exit.DEFINITE
     assert "[pg.position_unreadable]" in faulty.stderr
     assert world.command("offsets", "set", "nonsense").returncode == Exit.USAGE
+
+
+def test_where_the_source_does_not_answer_a_recent_position_is_taken_as_a_sign_of_life(world: World) -> None:
+    running = world.run()
+    world.insert(1, 1)
+    world.arrived(1)
+    assert running.stop() == Exit.OK
+    before = world.position()
+    server = world.database.server.process
+    server.stop()
+    try:
+        refused = world.command("offsets", "reset")
+        assert refused.returncode == Exit.TRANSIENT, refused.stdout
+        assert "[offsets.task_may_run]" in refused.stderr
+        assert world.position() == before
+        assert world.offsets("reset", "--force")["offsets"][0]["position"] == {"epoch": 2}
+    finally:
+        server.start()
+        world.reconnect()

@@ -116,6 +116,11 @@ class World:
             )
         )
 
+    def reconnect(self) -> None:
+        """Connect again after the server was down."""
+        self.sql.close()
+        self.sql = psycopg.connect(self.database.dsn, autocommit=True)
+
     def close(self) -> None:
         """End what was started."""
         for running in self.started:

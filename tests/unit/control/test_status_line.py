@@ -1,0 +1,84 @@
+"""The status line: what it says, when it is due, and that other lines never run into it."""
+
+import sys
+
+import pytest
+
+from tests.fakes.place import Place
+from wrackline.control.status_line import Narration, Screen, StatusLine
+from wrackline.producers.batching import Publication, Tally
+from wrackline.producers.lanes import Health
+from wrackline.producers.metrics import Measures
+from wrackline.producers.plugin import LogState
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("shop1", "shop")
+ORDERS = TableId("shop", "public", "orders")
+LOST = define("test.status_lost", Transient, "a try failed", hint="none")
+
+
+class Clock:
+    """Moved by hand."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def made(clock: Clock) -> Measures:
+    return Measures(0, "postgres", [PARTITION], 1, monotonic=clock, now_ms=lambda: 5_000)
+
+
+def publication(count: int) -> Publication:
+    tally = Tally({(ORDERS, "c"): count}, 1, 4_988)
+    return Publication(PARTITION, [], 1, (), Place(0, 7), None, {}, None, tally)
+
+
+def test_the_line_says_rate_lag_and_position() -> None:
+    clock = Clock()
+    measures = made(clock)
+    line = StatusLine(measures, lambda saved: f"place {saved['lsn']}", clock)
+    assert line() == "0 events/s  0 in all  lag -, -  at -"
+    measures.published([publication(3000)], 0.1)
+    measures.looked(PARTITION, LogState("slot", None, 9, 1_234_567, None, None, None))
+    clock.now += 2
+    assert line() == "1,500 events/s  3,000 in all  lag 1.2 MB, 12 ms  at place 7"
+    clock.now += 2
+    assert line().startswith("0 events/s  3,000 in all")
+
+
+def test_off_a_terminal_it_is_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    screen = Screen(clock)
+    for _ in range(25):
+        clock.now += 1
+        screen.status(lambda: "now")
+    screen.status(lambda: "at last", last=True)
+    assert capsys.readouterr().out == "now\nnow\nat last\n"
+
+
+def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    clock = Clock()
+    screen = Screen(clock)
+    clock.now += 1
+    screen.status(lambda: "now")
+    screen.say("said")
+    screen.close()
+    assert capsys.readouterr().out == "\r\x1b[2Know\x1b[K\r\x1b[2Ksaid\nnow\n"
+
+
+def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    measures = made(clock)
+    narration = Narration(measures, Screen(clock), clock)
+    for _ in range(12):
+        narration.health(Health.RECOVERING, LOST())
+        clock.now += 1
+    narration.health(Health.RUNNING, None)
+    assert capsys.readouterr().out.count("[test.status_lost] a try failed") == 2
+    assert measures.running
