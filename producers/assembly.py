@@ -126,7 +126,7 @@ def _see_that_none_share(server: str, tables: Collection[TableId]) -> None:
 
 
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:
-    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    client = _client(values)
     admin = AdminClient(client.admin())
     topics = internal_topics(owner.group)
     offsets_topic.prepare(admin, topics.offsets, owner.number + 1, owner.replication)
@@ -143,12 +143,17 @@ def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Pub
     )
 
 
+def _client(values: Values) -> Client:
+    return Client(values.below("kafka."), values.integer("max.row.bytes"))
+
+
 def _policy(values: Values) -> Policy:
     skipped = frozenset(values.listed("skipped.operations")) - {"none"}
     return Policy(
         tombstones=values.flag("tombstones.on.delete"),
         skipped=skipped,
-        most_record_bytes=values.integer("max.row.bytes"),
+        # an update may carry its row before and after
+        most_record_bytes=_client(values).most_record_bytes,
     )
 
 

@@ -183,7 +183,7 @@ SETTINGS = Declared(
                 ),
                 ("database.initial.statements", "statements of your own do not run on our connections"),
                 ("database.tcpKeepAlive", "it is always on"),
-                ("database.query.timeout.ms", "each statement has its own limit"),
+                ("database.query.timeout.ms", "set it for the role: ALTER ROLE ... SET statement_timeout"),
                 ("database.sslfactory", "there is no Java here"),
             )
         ),
