@@ -98,6 +98,11 @@ class PgReader:
                 return Chunk(shape.table, tuple(slices), count < request.most_rows, tail)
             shape = now
 
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended."""
+        return self._connection.closed
+
     def close(self) -> None:
         """End the connection."""
         self._connection.close()

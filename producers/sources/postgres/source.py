@@ -54,7 +54,8 @@ class PgSource:
         self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
         self._connection: Connection | None = None
         self._catalogue_lock = threading.Lock()
-        self._opened: WeakSet[PgStream | PgReader] = WeakSet()  # what is dropped takes its buffers along
+        self._streams: WeakSet[PgStream] = WeakSet()  # one that is dropped takes its buffers along
+        self._readers: list[PgReader] = []
 
     def partitions(self) -> Sequence[SourcePartition]:
         """Return the one database."""
@@ -111,7 +112,7 @@ class PgSource:
             publication=publication,
             status_every=settings.integer("status.update.interval.ms") / 1000,
         )
-        self._opened.add(stream)
+        self._streams.add(stream)
         return stream
 
     def reader(self, partition: SourcePartition) -> PgReader:
@@ -123,7 +124,7 @@ class PgSource:
         reader = PgReader(
             connection, self._catalogue_over(connection), self._labels(partition), self._around, marks
         )
-        self._opened.add(reader)
+        self._readers = [*(one for one in self._readers if not one.closed), reader]
         return reader
 
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
@@ -159,8 +160,10 @@ class PgSource:
 
     def close(self) -> None:
         """End the catalogue's connection, and what the caller left open."""
-        while self._opened:
-            self._opened.pop().close()
+        for stream in tuple(self._streams):
+            stream.close()
+        for reader in self._readers:
+            reader.close()
         with self._catalogue_lock:
             if self._connection is not None:
                 self._connection.close()
