@@ -6,6 +6,7 @@ with servers() as stack: at = postgres(stack); fill_postgres(at, rows)   ->  sto
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from shutil import which
 
 import pymysql
 
@@ -31,12 +32,16 @@ def postgres(stack: Stack) -> Address:
     return at
 
 
-def mariadb(stack: Stack) -> Address:
-    """Start MariaDB with an empty table."""
-    server = stack.mariadb()
-    at = Address(server.port, server.user, server.password, DATABASE)
-    make_mysql_table(at)
-    return at
+def binlog_servers(stack: Stack) -> Iterator[tuple[str, Address]]:
+    """Start MariaDB, and MySQL where its packages can be had, each with an empty table."""
+    kinds = {"mariadb": stack.mariadb}
+    if which("apt-get"):
+        kinds["mysql"] = stack.mysql
+    for kind, start in kinds.items():
+        server = start()
+        at = Address(server.port, server.user, server.password, DATABASE)
+        make_mysql_table(at)
+        yield kind, at
 
 
 def make_postgres_table(at: Address) -> None:

@@ -30,7 +30,7 @@ NOT_WIRE_FORMAT = define(
     "consume.not_wire_format",
     OperatorNeeded,
     "topic {topic} holds records that do not begin with a schema id",
-    hint="something else writes to the topic too; stop it, then: wrackline topic show '{topic}'",
+    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
 )
 NO_KEY = define(
     "consume.no_key",

@@ -34,13 +34,13 @@ BROKEN = define(
     Definite,
     "the offsets record at {place} can't be read: {reason}",
     hint="look at it: kcat -C -t {topic} -p {partition} -o {offset} -c 1; "
-    "then take it back: wrackline offsets delete <connector>",
+    "then begin anew: wrackline offsets reset <pipeline.toml>",
 )
 UNKNOWN_VERSION = define(
     "offsets.unknown_version",
     Definite,
     "the offsets record at {place} has version {version}; this program reads up to {newest}",
-    hint="run the newer wrackline that wrote it",
+    hint="run the newer version that wrote it",
 )
 
 

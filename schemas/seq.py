@@ -36,7 +36,7 @@ NOT_A_SEQ = define(
     "seq.malformed",
     Definite,
     "a seq of {length} characters is not one of a source whose positions have {width} bytes",
-    hint="check that the topic was written by this connector: wrackline topic show '<topic>'",
+    hint="check that the topic was written by this connector: kcat -C -t '<topic>' -o -5 -e",
 )
 
 

@@ -121,7 +121,7 @@ UNHONOURED = (
     ),
     *_quiet(
         _OTHERWISE,
-        "look at: wrackline status",
+        "take the line out",
         "notification.enabled.channels",
         "notification.sink.topic.name",
         "openlineage.integration.enabled",

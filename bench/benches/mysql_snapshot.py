@@ -1,4 +1,4 @@
-"""MariaDB's rows to Kafka: the whole table, with nobody writing.
+"""MariaDB's and MySQL's rows to Kafka: the whole table, with nobody writing.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
 sees; `produce` only writes: what no reader can beat.
@@ -21,10 +21,10 @@ QUICK = Size(40_000, 1)
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Fill the table once; everyone reads it whole."""
     with stage.servers() as stack:
-        at, bootstrap = stage.mariadb(stack), stack.kafka().bootstrap
-        stage.fill_mysql(at, rows)
-        rival = debezium.Source("mariadb", at, bootstrap)
-        yield [
-            Contender(debezium.NAME, debezium.snapshot, (METRIC, rival, rows)),
-            Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
-        ]
+        bootstrap = stack.kafka().bootstrap
+        rivals = []
+        for kind, at in stage.binlog_servers(stack):
+            stage.fill_mysql(at, rows)
+            rival = debezium.Source(kind, at, bootstrap)
+            rivals.append(Contender(debezium.name_of(kind), debezium.snapshot, (METRIC, rival, rows)))
+        yield [*rivals, Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows))]

@@ -1,4 +1,4 @@
-"""MariaDB's log to Kafka: a backlog of inserts and updates in the binlog.
+"""MariaDB's and MySQL's log to Kafka: a backlog of inserts and updates in the binlog.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
 sees; `produce` only writes: what no reader can beat.
@@ -21,11 +21,13 @@ QUICK = Size(40_000, 1)
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Note where the log stands, write the backlog once; everyone reads it from there."""
     with stage.servers() as stack:
-        at, bootstrap = stage.mariadb(stack), stack.kafka().bootstrap
-        rival = debezium.Source("mariadb", at, bootstrap)
-        start = debezium.binlog_start(rival)
-        stage.change_mysql(at, rows)
-        yield [
-            Contender(debezium.NAME, debezium.binlog_stream, (METRIC, rival, start, rows)),
-            Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
-        ]
+        bootstrap = stack.kafka().bootstrap
+        rivals = []
+        for kind, at in stage.binlog_servers(stack):
+            rival = debezium.Source(kind, at, bootstrap)
+            start = debezium.binlog_start(rival)
+            stage.change_mysql(at, rows)
+            rivals.append(
+                Contender(debezium.name_of(kind), debezium.binlog_stream, (METRIC, rival, start, rows))
+            )
+        yield [*rivals, Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows))]

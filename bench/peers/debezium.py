@@ -49,6 +49,11 @@ class Source(NamedTuple):
         return f"{'public' if self.kind == 'postgres' else self.at.database}.{TABLE}"
 
 
+def name_of(kind: str) -> str:
+    """Name the contender on a server of this kind: MariaDB's is the one that ours is compared with."""
+    return "debezium-mysql" if kind == "mysql" else NAME
+
+
 class BinlogStart(NamedTuple):
     """Where a backlog begins: the prefix whose schema history is known, and its offsets there."""
 

@@ -54,7 +54,7 @@ SUPERSEDED = define(
     "kafka.superseded",
     Definite,
     "{who} has a newer owner (generation {newest}, this is {generation})",
-    hint="nothing is to be done; see who runs it: wrackline status",
+    hint="nothing is to be done; when it was claimed: wrackline offsets show <pipeline.toml>",
 )
 
 _DENIED: Final = frozenset(
