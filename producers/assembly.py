@@ -22,13 +22,12 @@ from wrackline.producers.lanes import QueueWitness, SourceLanes, Witness
 from wrackline.producers.pace import Limits
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
 from wrackline.producers.task import Task
+from wrackline.schemas import versions
 from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.topics import assign, control_topics, internal_topics, table_topic
-
-VERSION = "0.1.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def task(
         source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register))
         opened.callback(source.close)
         partitions = source.partitions()
-        origin = Origin(VERSION, plugin.connector, server, plugin.source_fields)
+        origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server)
         tables = {partition: source.tables(partition) for partition in partitions}
         _see_that_none_share(server, [table for some in tables.values() for table in some])

@@ -148,11 +148,6 @@ class Resolver:
             raise NOT_FOUND(reference=reference, what="the file is not UTF-8 text") from None
 
 
-def has_reference(text: str) -> bool:
-    """Whether a value asks for anything that is not written in it."""
-    return _REFERENCE.search(text) is not None
-
-
 def read_properties(text: str) -> dict[str, str]:
     """Read a Java properties file: comments, `=`, `:` or blank between key and value, continued lines."""
     properties: dict[str, str] = {}

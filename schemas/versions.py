@@ -6,7 +6,10 @@ line whose Kafka connector, Avro and Iceberg jars are all published, and Apicuri
 runs on Java 17.
 """
 
+from importlib.metadata import version
 from typing import NamedTuple
+
+OURS = version("wrackline")  # as pyproject.toml says; `source.version` in every event
 
 
 class Coordinate(NamedTuple):

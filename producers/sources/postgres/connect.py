@@ -5,10 +5,8 @@ bytes for the same cell only because both connect here.  Every field goes to lib
 part of a string that it could break out of.
 """
 
-from typing import LiteralString
-
 import psycopg
-from psycopg import conninfo, pq, sql
+from psycopg import conninfo, pq
 
 from wrackline.producers.sources.postgres.position import History
 from wrackline.producers.sources.postgres.refusals import refusal
@@ -115,10 +113,3 @@ def history(connection: Connection, slot: str) -> History:
     if not isinstance(system, str) or not isinstance(timeline, int):
         raise TypeError("a system identifier is text, a timeline a number")
     return History(system, timeline, slot)
-
-
-def run(connection: Connection, statement: LiteralString, **names: str) -> None:
-    """Run a statement whose placeholders are identifiers."""
-    connection.execute(
-        sql.SQL(statement).format(**{name: sql.Identifier(value) for name, value in names.items()})
-    )

@@ -85,11 +85,6 @@ class Decoder:
         self._set_aside: set[TableId] = set()  # a new relation message does not bring back what was missed
 
     @property
-    def between_transactions(self) -> bool:
-        """Whether everything that was begun is complete."""
-        return self._open is None
-
-    @property
     def position(self) -> PgPosition:
         """The place up to which everything was handed out or is in `take`."""
         return self._at

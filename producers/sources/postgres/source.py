@@ -20,6 +20,7 @@ from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.sources.postgres.types import INSTANTS
+from wrackline.schemas import versions
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
@@ -28,7 +29,6 @@ from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 KIND = "postgres"
-VERSION = "0.1.0"
 
 CATALOGUE_LOST = define(
     "pg.catalogue_lost",
@@ -177,7 +177,7 @@ class PgSource:
 
     def _labels(self, partition: SourcePartition) -> Labels:
         counted = self._settings.flag("provide.transaction.metadata")
-        return Labels(VERSION, partition.server, partition.database, counted)
+        return Labels(versions.OURS, partition.server, partition.database, counted)
 
     def _signal_table(self) -> TableId | None:
         """Return the signal table: schema.table, or with the database before it."""
