@@ -20,18 +20,23 @@ import orjson
 
 from wrackline.producers import set_aside
 from wrackline.producers.changes import (
+    Appeared,
     Batch,
     Begin,
+    Coming,
     Commit,
     Fault,
     Message,
     Position,
     Progress,
+    Renamed,
+    Reshaped,
     RowChange,
     Rows,
     Shape,
     Signal,
     Truncate,
+    Vanished,
 )
 from wrackline.producers.chunks import ChunkRow
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -129,6 +134,10 @@ class Control(Protocol):
         """A table has a new shape."""
         ...
 
+    def coming(self, step: Coming, ts_ms: int) -> Record | None:
+        """A table came, went, or has another name."""
+        ...
+
 
 @dataclass(slots=True)
 class _Part:
@@ -205,6 +214,10 @@ class Cutter:
             Progress: self._progress,
             Signal: self._elsewhere,
             Fault: self._fault,
+            Appeared: self._coming,
+            Vanished: self._coming,
+            Renamed: self._coming,
+            Reshaped: self._elsewhere,
         }
 
     @property
@@ -340,8 +353,13 @@ class Cutter:
         if step.row is None:
             self._states[step.table] = set_aside.saved(step)
 
-    def _elsewhere(self, step: Signal) -> None:
-        """Signals are the snapshot engine's."""
+    def _coming(self, step: Coming) -> None:
+        record = self._control.coming(step, self._moment())
+        if record is not None:
+            self._add(record)
+
+    def _elsewhere(self, step: Signal | Reshaped) -> None:
+        """Signals, and rows to be read anew, are the snapshot engine's."""
 
     def _moment(self) -> int:
         return self._ended_ms if self._open is None else self._open.committed_ms

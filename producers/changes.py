@@ -142,7 +142,50 @@ class Fault:
     row: bytes | None = None
 
 
-Step: TypeAlias = Begin | Rows | Commit | Shape | Truncate | Message | Signal | Progress | Fault
+@dataclass(frozen=True, slots=True)
+class Appeared:
+    """A table that the caller did not list is captured from here on.
+
+    Told again after each opening until the caller lists it.  `complete`: the log has every row that it
+    ever had, so nothing need be read; otherwise its rows are to be requested.
+    """
+
+    table: TableId
+    complete: bool
+    shape: TableSchema | None = None  # None: gone again, or not known yet
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A captured table is gone, or is called so that the filters leave it out."""
+
+    table: TableId
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A captured table goes on under another name, and so in another topic, which lacks its rows."""
+
+    old: TableId
+    new: TableId
+    shape: TableSchema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """A table was altered; `refresh`: rows may have other values since, without an event of each.
+
+    A change that the log's own shapes show, and that needs nothing, is a `Shape` alone.
+    """
+
+    table: TableId
+    refresh: bool
+
+
+Coming: TypeAlias = Appeared | Vanished | Renamed
+Step: TypeAlias = (
+    Begin | Rows | Commit | Shape | Truncate | Message | Signal | Progress | Fault | Coming | Reshaped
+)
 Passing: TypeAlias = Commit | Message | Signal | Progress  # the steps that can reveal a mark
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import fastavro
 
 from wrackline.producers.batching import Record
-from wrackline.producers.changes import Message, Shape
+from wrackline.producers.changes import Appeared, Coming, Message, Renamed, Shape, Vanished
 from wrackline.schemas import control_events
 from wrackline.schemas.envelope import Schema, dump, value_schema
 from wrackline.schemas.table import TableId, TableSchema
@@ -102,15 +102,28 @@ class ControlRecords:
 
     def shape(self, step: Shape, ts_ms: int) -> Record | None:
         """A table that had another shape before; a first meeting is no change."""
-        if not self._wanted.schema_changes or step.before is None:
+        return None if step.before is None else self._change("ALTER", step.table, ts_ms)
+
+    def coming(self, step: Coming, ts_ms: int) -> Record | None:
+        """A table that came, went, or has another name; where its columns are not known, none are named."""
+        match step:
+            case Appeared(table, _, shape):
+                return self._change("CREATE", shape or TableSchema(table, ()), ts_ms)
+            case Vanished(table):
+                return self._change("DROP", TableSchema(table, ()), ts_ms)
+            case Renamed(old, new, shape):
+                return self._change("ALTER", shape or TableSchema(new, ()), ts_ms, _rename(old, new))
+
+    def _change(self, kind: str, table: TableSchema, ts_ms: int, ddl: str | None = None) -> Record | None:
+        if not self._wanted.schema_changes:
             return None
         writer = self._writer(
             self._topics.schema_changes,
             control_events.schema_change_key_schema,
             control_events.schema_change_value_schema,
         )
-        source = self._source(step.table.id, ts_ms)
-        return writer.write(control_events.SchemaChange("ALTER", step.table, source, ts_ms))
+        source = self._source(table.id, ts_ms)
+        return writer.write(control_events.SchemaChange(kind, table, source, ts_ms, ddl))
 
     def _transactions(self) -> _Writer:
         return self._made(
@@ -154,6 +167,17 @@ def _source_schema(origin: Origin) -> Schema:
         nobody, topic="t", connector=origin.connector, source_fields=origin.source_fields
     )
     return next(dict(field["type"]) for field in envelope["fields"] if field["name"] == "source")
+
+
+def _rename(old: TableId, new: TableId) -> str:
+    """Say a rename as SQL would: the topic's own fields have no room for the name of before."""
+    made, schema = [], old.schema
+    if new.schema != old.schema:
+        made.append(f'ALTER TABLE "{old.schema}"."{old.name}" SET SCHEMA "{new.schema}"')
+        schema = new.schema
+    if new.name != old.name:
+        made.append(f'ALTER TABLE "{schema}"."{old.name}" RENAME TO "{new.name}"')
+    return "; ".join(made)
 
 
 def _zero(avro: object) -> object:

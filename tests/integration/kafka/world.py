@@ -211,6 +211,9 @@ class NoControl:
     def shape(self, step: object, ts_ms: int) -> None:
         """Publish no schema changes."""
 
+    def coming(self, step: object, ts_ms: int) -> None:
+        """Nor of tables that come and go."""
+
 
 @contextmanager
 def running(run: Callable[[], None], stopping: threading.Event) -> Iterator[list[BaseException]]:

@@ -15,7 +15,22 @@ from tests.contract.source_world import Change, Delete, Insert, Said, Truncated,
 from tests.fakes.place import Place
 from tests.fakes.source_world import FakeSourceWorld
 from wrackline.producers.batching import Cutter, CutTransaction, Policy, Publication, Record
-from wrackline.producers.changes import Batch, Begin, Commit, Message, Progress, Rows, Shape, Step, Truncate
+from wrackline.producers.changes import (
+    Appeared,
+    Batch,
+    Begin,
+    Coming,
+    Commit,
+    Message,
+    Progress,
+    Renamed,
+    Reshaped,
+    Rows,
+    Shape,
+    Step,
+    Truncate,
+    Vanished,
+)
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.offsets import canonical
 from wrackline.schemas.table import SourcePartition, TableId
@@ -41,6 +56,9 @@ class PlainControl:
 
     def shape(self, step: Shape, ts_ms: int) -> Record | None:
         return None if step.before is None else ("shape", None, str(ts_ms).encode())
+
+    def coming(self, step: Coming, ts_ms: int) -> Record | None:
+        return (type(step).__name__, None, str(ts_ms).encode())
 
 
 def cutter(
@@ -305,3 +323,26 @@ def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
     assert publication is not None
     assert [record[1] for record in publication.records] == [b"k", b"END"], "its BEGIN was published before"
     assert publication.records[-1][2] == b"a 1 1"
+
+
+def test_tables_that_come_and_go_are_told_in_the_logs_order_and_rows_to_be_read_anew_are_not() -> None:
+    made = cutter(Policy(linger=0.0), fresh=False)
+    named = TABLE.id._replace(name="other")
+    steps = (
+        Appeared(named, complete=True),
+        Progress(Place(1, 1)),
+        Begin("1", 7),
+        Renamed(named, TABLE.id),
+        Reshaped(TABLE.id, refresh=True),
+        Vanished(TABLE.id),
+        Commit("1", Place(2, 1), 7),
+    )
+    made.feed(Batch(steps, 0), 1.0)
+    publication = made.take(1.0)
+    assert publication is not None
+    assert [(topic, value) for topic, _, value in publication.records] == [
+        ("Appeared", b"0"),
+        ("Renamed", b"7"),
+        ("Vanished", b"7"),
+    ]
+    assert publication.position == Place(2, 1)

@@ -9,7 +9,7 @@ import fastavro
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.batching import Record
-from wrackline.producers.changes import Message, Shape
+from wrackline.producers.changes import Appeared, Message, Renamed, Shape, Vanished
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
 from wrackline.schemas.table import SourcePartition, TableId
 from wrackline.schemas.topics import control_topics
@@ -68,6 +68,24 @@ def test_messages_are_published_but_not_our_own_marks() -> None:
     assert value["message"] == {"prefix": "app", "content": b"\x00\xff"}
     assert (value["source"]["name"], value["source"]["db"], value["source"]["ts_ms"]) == ("server", "db0", 5)
     assert (value["source"]["lsn"], value["source"]["server_id"]) == (None, 0)
+
+
+def test_tables_that_come_and_go_are_schema_changes() -> None:
+    subjects = Subjects()
+    records = made(subjects)
+    moved = TABLE.id._replace(schema="old", name="orders_1")
+    created = subjects.both(records.coming(Appeared(TABLE.id, complete=True, shape=TABLE), 5))[1]
+    dropped = subjects.both(records.coming(Vanished(TABLE.id), 6))[1]
+    renamed = subjects.both(records.coming(Renamed(TABLE.id, moved), 7))[1]
+    kinds = [(change["ts_ms"], change["tableChanges"][0]["type"]) for change in (created, dropped, renamed)]
+    assert kinds == [(5, "CREATE"), (6, "DROP"), (7, "ALTER")]
+    assert [column["name"] for column in created["tableChanges"][0]["table"]["columns"]][:1] == ["shop"]
+    assert dropped["tableChanges"][0]["table"] is None
+    assert (renamed["source"]["schema"], renamed["source"]["table"]) == ("old", "orders_1")
+    assert renamed["ddl"] == (
+        'ALTER TABLE "public"."orders" SET SCHEMA "old"; ALTER TABLE "old"."orders" RENAME TO "orders_1"'
+    )
+    assert made(subjects, schema_changes=False).coming(Vanished(TABLE.id), 5) is None
 
 
 def test_only_a_changed_shape_is_a_schema_change() -> None:
