@@ -1,0 +1,95 @@
+"""What the machine is asked for, and what becomes of it, as data.
+
+Comes in: a request that was parsed, allowed and resolved to tables by its caller.  Goes out: changes of
+its receipt, for `schemas/receipts.py`; the moment of each is the caller's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from wrackline.producers.chunks import Bound
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.receipts import State, Table
+from wrackline.schemas.signals import SnapshotKind
+from wrackline.schemas.table import TableId
+
+
+class Purpose(Enum):
+    """Why rows are read."""
+
+    INITIAL = "initial"  # the table was never read
+    REQUESTED = "requested"  # somebody asked
+    REFRESH = "refresh"  # stored values changed without row events; nobody can stop it
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Read tables, or a part of one: between two keys (both included), or these keys only."""
+
+    id: str
+    tables: tuple[TableId, ...]
+    purpose: Purpose = Purpose.REQUESTED
+    kind: SnapshotKind = SnapshotKind.INCREMENTAL
+    conditions: Mapping[TableId, str] = field(default_factory=dict)  # SQL, allowed and rendered already
+    surrogate_key: str | None = None
+    low: Bound | None = None
+    high: Bound | None = None
+    keys: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Read no more of these tables; none named means all.  What the worker itself needs goes on."""
+
+    id: str
+    tables: tuple[TableId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Begin no further read of these tables; none named means all."""
+
+    id: str
+    tables: tuple[TableId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on with these tables; none named means all."""
+
+    id: str
+    tables: tuple[TableId, ...] = ()
+
+
+Request: TypeAlias = Snapshot | Stop | Pause | Resume
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A request has its first receipt."""
+
+    id: str
+    kind: SnapshotKind
+    tables: tuple[TableId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Became:
+    """A request stands elsewhere now."""
+
+    id: str
+    state: State
+    error: WracklineError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """One table of a request is further on, or finished."""
+
+    id: str
+    table: Table
+
+
+ReceiptChange: TypeAlias = Accepted | Became | Further

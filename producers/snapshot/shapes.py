@@ -1,0 +1,113 @@
+"""A table's last known shape in its saved state, and what a new shape means for the rows that were sent.
+
+A change of shape may alter stored values without a row event; only the database knows of some (a
+default, an expression, a guessed rename), so the caller says what it knows in `Altered`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from wrackline.schemas.evolution import (
+    AddColumn,
+    Change,
+    ChangeGenerated,
+    ChangeKey,
+    ChangeType,
+    RenameColumn,
+    Stored,
+    changes,
+)
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+
+class Need(Enum):
+    """What must be read again after a change of shape."""
+
+    NOTHING = "nothing"
+    REFRESH = "refresh"  # values changed without row events
+    RESTART = "restart"  # other columns tell rows apart
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """What only the database knows; both are identities of columns."""
+
+    filled: frozenset[int] = frozenset()  # added with a default, as identity: old rows hold a value
+    guessed: frozenset[int] = frozenset()  # renamed, but it can't be proved
+
+
+def needs_refresh(old: TableSchema, new: TableSchema, altered: Altered) -> Need:
+    """Say what a change of shape asks for; a nullable column added without a default needs nothing."""
+    found = [_need(change, altered) for change in changes(old, new, guessed_renames=altered.guessed)]
+    return max(found, key=list(Need).index, default=Need.NOTHING)
+
+
+def _need(change: Change, altered: Altered) -> Need:
+    match change:
+        case AddColumn(column, _):
+            filled = column.generated or not column.nullable or column.identity in altered.filled
+            return Need.REFRESH if filled else Need.NOTHING
+        case ChangeKey():
+            return Need.RESTART if change.stored is Stored.REKEYED else Need.NOTHING
+        case ChangeType() | RenameColumn() | ChangeGenerated():
+            return Need.REFRESH if change.stored is Stored.SOURCE_KNOWS else Need.NOTHING
+        case _:
+            return Need.NOTHING
+
+
+def shape_saved(table: TableSchema) -> dict[str, Any]:
+    """Render a shape for the saved state."""
+    return {
+        "id": list(table.id),
+        "key": list(table.key),
+        "key_kind": table.key_kind.value,
+        "columns": [
+            {
+                "name": column.name,
+                "identity": column.identity,
+                "type": _type_saved(column.type),
+                "nullable": column.nullable,
+                "generated": column.generated,
+            }
+            for column in table.columns
+        ],
+    }
+
+
+def shape_of(saved: Mapping[str, Any]) -> TableSchema:
+    """Read back what `shape_saved` wrote."""
+    columns = tuple(
+        Column(one["name"], one["identity"], _type_of(one["type"]), one["nullable"], one["generated"])
+        for one in saved["columns"]
+    )
+    return TableSchema(TableId(*saved["id"]), columns, tuple(saved["key"]), KeyKind(saved["key_kind"]))
+
+
+def _type_saved(made: ColumnType) -> dict[str, Any]:
+    """Leave out what is not set: most types are a kind and a name."""
+    saved = {
+        "kind": made.kind.value,
+        "source": made.source,
+        "precision": made.precision,
+        "scale": made.scale,
+        "length": made.length,
+        "labels": list(made.labels) or None,
+        "element": None if made.element is None else _type_saved(made.element),
+    }
+    return {name: value for name, value in saved.items() if value is not None}
+
+
+def _type_of(saved: Mapping[str, Any]) -> ColumnType:
+    element = saved.get("element")
+    return ColumnType(
+        Kind(saved["kind"]),
+        saved["source"],
+        saved.get("precision"),
+        saved.get("scale"),
+        saved.get("length"),
+        tuple(saved.get("labels", ())),
+        None if element is None else _type_of(element),
+    )

@@ -1,0 +1,96 @@
+"""What passes between the machine and those who do its work.
+
+Plan  -> a reader finds the key columns and cuts the table into spans
+Read  -> a reader waits for the gate, sets marks, reads one chunk
+Release -> the caller inserts the rows between two log transactions, and saves the states with them
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NewType, TypeAlias
+
+from wrackline.producers.changes import Commit
+from wrackline.producers.chunks import Bound, ChunkRequest, ChunkRow
+from wrackline.producers.snapshot.requests import ReceiptChange
+from wrackline.schemas.offsets import Json
+from wrackline.schemas.table import TableId
+
+Ticket = NewType("Ticket", str)  # `<run>/<number>`: names the work, its marks and its chunk in events
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much at once, how long between tries."""
+
+    readers: int = 2  # plans and reads under way
+    most_bytes: int = 64 << 20  # rows of all windows, read or being read
+    chunk_rows: int = 10_000
+    slice_rows: int = 10_000
+    slice_bytes: int = 4 << 20
+    most_tries: int = 5
+    first_wait: float = 1.0  # seconds; doubles
+    longest_wait: float = 60.0
+    most_streamed: int = 50_000  # transactions that the gate asks about, the newest ones
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a table: `after` < key <= `upto`, or these keys; everything if all is left out."""
+
+    after: Bound | None = None
+    upto: Bound | None = None
+    only: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Find the columns that order the table's rows, and its spans up to the greatest key of now.
+
+    `low` and `high` are included.  No spans say that the table, or this part of it, is empty.  Key
+    columns that are none say that the table has no key: one span, one read, at its own exact place.
+    Wait until all of `streamed` are visible, first.
+    """
+
+    ticket: Ticket
+    table: TableId
+    streamed: Sequence[Commit]
+    surrogate_key: str | None = None
+    condition: str | None = None
+    low: Bound | None = None
+    high: Bound | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read one chunk once the gate is open.
+
+    Wait until `marks.unseen(streamed)` is empty, set the open mark (SIGNAL alone), read, set the close
+    mark: all on one connection, the marks named by the ticket.
+    """
+
+    ticket: Ticket
+    request: ChunkRequest
+    streamed: Sequence[Commit]
+
+
+Work: TypeAlias = Plan | Read
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """States and receipts that changed: they go into the Kafka transaction of what comes next."""
+
+    states: Mapping[TableId, Json] = field(default_factory=dict)
+    receipts: Sequence[ReceiptChange] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.states or self.receipts)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Rows that go out here, and what moves with them, in one Kafka transaction."""
+
+    table: TableId
+    rows: Sequence[ChunkRow]  # complete values; none, where the log had changed all of them
+    unsaved: Unsaved
