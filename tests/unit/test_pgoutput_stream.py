@@ -3,10 +3,11 @@
 Only the buffer is made by hand here: when a real server's socket runs empty is not to be said.
 """
 
+import socket
 import struct
 from collections.abc import Iterator
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -15,28 +16,21 @@ from psycopg import pq
 from tests.unit.test_pgoutput_log import START, begin, commit, decoder, message
 from wrackline.producers.plugin import Surroundings, WriterIds
 from wrackline.producers.sources.postgres.position import PgPosition
-from wrackline.producers.sources.postgres.stream import PgStream
+from wrackline.producers.sources.postgres.stream import PgStream, Rhythm
 from wrackline.schemas.errors import Transient
 
 HEADER = struct.pack(">cQQq", b"w", 0, 0, 0)
 MOST = 1000
-
-
-class Copied:
-    status = pq.ExecStatus.COPY_BOTH
+KEEPALIVE = struct.pack(">cQqB", b"k", 1, 0, 0)
 
 
 class Buffer:
     """A connection whose buffer holds these messages; it is broken once they are read."""
 
-    status, nonblocking = pq.ConnStatus.OK, 0
+    status = pq.ConnStatus.OK
 
     def __init__(self, messages: Iterator[bytes]) -> None:
         self.messages, self.read, self.broken = messages, 0, False
-
-    def exec_(self, command: bytes) -> Copied:
-        del command
-        return Copied()
 
     def get_copy_data(self, _: int) -> tuple[int, memoryview]:
         one = HEADER + next(self.messages)
@@ -55,7 +49,7 @@ class Buffer:
 
 def stream(wire: Any) -> PgStream:
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(None, 0), MOST)
-    return PgStream(wire, decoder(START), START, around, slot="s", publication="p", status_every=10.0)
+    return PgStream(wire, decoder(START), START, around, slot="s", rhythm=Rhythm())
 
 
 def test_rows_that_nobody_captures_do_not_hold_the_stream() -> None:
@@ -83,3 +77,67 @@ def test_a_confirmation_to_a_lost_connection_is_tried_again() -> None:
         made.confirm(PgPosition(1, 300, 0, 300))
     with pytest.raises(Transient):
         made.keep_alive()
+
+
+class Silent:
+    """A connection on which nothing comes but what `answers` holds."""
+
+    status = pq.ConnStatus.OK
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = socket.socketpair()
+        self.socket = self.ours.fileno()
+        self.said: list[bytes] = []
+        self.answers: list[bytes] = []
+
+    def get_copy_data(self, _: int) -> tuple[int, memoryview]:
+        return (1, memoryview(self.answers.pop())) if self.answers else (0, memoryview(b""))
+
+    def consume_input(self) -> None:
+        pass
+
+    def put_copy_data(self, status: bytes) -> int:
+        self.said.append(status)
+        return len(status)
+
+    def flush(self) -> int:
+        return 0
+
+
+def test_a_silent_server_is_asked_halfway_and_given_up_unless_it_answers() -> None:
+    wire, now = Silent(), 0.0
+
+    def tick() -> float:
+        nonlocal now
+        now += 0.001
+        return now
+
+    around = Surroundings(tick, lambda: 0, lambda _: WriterIds(None, 0), MOST)
+    rhythm = Rhythm(status_every=1e6, most_silence=60.0)
+    made = PgStream(cast("Any", wire), decoder(START), START, around, slot="s", rhythm=rhythm)
+
+    def listen(after: float) -> None:
+        nonlocal now
+        now += after
+        assert made.poll(now + 0.01) is None
+
+    def asked() -> list[int]:
+        return [status[-1] for status in wire.said]
+
+    with wire.ours, wire.theirs:
+        listen(0.0)
+        listen(29.0)
+        assert asked() == []
+        listen(1.5)
+        assert asked() == [1]
+        wire.answers.append(KEEPALIVE)
+        listen(29.0)
+        listen(31.0)
+        assert asked() == [1, 1]
+        wire.answers.append(KEEPALIVE)
+        listen(1000.0)  # a time in which nobody listened is no silence of the server
+        listen(31.0)
+        listen(29.0)
+        with pytest.raises(Transient, match=r"pg\.log_silent"):
+            listen(1.5)
+    assert asked() == [1, 1, 1]

@@ -144,6 +144,15 @@ SETTINGS = Declared(
             validator=between(100, 600_000),
         ),
         Setting(
+            "wal.receiver.timeout.ms",
+            Kind.INT,
+            "How long the server may say nothing: halfway it is asked, then its connection is given up.",
+            "60000",
+            LOW,
+            GROUP,
+            validator=between(1000, 3_600_000),
+        ),
+        Setting(
             "timestamptz.handling.mode",
             Kind.STRING,
             "What a timestamp with time zone is: ISO text in UTC, or microseconds since 1970.",

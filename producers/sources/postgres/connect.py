@@ -8,6 +8,7 @@ part of a string that it could break out of.
 import psycopg
 from psycopg import conninfo, pq
 
+from wrackline.producers.sources.postgres.patience import Guarded
 from wrackline.producers.sources.postgres.position import History
 from wrackline.producers.sources.postgres.refusals import refusal
 from wrackline.schemas.errors import WracklineError
@@ -49,6 +50,8 @@ class Server:
             "application_name": f"wrackline {settings.text('topic.prefix')}",
             "client_encoding": "UTF8",
             "keepalives_idle": "30",
+            "keepalives_interval": "10",
+            "tcp_user_timeout": str(settings.integer("wal.receiver.timeout.ms")),
             "options": " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in _SESSION.items()),
         }
         for ours, libpq in (("sslrootcert",) * 2, ("sslcert",) * 2, ("sslkey",) * 2):
@@ -60,6 +63,7 @@ class Server:
             if settings[f"database.{libpq}"] is not None
         }
         self._redactor = settings.redactor
+        self._most_silence = settings.integer("wal.receiver.timeout.ms") / 1000
 
     def connect(self) -> Connection:
         """Open an ordinary connection; each statement is a transaction of its own."""
@@ -68,6 +72,17 @@ class Server:
         except psycopg.OperationalError as exc:
             reason = str(exc)
         raise self._refused(reason)  # out here, so that the driver's frames, which know the password, go
+
+    def guarded(self) -> Guarded:
+        """The same for questions that are answered at once: a server that has gone silent is found out."""
+        try:
+            made = Guarded.connect(self._conninfo(), autocommit=True)
+        except psycopg.OperationalError as exc:
+            reason = str(exc)
+        else:
+            made.most_silence = self._most_silence
+            return made
+        raise self._refused(reason)
 
     def money_digits(self) -> int:
         """Return how many digits of money the database's own sessions write, ours aside."""

@@ -20,6 +20,7 @@ from wrackline.producers.sources.postgres.continuity import (
     resumed,
     slot_lost,
 )
+from wrackline.producers.sources.postgres.patience import unhurried
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text
 from wrackline.producers.sources.postgres.refusals import REPLICATION_REFUSED
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
@@ -167,7 +168,8 @@ def _create(connection: Connection, name: str, wanted: set[tuple[str, str]] | No
         )
     statement = sql.SQL("CREATE PUBLICATION {} {} WITH (publish_via_partition_root = true)")
     try:
-        connection.execute(statement.format(sql.Identifier(name), which))
+        with unhurried(connection):  # it waits for the tables' locks
+            connection.execute(statement.format(sql.Identifier(name), which))
     except psycopg.errors.InsufficientPrivilege as exc:
         raise NOT_ALLOWED(
             what="create a publication",
@@ -207,7 +209,8 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
     if failover:  # neither temporary nor of two phases
         call = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput', false, false, true)"
     try:
-        ((made,),) = connection.execute(call, [slot])
+        with unhurried(connection):  # it waits for the transactions that are open
+            ((made,),) = connection.execute(call, [slot])
     except psycopg.errors.InsufficientPrivilege as exc:
         raise REPLICATION_REFUSED(
             user=connection.info.user, database=connection.info.dbname, reason=exc.diag.message_primary

@@ -18,7 +18,8 @@ from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
-from wrackline.producers.sources.postgres.stream import PgStream
+from wrackline.producers.sources.postgres.patience import Guarded
+from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas import versions
 from wrackline.schemas.errors import Transient, define
@@ -52,7 +53,7 @@ class PgSource:
         self._settings, self._around = settings, around
         self._server = Server(settings)
         self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
-        self._connection: Connection | None = None
+        self._connection: Guarded | None = None
         self._catalogue_lock = threading.Lock()
         self._streams: WeakSet[PgStream] = WeakSet()  # one that is dropped takes its buffers along
         self._readers: list[PgReader] = []
@@ -103,14 +104,18 @@ class PgSource:
             self._writers,
             signal_table,
         )
+        rhythm = Rhythm(
+            settings.integer("status.update.interval.ms") / 1000,
+            settings.integer("wal.receiver.timeout.ms") / 1000,
+        )
+        wire = begin(self._server.replicate(), slot_name, publication, start, rhythm.most_silence)
         stream = PgStream(
-            self._server.replicate(),
+            wire,
             decoder,
             start,
             self._around,
             slot=slot_name,
-            publication=publication,
-            status_every=settings.integer("status.update.interval.ms") / 1000,
+            rhythm=rhythm,
         )
         self._streams.add(stream)
         return stream
@@ -197,7 +202,7 @@ class PgSource:
         """Lend the catalogue's connection to one caller; a lost one shows only when it is used."""
         with self._catalogue_lock:
             if self._connection is None or self._connection.closed:
-                self._connection = self._server.connect()
+                self._connection = self._server.guarded()
             try:
                 yield self._connection
             except (psycopg.OperationalError, psycopg.InterfaceError) as exc:

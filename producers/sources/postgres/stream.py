@@ -3,19 +3,22 @@
     poll      read what the socket holds -> decoder -> batch
     confirm   standby status: written, flushed = what Kafka has (INV-1); sent at once, and every
               `status.update.interval.ms`, so that the server never takes us for dead
+    silence   a server with nothing to say answers when it is asked; one that is gone does not
 
 libpq's own buffer is read without blocking; only `poll` waits, for the socket, until its deadline.
 """
 
 import select
 import struct
+from dataclasses import dataclass
 
 import psycopg
-from psycopg import pq
+from psycopg import generators, pq
 
 from wrackline.producers.changes import Batch, Position
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.decode import Decoder
+from wrackline.producers.sources.postgres.patience import waited_for
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.slot import log_refused
 from wrackline.schemas.errors import Transient, WracklineError, define
@@ -30,10 +33,45 @@ LOG_ENDED = define(
     "the server ended the replication stream of slot {slot}: {reason}",
     hint="see the server's log; the stream is opened again at the last committed position",
 )
+LOG_SILENT = define(
+    "pg.log_silent",
+    Transient,
+    "the server says nothing on the stream of slot {slot}, and did not answer for {seconds:g} s",
+    hint="see whether the network between here and the server drops connections that it leaves open; "
+    "the stream is opened again at the last committed position",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often the server hears from us, and how long we bear its silence; seconds."""
+
+    status_every: float = 10.0
+    most_silence: float = 60.0
+
+
+def begin(
+    wire: pq.abc.PGconn, slot: str, publication: str, start: PgPosition, most_silence: float
+) -> pq.abc.PGconn:
+    """Let the log flow on a connection that was opened for replication; close it where it does not."""
+    command = f"START_REPLICATION SLOT {_quoted(slot)} LOGICAL {lsn_text(start.resume)}"
+    options = f"proto_version '1', publication_names '{_escaped(_quoted(publication))}', messages 'true'"
+    wire.nonblocking = 1
+    try:
+        wire.send_query(f"{command} ({options})".encode())
+        answer = waited_for(generators.execute(wire), wire, most_silence)[0]
+    except psycopg.OperationalError as exc:
+        wire.finish()
+        raise LOG_ENDED(slot=slot, reason=str(exc).strip()) from None
+    if answer.status != pq.ExecStatus.COPY_BOTH:
+        ended = _ended(wire, answer, slot, start.resume)
+        wire.finish()
+        raise ended
+    return wire
 
 
 class PgStream:
-    """One slot's stream; `wire` has been opened for replication."""
+    """One slot's stream; on `wire` it has begun at `start`."""
 
     def __init__(
         self,
@@ -43,21 +81,14 @@ class PgStream:
         around: Surroundings,
         *,
         slot: str,
-        publication: str,
-        status_every: float,
+        rhythm: Rhythm,
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
         self._confirmed = start.resume
-        self._status_every = status_every
-        self._status_due = around.monotonic() + status_every
-        begin = f"START_REPLICATION SLOT {_quoted(slot)} LOGICAL {lsn_text(start.resume)}"
-        options = f"proto_version '1', publication_names '{_escaped(_quoted(publication))}', messages 'true'"
-        answer = wire.exec_(f"{begin} ({options})".encode())
-        if answer.status != pq.ExecStatus.COPY_BOTH:
-            ended = self._ended(answer)
-            wire.finish()
-            raise ended
-        wire.nonblocking = 1
+        self._rhythm = rhythm
+        self._status_due = around.monotonic() + rhythm.status_every
+        self._silent_since: float | None = None  # nothing has come since we looked at this time
+        self._asked: float | None = None  # when the server was asked whether it is there
 
     def poll(self, deadline: float) -> Batch | None:
         """Return what is there; wait for it until the deadline at most."""
@@ -71,7 +102,9 @@ class PgStream:
             if left <= 0:
                 return None
             if drained:
-                select.select([self._wire.socket], [], [], min(left, self._status_every))
+                self._mind_silence()
+                if select.select([self._wire.socket], [], [], min(left, self._rhythm.status_every))[0]:
+                    self._silent_since = self._asked = None  # also of a row that is still on its way
 
     def confirm(self, position: Position) -> None:
         """Tell the server that it may forget what lies before."""
@@ -108,8 +141,10 @@ class PgStream:
                 elif data[0] == _KEEPALIVE:
                     self._hear(data)
             elif size < 0:
-                raise self._ended(wire.get_result())
+                raise _ended(wire, wire.get_result(), self._slot, self._confirmed)
             elif fresh:
+                if left < most:
+                    self._silent_since = self._asked = None
                 return True
             else:
                 try:
@@ -119,7 +154,19 @@ class PgStream:
                 fresh = True
                 continue
             fresh = False
+        self._silent_since = self._asked = None
         return False
+
+    def _mind_silence(self) -> None:
+        """Ask a silent server halfway; only one that was asked, and that we listen to, can be given up."""
+        now, half = self._around.monotonic(), self._rhythm.most_silence / 2
+        if self._silent_since is None:
+            self._silent_since = now
+        elif self._asked is None and now - self._silent_since >= half:
+            self._asked = now
+            self._tell(answer=True)
+        elif self._asked is not None and now - self._asked >= half:
+            raise LOG_SILENT(slot=self._slot, seconds=half)
 
     def _hear(self, keepalive: bytes) -> None:
         end, _, answer = struct.unpack_from(">QqB", keepalive, 1)
@@ -127,18 +174,12 @@ class PgStream:
         if answer:
             self._tell()
 
-    def _ended(self, answer: pq.abc.PGresult | None) -> WracklineError:
-        """Say why the server ended the stream, or did not begin it."""
-        reason = self._wire.get_error_message().strip()
-        state = None if answer is None else answer.error_field(pq.DiagnosticField.SQLSTATE)
-        known = log_refused(self._slot, (state or b"").decode(), reason, self._confirmed)
-        return known or LOG_ENDED(slot=self._slot, reason=reason)
-
-    def _tell(self) -> None:
+    def _tell(self, *, answer: bool = False) -> None:
         """Send a standby status: nothing is written or flushed but what Kafka has committed."""
         clock = self._around.now_ms() * 1000 - _POSTGRES_EPOCH_US
-        self._send(struct.pack(">cQQQqB", b"r", self._confirmed, self._confirmed, self._confirmed, clock, 0))
-        self._status_due = self._around.monotonic() + self._status_every
+        done = self._confirmed
+        self._send(struct.pack(">cQQQqB", b"r", done, done, done, clock, answer))
+        self._status_due = self._around.monotonic() + self._rhythm.status_every
 
     def _send(self, status: bytes = b"") -> None:
         """Hand a status, and what waits before it, to the socket."""
@@ -148,6 +189,14 @@ class PgStream:
             self._wire.flush()
         except psycopg.OperationalError as exc:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
+
+
+def _ended(wire: pq.abc.PGconn, answer: pq.abc.PGresult | None, slot: str, position: int) -> WracklineError:
+    """Say why the server ended the stream, or did not begin it."""
+    reason = wire.get_error_message().strip()
+    state = None if answer is None else answer.error_field(pq.DiagnosticField.SQLSTATE)
+    known = log_refused(slot, (state or b"").decode(), reason, position)
+    return known or LOG_ENDED(slot=slot, reason=reason)
 
 
 def _quoted(name: str) -> str:

@@ -1,0 +1,65 @@
+"""Limits on a server that says nothing, where libpq would wait for ever.
+
+A connection whose other end is gone without a word looks like one to a server that is still thinking;
+TCP tells them apart only where the network itself is asked.  So what answers at once is waited for so long
+and no longer, and what may wait for other people's locks and transactions says so.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Final, TypeVar
+
+import psycopg
+from psycopg import waiting
+from psycopg.abc import PQGen
+
+T = TypeVar("T")
+
+_LOOK_S: Final = 0.1
+
+
+def bounded(steps: PQGen[T], limit: float) -> PQGen[T]:
+    """Go through what psycopg does on a connection; raise when the server is silent for longer."""
+    try:
+        wanted = next(steps)
+        heard = monotonic()
+        while True:
+            ready = yield wanted
+            if ready:
+                heard = monotonic()
+            elif monotonic() - heard > limit:
+                raise psycopg.OperationalError(f"the server has not answered for {limit:g} s")
+            wanted = steps.send(ready)
+    except StopIteration as done:
+        answer: T = done.value
+        return answer
+
+
+def waited_for(steps: PQGen[T], wire: psycopg.pq.abc.PGconn, limit: float) -> T:
+    """Do such steps on a bare connection."""
+    return waiting.wait(bounded(steps, limit), wire.socket, _LOOK_S)
+
+
+class Guarded(psycopg.Connection[tuple[object, ...]]):
+    """A connection whose statements are waited for so long and no longer."""
+
+    most_silence: float | None = None  # seconds
+
+    def wait(self, gen: PQGen[T], interval: float = _LOOK_S, timeout: float | None = None) -> T:
+        """Wait as any connection does, within the limit."""
+        limit = self.most_silence
+        return super().wait(gen if limit is None else bounded(gen, limit), interval, timeout)
+
+
+@contextmanager
+def unhurried(connection: psycopg.Connection[tuple[object, ...]]) -> Iterator[None]:
+    """Let statements wait as long as they must: for locks, or for transactions to end."""
+    if not isinstance(connection, Guarded):
+        yield
+        return
+    limit, connection.most_silence = connection.most_silence, None
+    try:
+        yield
+    finally:
+        connection.most_silence = limit
