@@ -230,6 +230,11 @@ class Cutter:
         """Whether the log is inside a source transaction."""
         return self._open is not None
 
+    @property
+    def outside(self) -> Position | None:
+        """Where the log is, if it is between two source transactions."""
+        return None if self._open is not None else self._place
+
     def feed(self, batch: Batch, now: float) -> None:
         """Take the next steps of the log."""
         self._now = now
@@ -257,6 +262,13 @@ class Cutter:
         self._finished.size += sum(len(key or b"") + len(value) for key, value in rows)
         self._states |= states
         self._finish()
+
+    def save(self, states: Mapping[TableId, Json], now: float) -> None:
+        """Publish table states with what comes next."""
+        self._now = now
+        self._states |= states
+        if self._open is None:
+            self._finish()
 
     def due(self) -> float:
         """The moment from which `take` gives something."""

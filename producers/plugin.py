@@ -129,6 +129,13 @@ class LogStream(Protocol):
         """
         ...
 
+    def ask(self) -> None:
+        """Have the server say where it stands, as Progress in a later poll; never waits.
+
+        Called while a window waits for its mark: on a quiet database nothing else would tell.
+        """
+        ...
+
     def close(self) -> None:
         """Give the log back, so that a successor can open it; twice is harmless."""
         ...

@@ -66,6 +66,9 @@ class FakeStream:
         if told is None or told < place:
             self._database.told = place
 
+    def ask(self) -> None:
+        """The fake says by itself where it stands."""
+
     def keep_alive(self) -> None:
         """The fake's server asks nothing."""
 

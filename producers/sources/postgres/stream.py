@@ -112,6 +112,10 @@ class PgStream:
             self._confirmed = position.resume
             self._tell()
 
+    def ask(self) -> None:
+        """Ask for a keepalive, which tells up to where the log was sent."""
+        self._tell(answer=True)
+
     def keep_alive(self) -> None:
         """Say that we are here when it is time to."""
         if self._around.monotonic() >= self._status_due:
