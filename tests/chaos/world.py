@@ -122,7 +122,7 @@ class World:
         return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
     @contextmanager
-    def writing(self, seed: int = 1, count: int = 3, pace: float = 0.01) -> Iterator[Writers]:
+    def writing(self, seed: int = 1, count: int = 3, pace: float = 0.03) -> Iterator[Writers]:
         """Write until the block is left."""
         with self.session() as session:
             if session.execute("SELECT FROM counters").fetchone() is None:

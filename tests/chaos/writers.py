@@ -188,7 +188,7 @@ class Writer:
 class Writers:
     """Several writers in threads of their own, until they are stopped; faults of the server are survived."""
 
-    def __init__(self, dsn: str, seed: int, count: int = 3, pace: float = 0.01) -> None:
+    def __init__(self, dsn: str, seed: int, count: int = 3, pace: float = 0.03) -> None:
         self._dsn, self._pace = dsn, pace
         self._stopping = threading.Event()
         self._lock = threading.Lock()
