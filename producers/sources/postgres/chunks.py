@@ -9,7 +9,6 @@ transaction, so it sees everything that was committed before it began, and holds
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import psycopg
 from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
@@ -23,17 +22,20 @@ from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.producers.sources.postgres.sqlstates import asking, explained_answer
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.projection import Plain, Projection
 from wrackline.schemas.seq import snapshot_prefix
 from wrackline.schemas.table import TableId
 
-CHUNK_FAILED = define(
-    "pg.chunk_failed",
-    Transient,
-    "a chunk of {table} could not be read: {reason}",
-    hint="it is read again by itself; what the server said stands in its own log",
+KEY_HIDDEN = define(
+    "pg.key_hidden",
+    OperatorNeeded,
+    "the rows of {table} can't be read in the order of {column}: a chunk's bounds are saved in Kafka, and the"
+    " settings hide this column",
+    hint="order the snapshot by columns that are not hidden: surrogate-key in its request; or make such"
+    " columns the key: message.key.columns={table}:<columns>",
 )
 
 
@@ -75,28 +77,30 @@ class PgReader:
     def last_key(self, request: ChunkRequest) -> Bound | None:
         """Return the greatest key of the range, None when it holds no row."""
         keys = sql.SQL(", ").join(
-            sql.SQL("format('%s', {})").format(sql.Identifier(name)) for name in request.key
+            sql.SQL("CASE WHEN {0} IS NOT NULL THEN format('%s', {0}) END").format(sql.Identifier(name))
+            for name in request.key
         )
         order = sql.SQL(", ").join(sql.SQL("{} DESC").format(sql.Identifier(name)) for name in request.key)
-        query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
-            keys, _name(request.table), self._where(request), order
-        )
-        found = self._connection.execute(query).fetchone()
-        return None if found is None else tuple(str(part) for part in found)
+        with asking(self._connection, f"find the last key of {request.table}", request.table):
+            _see_that_none_is_hidden(request, self._catalogue.describe(request.table))
+            query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
+                keys, _name(request.table), self._where(request), order
+            )
+            found = self._connection.execute(query).fetchone()
+        return None if found is None else tuple(None if part is None else str(part) for part in found)
 
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement; a shape that changed meanwhile makes the read be made again."""
-        shape = self._catalogue.describe(request.table)
-        while True:
-            try:
+        with asking(self._connection, _reading(request.table), request.table):
+            shape = self._catalogue.describe(request.table)
+            while True:
+                _see_that_none_is_hidden(request, shape)
                 slices, count = self._copy(request, shape)
-            except psycopg.OperationalError as exc:
-                raise _failed(request.table, exc.sqlstate) from None
-            now = self._catalogue.describe(request.table)
-            if now == shape:
-                tail = PgTail(self._labels, request.table)
-                return Chunk(shape.table, tuple(slices), count < request.most_rows, tail)
-            shape = now
+                now = self._catalogue.describe(request.table)
+                if now == shape:
+                    tail = PgTail(self._labels, request.table)
+                    return Chunk(shape.table, tuple(slices), count < request.most_rows, tail)
+                shape = now
 
     @property
     def closed(self) -> bool:
@@ -112,7 +116,7 @@ class PgReader:
         wire = self._connection.pgconn
         answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
         if answer.status != pq.ExecStatus.COPY_OUT:
-            raise _failed(request.table, _sqlstate(answer))
+            raise self._refused(request.table, answer)
         decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
         copied = CopyText(len(shape.source.columns))
         places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
@@ -136,14 +140,18 @@ class PgReader:
             if len(rows) >= request.slice_rows or size >= request.slice_bytes:
                 slices.append(Slice(rows, _bound(row, places, shape), size))
                 rows, size = [], 0
-        result = wire.get_result()
-        while result is not None:
+        refused = None
+        while (result := wire.get_result()) is not None:  # all of them, or the next statement finds the rest
             if result.status == pq.ExecStatus.FATAL_ERROR:
-                raise _failed(request.table, _sqlstate(result))
-            result = wire.get_result()
+                refused = self._refused(request.table, result)
+        if refused is not None:
+            raise refused
         if rows:
             slices.append(Slice(rows, _bound(row, places, shape), size))
         return slices, count
+
+    def _refused(self, table: TableId, answer: pq.abc.PGresult) -> WracklineError:
+        return explained_answer(answer, _reading(table), self._connection.info.user, table)
 
     def _statement(self, request: ChunkRequest, shape: Projection) -> sql.Composed:
         columns = sql.SQL(", ").join(
@@ -157,7 +165,7 @@ class PgReader:
 
     def _where(self, request: ChunkRequest) -> sql.Composable:
         """Write the range, the single keys and the additional condition."""
-        order = key_order(self._connection, _name(request.table).as_string(self._connection), request.key)
+        order = key_order(self._connection, request.table, request.key)
         parts: list[sql.Composable] = [sql.SQL("true")]
         if request.after is not None:
             parts.append(order.after(request.after))
@@ -180,14 +188,15 @@ def _abandon(wire: pq.abc.PGconn) -> None:
         pass
 
 
-def _failed(table: TableId, sqlstate: str | None) -> Exception:
-    """Name the server's code and no more: its message may quote a bound, which is a row's value."""
-    return CHUNK_FAILED(table=table, reason=f"SQLSTATE {sqlstate}" if sqlstate else "the connection was lost")
+def _see_that_none_is_hidden(request: ChunkRequest, shape: Projection) -> None:
+    """A bound is the key as the database has it, so what orders the rows must be allowed to leave."""
+    for column, action in zip(shape.source.columns, shape.actions, strict=True):
+        if column.name in request.key and action is not Plain.KEEP:
+            raise KEY_HIDDEN(table=f"{request.table.schema}.{request.table.name}", column=column.name)
 
 
-def _sqlstate(answer: pq.abc.PGresult) -> str | None:
-    state = answer.error_field(pq.DiagnosticField.SQLSTATE)
-    return None if state is None else state.decode()
+def _reading(table: TableId) -> str:
+    return f"read a chunk of {table}"
 
 
 def _name(table: TableId) -> sql.Identifier:

@@ -7,6 +7,9 @@ extension's schema is not in the path, citext would be compared as text and rows
 chunks, and hstore has no operator of that name at all.  So the operators are read from the catalogue
 and written with their schema.  Types without operators of their own (varchar, enums, arrays, ranges,
 composites) use the server's.
+
+A key that somebody chose may be null, and ORDER BY puts nulls last; a comparison with null is never true.
+So for columns that may be null, null is written out as what comes after every value.
 """
 
 from collections.abc import Sequence
@@ -16,14 +19,24 @@ from psycopg import sql
 
 from wrackline.producers.chunks import Bound
 from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.names import table_name
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.table import TableId
+
+KEY_COLUMN_GONE = define(
+    "pg.key_column_gone",
+    OperatorNeeded,
+    "{table} has no column {column}, which its rows were to be read in the order of",
+    hint="ask for the table anew: wrackline snapshot start '{table}'",
+)
 
 # A typmod of -1, for without one format_type says "character" and "bit": a cast to those cuts the value.
 _KEY_TYPES = """
 WITH RECURSIVE made_of AS (
-    SELECT attname, atttypid AS given, atttypid AS base FROM pg_attribute
+    SELECT attname, atttypid AS given, atttypid AS base, NOT attnotnull AS nullable FROM pg_attribute
     WHERE attrelid = %s::regclass AND attname = ANY (%s) AND NOT attisdropped
     UNION ALL
-    SELECT m.attname, m.given, t.typbasetype FROM made_of m JOIN pg_type t ON t.oid = m.base
+    SELECT m.attname, m.given, t.typbasetype, m.nullable FROM made_of m JOIN pg_type t ON t.oid = m.base
     WHERE t.typtype = 'd')
 SELECT m.attname::text, format_type(m.given, -1),
        array(SELECT 'OPERATOR(' || quote_ident(n.nspname) || '.' || o.oprname || ')'
@@ -31,10 +44,11 @@ SELECT m.attname::text, format_type(m.given, -1),
              JOIN pg_amop s ON s.amopfamily = c.opcfamily
                            AND s.amoplefttype = c.opcintype AND s.amoprighttype = c.opcintype
              JOIN pg_operator o ON o.oid = s.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
-             WHERE c.opcintype = m.base AND c.opcdefault ORDER BY s.amopstrategy)
+             WHERE c.opcintype = m.base AND c.opcdefault ORDER BY s.amopstrategy), m.nullable
 FROM made_of m JOIN pg_type t ON t.oid = m.base WHERE t.typtype <> 'd'"""
 _SERVERS_OWN = tuple(f"OPERATOR(pg_catalog.{sign})" for sign in ("<", "<=", "=", ">=", ">"))
 _BEFORE, _UPTO, _SAME, _FROM, _AFTER = range(5)  # B-tree's strategies, from 0
+_WITH_NULL = ("{} IS NOT NULL", "true", "{} IS NULL", "{} IS NULL", "false")  # by strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class KeyColumn:
     name: str
     type: str
     operators: tuple[str, ...]
+    nullable: bool
 
 
 class KeyOrder:
@@ -64,9 +79,13 @@ class KeyOrder:
         """Key is one of these."""
         return sql.SQL("({})").format(sql.SQL(" OR ").join(self._all_same(bound) for bound in bounds))
 
+    @property
+    def _nullable(self) -> bool:
+        return any(column.nullable for column in self._columns)
+
     def _beyond(self, bound: Bound, strictly: int, at_last: int) -> sql.Composable:
         """Compare as tuples; where one operator serves all columns the server does it, by the index."""
-        if len({column.operators for column in self._columns}) == 1:
+        if len({column.operators for column in self._columns}) == 1 and not self._nullable:
             names = sql.SQL(", ").join(sql.Identifier(column.name) for column in self._columns)
             values = sql.SQL(", ").join(map(_literal, self._columns, bound))
             operator = sql.SQL(self._columns[0].operators[at_last])
@@ -91,19 +110,28 @@ class KeyOrder:
         return [_compared(self._columns[place], _SAME, bound[place]) for place in range(count)]
 
 
-def key_order(connection: Connection, table: str, key: Sequence[str]) -> KeyOrder:
-    """Read the order of these columns; `table` is its quoted name."""
+def key_order(connection: Connection, table: TableId, key: Sequence[str]) -> KeyOrder:
+    """Read the order of these columns."""
     found = {
-        str(name): KeyColumn(str(name), str(kind), tuple(operators) or _SERVERS_OWN)
-        for name, kind, operators in connection.execute(_KEY_TYPES, [table, list(key)])
+        str(name): KeyColumn(str(name), str(kind), tuple(operators) or _SERVERS_OWN, bool(nullable))
+        for name, kind, operators, nullable in connection.execute(_KEY_TYPES, [table_name(table), list(key)])
         if isinstance(operators, list)
     }
+    for name in key:
+        if name not in found:
+            raise KEY_COLUMN_GONE(table=table, column=name)
     return KeyOrder([found[name] for name in key])
 
 
 def _compared(column: KeyColumn, strategy: int, text: str | None) -> sql.Composable:
-    operator = sql.SQL(column.operators[strategy])
-    return sql.SQL("{} {} {}").format(sql.Identifier(column.name), operator, _literal(column, text))
+    """Compare a column with a value, where null comes after every value."""
+    name = sql.Identifier(column.name)
+    if text is None:
+        return sql.SQL(_WITH_NULL[strategy]).format(name)
+    plain = sql.SQL("{} {} {}").format(name, sql.SQL(column.operators[strategy]), _literal(column, text))
+    if column.nullable and strategy in {_FROM, _AFTER}:
+        return sql.SQL("({} OR {} IS NULL)").format(plain, name)
+    return plain
 
 
 def _literal(column: KeyColumn, text: str | None) -> sql.Composable:

@@ -19,6 +19,7 @@ from wrackline.producers.changes import Commit, Message, Passing, Signal
 from wrackline.producers.plugin import Edge, MarkKind
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number
+from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.schemas import signals
 from wrackline.schemas.table import TableId
 
@@ -85,16 +86,18 @@ class PgMarks:
 
     def set(self, name: str, edge: Edge) -> Fence | Spoken | Signalled:
         """Make this moment findable."""
-        if self._kind is MarkKind.FENCE:
-            return self._fence(name)
-        if self._kind is MarkKind.MESSAGE:
-            self._connection.execute("SELECT pg_logical_emit_message(true, %s, %s)", [PREFIX, name])
-            return Spoken(name)
-        return self._signal(name, edge)
+        with asking(self._connection, "set a mark in its log", self._table, "INSERT"):
+            if self._kind is MarkKind.FENCE:
+                return self._fence(name)
+            if self._kind is MarkKind.MESSAGE:
+                self._connection.execute("SELECT pg_logical_emit_message(true, %s, %s)", [PREFIX, name])
+                return Spoken(name)
+            return self._signal(name, edge)
 
     def unseen(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
         """Which of these transactions a SELECT would not see yet."""
-        ((text,),) = self._connection.execute("SELECT pg_current_snapshot()::text")
+        with asking(self._connection, "say which transactions it shows"):
+            ((text,),) = self._connection.execute("SELECT pg_current_snapshot()::text")
         lowest, next_one, running = str(text).split(":")
         xmin, xmax = int(lowest), int(next_one)
         going = {int(xid) for xid in running.split(",") if xid}

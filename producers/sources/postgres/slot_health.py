@@ -6,8 +6,6 @@ position that belongs nowhere yet, are answers and no errors.
 
 from dataclasses import replace
 
-import psycopg
-
 from wrackline.producers.changes import Saved
 from wrackline.producers.plugin import LogState
 from wrackline.producers.sources.postgres.connect import Connection, history
@@ -19,14 +17,7 @@ from wrackline.producers.sources.postgres.position import (
     position_of,
 )
 from wrackline.producers.sources.postgres.slot import find_slot, log_end
-from wrackline.schemas.errors import Transient, define
-
-UNANSWERED = define(
-    "pg.slot_unanswered",
-    Transient,
-    "the server did not say how replication slot {slot} is: {reason}",
-    hint="it is asked again; see the server's log",
-)
+from wrackline.producers.sources.postgres.sqlstates import asking
 
 _EPOCH_ALONE = {"epoch"}  # a position that says: wherever the log begins, in this epoch
 _STATE = """
@@ -41,10 +32,8 @@ WHERE s.slot_name = %s"""
 
 def log_state(connection: Connection, slot: str) -> LogState | None:
     """Return the slot's figures; None while it is not there."""
-    try:
+    with asking(connection, f"say how replication slot {slot} is"):
         row = connection.execute(_STATE, [slot]).fetchone()
-    except psycopg.Error as exc:
-        raise UNANSWERED(slot=slot, reason=exc.diag.message_primary or type(exc).__name__) from exc
     if row is None:
         return None
     holder, end, behind, retained, spare, status = row

@@ -1,0 +1,37 @@
+"""Names as they stand in SQL and on a shell's command line, so that a hint runs as it is pasted.
+
+A hint is read by somebody who copies it: a table called `weird Name` or `a"b` must come out of it whole.
+Names that the server was asked about anyway are quoted by the server; these are for where nobody is.
+"""
+
+import shlex
+from collections.abc import Iterable
+
+from psycopg import conninfo
+
+from wrackline.schemas.table import TableId
+
+
+def identifier(name: str) -> str:
+    """Quote a name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a text for SQL; a backslash is one with standard_conforming_strings, which is the default."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def table_name(table: TableId) -> str:
+    """Quote a table's name with its schema."""
+    return f"{identifier(table.schema)}.{identifier(table.name)}"
+
+
+def table_names(tables: Iterable[TableId]) -> str:
+    """Quote several, as a list."""
+    return ", ".join(map(table_name, tables))
+
+
+def psql(**fields: str) -> str:
+    """Write the psql command that connects there."""
+    return f"psql {shlex.quote(conninfo.make_conninfo('', **fields))}"

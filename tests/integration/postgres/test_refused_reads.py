@@ -1,0 +1,179 @@
+"""Whatever a real server refuses a reader comes out as one of our errors, and shows no row's value."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.postgres.world import PgRegistry, settings_of
+from wrackline.producers.chunks import ChunkRequest
+from wrackline.producers.plugin import Edge, Surroundings
+from wrackline.producers.sources.postgres.chunks import PgReader
+from wrackline.producers.sources.postgres.source import PgSource
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.table import TableId
+
+CANARY = "kanarienvogel"
+TABLE = f"""
+CREATE SCHEMA "Shop 1";
+CREATE TABLE "Shop 1"."weird "" Name" (id int PRIMARY KEY, "a ' b" text);
+INSERT INTO "Shop 1"."weird "" Name" SELECT n, '{CANARY}' FROM generate_series(1, 20) n"""
+
+
+@dataclass
+class Read:
+    """A reader of one oddly named table, logged in as a role that may do no more than it must."""
+
+    admin: psycopg.Connection[tuple[object, ...]]
+    reader: PgReader
+    table: TableId
+    role: str
+
+    def request(self, *key: str, after: tuple[str, ...] | None = None, most: int = 7) -> ChunkRequest:
+        return ChunkRequest(self.table, key or ("id",), after=after, most_rows=most)
+
+    def refused(self, request: ChunkRequest) -> list[WracklineError]:
+        """What a chunk and the last key are refused with."""
+        made = []
+        for ask in (self.reader.read, self.reader.last_key):
+            with pytest.raises(WracklineError) as caught:
+                ask(request)
+            assert caught.value.__cause__ is None
+            assert CANARY not in str(caught.value)
+            made.append(caught.value)
+        return made
+
+    def works(self) -> bool:
+        return len(self.reader.read(self.request()).slices[0].rows) == 7
+
+
+def open_source(database: Database, role: str, **more: str) -> PgSource:
+    around = Surroundings(time.monotonic, lambda: 0, PgRegistry().register)
+    return PgSource(settings_of(database.dsn, **{"database.user": role, **more}), around)
+
+
+@pytest.fixture
+def read(database: Database) -> Iterator[Read]:
+    role = f"reader {database.name}"
+    with psycopg.connect(database.dsn, autocommit=True) as admin:
+        admin.execute(TABLE)
+        admin.execute(f'CREATE ROLE "{role}" LOGIN REPLICATION'.encode())
+        admin.execute(f'GRANT USAGE ON SCHEMA "Shop 1" TO "{role}"'.encode())
+        admin.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "Shop 1" TO "{role}"'.encode())
+        source = open_source(database, role)
+        (partition,) = source.partitions()
+        table = TableId(database.name, "Shop 1", 'weird " Name')
+        try:
+            yield Read(admin, source.reader(partition), table, role)
+        finally:
+            source.close()
+            admin.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"'.encode())
+
+
+@pytest.mark.parametrize(
+    "revoked",
+    ['SELECT ON ALL TABLES IN SCHEMA "Shop 1"', 'USAGE ON SCHEMA "Shop 1"'],
+    ids=["table", "schema"],
+)
+def test_a_lost_grant_asks_for_it_in_words_that_work(read: Read, revoked: str) -> None:
+    read.admin.execute(f'REVOKE {revoked} FROM "{read.role}"'.encode())
+    for error in read.refused(read.request()):
+        assert (type(error), error.code) == (OperatorNeeded, "pg.right_missing")
+    mend = error.hint.partition("as its owner: ")[2].partition("; what a pipeline needs")[0]
+    read.admin.execute(mend.encode())
+    assert read.works()
+
+
+def test_a_table_that_went_is_named(read: Read) -> None:
+    read.admin.execute('DROP TABLE "Shop 1"."weird "" Name"')
+    for error in read.refused(read.request()):
+        assert (type(error), error.code) == (OperatorNeeded, "pg.table_missing")
+
+
+def test_a_column_that_went_is_named(read: Read) -> None:
+    for error in read.refused(read.request("gone")):
+        assert (type(error), error.code) == (OperatorNeeded, "pg.key_column_gone")
+    assert read.works()
+
+
+def test_a_bound_that_is_no_value_of_its_type_is_not_shown_and_leaves_the_reader_fit(read: Read) -> None:
+    for error in read.refused(read.request(after=(CANARY,))):
+        assert (type(error), error.code) == (OperatorNeeded, "pg.value_refused")
+    assert read.works()
+
+
+def test_a_statement_that_may_not_take_so_long_asks_for_time_in_words_that_work(
+    database: Database, read: Read
+) -> None:
+    read.admin.execute(
+        """CREATE FUNCTION slowly(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+        'BEGIN PERFORM pg_sleep(0.3); RETURN $1; END';"""
+    )
+    role = read.role
+    read.admin.execute(f"""ALTER ROLE "{role}" SET statement_timeout = '250ms'""".encode())
+
+    def by_a_new_session() -> None:
+        source = open_source(database, role)
+        try:
+            reader = source.reader(source.partitions()[0])
+            reader.read(ChunkRequest(read.table, ("id",), condition="public.slowly(1) = 1 AND id > 0"))
+        finally:
+            source.close()
+
+    with pytest.raises(OperatorNeeded) as caught:
+        by_a_new_session()
+    assert caught.value.code == "pg.statement_ended"
+    mend = caught.value.hint.partition(": ")[2].partition(";")[0]
+    read.admin.execute(mend.encode())
+    by_a_new_session()
+
+
+def test_a_connection_that_was_ended_is_tried_again(read: Read) -> None:
+    assert read.works()
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
+    read.admin.execute(ended, [read.role])
+    for error in read.refused(read.request()):
+        assert (type(error), error.code) == (Transient, "pg.server_lost")
+    assert read.reader.closed
+    with pytest.raises(Transient):
+        read.reader.marks.set("a", Edge.OPEN)
+    with pytest.raises(Transient):
+        read.reader.marks.unseen([])
+
+
+def test_a_row_that_cannot_be_read_in_the_middle_of_a_chunk_leaves_the_reader_fit(read: Read) -> None:
+    condition = f"""1 / (id - 12) < 100 AND "a ' b" = '{CANARY}'"""
+    with pytest.raises(OperatorNeeded) as caught:
+        read.reader.read(ChunkRequest(read.table, ("id",), condition=condition))
+    assert caught.value.code == "pg.value_refused"
+    assert CANARY not in str(caught.value)
+    assert read.works()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "column.mask.hash.v2.SHA-256.with.salt.pepper",
+        "column.mask.with.3.chars",
+        "column.exclude.list",
+        "column.truncate.to.3.chars",
+    ],
+)
+def test_a_hidden_column_orders_no_chunk_for_bounds_are_saved(
+    database: Database, read: Read, rule: str
+) -> None:
+    source = open_source(database, read.role, **{rule: """Shop 1\\.weird " Name\\.a ' b"""})
+    try:
+        reader = source.reader(source.partitions()[0])
+        for ask in (reader.read, reader.last_key):
+            with pytest.raises(OperatorNeeded) as caught:
+                ask(read.request("id", "a ' b"))
+            assert caught.value.code == "pg.key_hidden"
+            assert CANARY not in str(caught.value)
+        assert reader.last_key(read.request("id")) == ("20",)
+        assert [part.upto for part in reader.read(read.request("id")).slices] == [("7",)]
+    finally:
+        source.close()
