@@ -175,7 +175,7 @@ class _Open:
 class Cutter:
     """Cuts one source partition's log; its caller publishes what `take` gives, in that order."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - whose log, where it begins, and what is asked of others
         self,
         partition: SourcePartition,
         policy: Policy,
@@ -185,10 +185,12 @@ class Cutter:
         opened: float,
         fresh: bool,
         cut: CutTransaction | None = None,
+        aside: Callable[[Fault], Mapping[TableId, Json]] = set_aside.states,
     ) -> None:
+        """Take how a table's fault is kept in the tables' states."""
         self._partition, self._policy, self._topic_of, self._control = partition, policy, topic_of, control
         self._fresh = fresh  # no position was ever saved: the first one is worth a transaction at once
-        self._cut = cut
+        self._cut, self._aside = cut, aside
         self._last = self._now = opened
         self._tables: dict[int, TableId] = {}
         self._topics: dict[int, str] = {}
@@ -363,7 +365,7 @@ class Cutter:
     def _fault(self, step: Fault) -> None:
         """Say of a table that it is set aside, at the latest with the position that moves past its rows."""
         if step.row is None:
-            self._states[step.table] = set_aside.saved(step)
+            self._states |= self._aside(step)
 
     def _coming(self, step: Coming) -> None:
         record = self._control.coming(step, self._moment())

@@ -9,6 +9,7 @@ it.  A task that started again and merely went on with the table would leave a g
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import orjson
 
@@ -29,17 +30,33 @@ class Reason:
     hint: str
 
 
+def reason_of(fault: Fault) -> Reason:
+    """Say why a table is set aside, as its fault does."""
+    return Reason(fault.error.code, fault.error.sentence, fault.error.hint)
+
+
+def rendered(reason: Reason) -> dict[str, object]:
+    """The field of a table's state that says so."""
+    return {_NAME: asdict(reason)}
+
+
+def reason_in(state: Mapping[str, Any]) -> Reason | None:
+    """Read that field of a table's state."""
+    return Reason(**state[_NAME]) if state.get(_NAME) else None
+
+
 def saved(fault: Fault) -> Json:
     """Render a table's fault as the table's state."""
-    error = fault.error
-    return canonical({_NAME: asdict(Reason(error.code, error.sentence, error.hint))})
+    return canonical(rendered(reason_of(fault)))
+
+
+def states(fault: Fault) -> Mapping[TableId, Json]:
+    """Render a fault where nothing else is kept of tables."""
+    return {fault.table: saved(fault)}
 
 
 def of(state: State, connector: str, partition: SourcePartition) -> Mapping[TableId, Reason]:
     """Return the tables that were set aside, and why."""
-    found: dict[TableId, Reason] = {}
-    for table, kept in state.tables_of(connector, partition).items():
-        reason = orjson.loads(kept.snapshot).get(_NAME)
-        if reason is not None:
-            found[table] = Reason(reason["code"], reason["sentence"], reason["hint"])
-    return found
+    kept = state.tables_of(connector, partition)
+    found = {table: reason_in(orjson.loads(one.snapshot)) for table, one in kept.items()}
+    return {table: reason for table, reason in found.items() if reason is not None}
