@@ -11,6 +11,7 @@ from threading import Event
 
 from confluent_kafka.admin import AdminClient
 
+from wrackline.producers import garbage
 from wrackline.producers.batching import Policy
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
 from wrackline.producers.kafka import offsets_topic
@@ -89,6 +90,7 @@ def task(
         if isinstance(witness, QueueWitness):
             witness.queue(lambda: lanes.queued)
         publisher = _publisher(values, name, owner, moments)
+        opened.enter_context(garbage.looked_for_seldom())
         yield Task(
             lanes,
             publisher,

@@ -60,7 +60,7 @@ class Policy:
 
     most_bytes: int = 8 << 20
     most_events: int = 200_000
-    linger: float = 0.005  # seconds that a finished source transaction waits for company
+    linger: float = 0.002  # seconds that a finished source transaction waits for company
     quiet: float = 10.0  # seconds after which the position alone is published
     tombstones: bool = True
     skipped: frozenset[str] = frozenset()

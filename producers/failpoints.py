@@ -24,7 +24,7 @@ REACHED = define(
 
 NAMES: Final = (
     "before_begin",  # nothing of the transaction exists
-    "after_begin",  # the begin record is acknowledged
+    "after_begin",  # the begin record is with the client
     "inside_events",  # some events have been handed to the client
     "after_events",  # all events are acknowledged, the offsets are not sent
     "before_commit",  # the offsets are acknowledged

@@ -1,14 +1,16 @@
 """One producer's life: fence, then transactions, each in the one order that shows when it was torn.
 
-    begin record -> acknowledged -> events -> acknowledged -> offsets -> acknowledged -> commit
+    begin record -> events -> both acknowledged -> offsets -> acknowledged -> commit
 
 librdkafka repeats a request whose answer is late; an EndTxn that was repeated can arrive a second time, in
-the middle of the next transaction, and end it.  The begin record makes Kafka refuse what follows such an
+the middle of the next transaction, and end it. The begin record makes Kafka refuse what follows such an
 end, for the partition of the offsets is part of the transaction from its first moment and is not added
-again; that the events are acknowledged before the offsets are sent means that offsets are never committed
-without them.  A commit that was slow, or a connection that was lost, may have been repeated: such a
-producer is `doubtful` and its owner makes a new one, whose epoch Kafka tells from the old one's.
-After any error it is of no more use at all.
+again. It need not be acknowledged for that: the client asks for partitions one request at a time and in the
+order of the first records, so none of the events' is ever added before that of the offsets. That the events
+are acknowledged before the offsets are sent means that offsets are never committed without them. A commit
+that was slow, or a connection that was lost, may have been repeated: such a producer is `doubtful` and its
+owner makes a new one, whose epoch Kafka tells from the old one's. After any error it is of no more use at
+all.
 """
 
 import contextlib
@@ -89,6 +91,7 @@ class Transactor:
                 self._producer.init_transactions(_TRY)
             except KafkaException as exc:
                 error: KafkaError = exc.args[0]
+                self._producer.poll(0)  # what was heard meanwhile
                 if self._watch.denied is not None:
                     raise meaning(self._watch.denied, self._who) from exc
                 if not error.retriable():
@@ -153,7 +156,6 @@ class Transactor:
 
     def _announce(self, begin: tuple[bytes, bytes]) -> None:
         self._place([begin])
-        self._acknowledge()
 
     def _place(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         for key, value in records:

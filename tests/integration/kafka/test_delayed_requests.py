@@ -131,6 +131,33 @@ def test_with_a_begin_record_a_late_abort_is_refused(kafka: Broker, proxy: Kafka
     assert positions(kafka, names) == []
 
 
+class Overtaken(NeverAnew):
+    """Lets the late request arrive while the begin record is on its way."""
+
+    arrive: Callable[[], None] | None = None
+
+    def _announce(self, begin: tuple[bytes, bytes]) -> None:
+        super()._announce(begin)
+        if self.arrive is not None:
+            self.arrive()
+
+
+def test_a_late_abort_that_meets_the_begin_record_on_its_way_loses_nothing(
+    kafka: Broker, proxy: KafkaProxy, names: Names
+) -> None:
+    keeping = started(Overtaken, proxy, names)
+    assert isinstance(keeping, Overtaken)
+    proxy.hold(END_TXN)
+    keeping.abandon(names.events("first"))
+    keeping.arrive = proxy.release
+    with suppress(Transient):
+        keeping.commit(BEGIN, [names.events("second", "third")], [position(names, 2)])
+    keeping.drop()
+    made_publisher(kafka.bootstrap, names).start()
+    whole = ["before", "second", "third"] if positions(kafka, names) == [2] else ["before"]
+    assert values(kafka.bootstrap, names.topic) == whole
+
+
 def test_without_the_rules_a_late_commit_tears_the_next_transaction(
     kafka: Broker, proxy: KafkaProxy, names: Names
 ) -> None:
