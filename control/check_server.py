@@ -1,27 +1,32 @@
-"""Asks a pipeline's source what stands in its way, once the file itself is good.
+"""Asks a pipeline's source and its Kafka what stands in the way, once the file itself is good.
 
-In: a checked pipeline.  Out: the source's findings about server and tables.  A server that can't be reached
-is a finding as well: the error that the start would end with.
+In: a checked pipeline.  Out: the source's findings about server and tables, and whether the brokers let us
+in.  A server that can't be reached is a finding as well: the error that the start would end with.
 """
 
 import time
 from collections.abc import Collection, Iterator
 
 from wrackline.control.check_file import STOPS
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.knock import knock
 from wrackline.producers.plugin import Surroundings, WriterIds
 from wrackline.producers.plugin import load as load_source
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.findings import Finding, Severity
 from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId, TableSchema
 from wrackline.schemas.topics import assign
+
+PATIENCE = 3.0  # seconds for the brokers' answer
 
 
 def check_server(pipeline: Pipeline) -> tuple[Finding, ...]:
     """Let the source look at its server; nothing is changed there."""
     if pipeline.source is None or pipeline.values is None:
         return ()
-    found: list[Finding] = []
+    found: list[Finding] = [*broker_findings(pipeline.values)]
     try:
         source = load_source(pipeline.source).open(pipeline.values, _around())
         try:
@@ -35,6 +40,16 @@ def check_server(pipeline: Pipeline) -> tuple[Finding, ...]:
         name = pipeline.values.text("name")
         found.append(Finding(error.code, name, error.sentence, error.hint, STOPS, Severity.ERROR))
     return tuple(found)
+
+
+def broker_findings(values: Values) -> Iterator[Finding]:
+    """Say why the brokers do not let us in; that nobody answers may pass until the start."""
+    try:
+        knock(Client(values.below("kafka.")), time.monotonic, PATIENCE)
+    except WracklineError as error:
+        severity = Severity.WARNING if isinstance(error, Transient) else Severity.ERROR
+        name = values.text("name")
+        yield Finding(error.code, name, error.sentence, error.hint, STOPS, severity)
 
 
 def topic_findings(server: str, tables: Collection[TableId]) -> Iterator[Finding]:

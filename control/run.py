@@ -25,6 +25,7 @@ from wrackline.producers import assembly, background
 from wrackline.producers.changes import Saved
 from wrackline.producers.exposition import HOST, serving
 from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.log_watch import watching
 from wrackline.producers.metrics import Measures
@@ -88,9 +89,10 @@ def placing(source: Source) -> Callable[[Saved], str]:
 
 
 def ownership_of(values: Values) -> Ownership:
-    """Return the offsets' partition of a pipeline's one task."""
+    """Return the offsets' partition of a pipeline's one task, once Kafka has let us in."""
     name = values.text("name")
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    knock(client, time.monotonic)
     return Ownership(client, group_of(name), name, TASK)
 
 

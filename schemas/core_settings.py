@@ -89,7 +89,7 @@ _PIPELINE = (
     Setting(
         "secrets.allow.folders",
         Kind.LIST,
-        "Folders whose files ${file:...} and ${dir:...} may read. "
+        "Folders whose files ${file:...}, ${dir:...} and kafka.*.location may read. "
         "Obeyed in a pipeline's file only, not over REST.",
         None,
         LOW,
@@ -326,6 +326,7 @@ _REGISTRY = (
         LOW,
         "Schema registry",
         validator=not_empty,
+        file=True,
     ),
     Setting(
         "schema.registry.compatibility",
@@ -426,6 +427,7 @@ CORE = Declared(
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
+    needs=KAFKA_CLIENT.needs,
     exclusive=tuple(
         (f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")
     ),

@@ -4,7 +4,7 @@ An allow-list, because some names load a library, run a command or fetch an addr
 the configuration chooses; and some belong to exactly-once delivery and are ours alone.
 """
 
-from wrackline.schemas.setting import Declared, Importance, NotHonoured, Setting
+from wrackline.schemas.setting import Declared, Importance, Need, NotHonoured, Setting
 from wrackline.schemas.setting_kinds import Kind, Validator, at_least, between, matching, not_empty, one_of
 
 GROUP = "Kafka"
@@ -45,35 +45,81 @@ _BOOTSTRAP = Setting(
     validator=_BROKERS,
 )
 
+_SASL = ("sasl_plaintext", "sasl_ssl", "SASL_PLAINTEXT", "SASL_SSL")
+_TLS = ("ssl", "sasl_ssl", "SSL", "SASL_SSL")
+_BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+# a token goes to whoever answers there: TLS says who that is, and the own machine needs none
+_ENDPOINT = matching(
+    r"https://[^\s/@?#]+(?:[/?]\S*)?|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?(?:[/?]\S*)?",
+    "an https:// address without user and password; http:// only for this machine itself",
+)
+
+
+def _file(name: str, doc: str) -> Setting:
+    return Setting(
+        f"kafka.{name}",
+        Kind.STRING,
+        f"{doc} It lies in one of secrets.allow.folders.",
+        None,
+        Importance.LOW,
+        GROUP,
+        validator=not_empty,
+        file=True,
+    )
+
+
 _SECURITY = (
     _client(
         "security.protocol",
         Kind.STRING,
         "How to speak with the brokers.",
         "plaintext",
-        one_of(
-            "plaintext", "ssl", "sasl_plaintext", "sasl_ssl", "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"
-        ),
+        one_of("plaintext", "ssl", "sasl_plaintext", "sasl_ssl", "PLAINTEXT", "SSL", *_SASL[2:]),
     ),
     _client(
         "sasl.mechanism",
         Kind.STRING,
         "How to log in.",
         None,
-        one_of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"),
+        one_of(*_BY_PASSWORD, "OAUTHBEARER", "GSSAPI"),
     ),
     _client("sasl.username", Kind.STRING, "The name to log in with.", None, not_empty),
     _client("sasl.password", Kind.PASSWORD, "The password to log in with.", None, not_empty),
+    _client(
+        "sasl.oauthbearer.method",
+        Kind.STRING,
+        "How OAUTHBEARER gets its token: from an endpoint, as OpenID Connect says; there is no other way.",
+        None,
+        one_of("oidc"),
+    ),
+    _client("sasl.oauthbearer.client.id", Kind.STRING, "Who we are at the token endpoint.", None, not_empty),
+    _client(
+        "sasl.oauthbearer.client.secret", Kind.PASSWORD, "Our secret at the token endpoint.", None, not_empty
+    ),
+    _client(
+        "sasl.oauthbearer.token.endpoint.url",
+        Kind.STRING,
+        "Where tokens are given out: an https:// address, or http:// on this machine.",
+        None,
+        _ENDPOINT,
+    ),
+    _client("sasl.oauthbearer.scope", Kind.STRING, "The scope to ask a token for.", None, not_empty),
+    _client(
+        "sasl.oauthbearer.extensions",
+        Kind.STRING,
+        "What a broker is told beside the token: name=value, several with commas between.",
+        None,
+        matching(r"[A-Za-z]+=[^,\s]+(?:,[A-Za-z]+=[^,\s]+)*", "name=value, several with commas between"),
+    ),
+    _file("https.ca.location", "The file with the authorities that sign the token endpoint."),
     _client("sasl.kerberos.service.name", Kind.STRING, "The brokers' name in Kerberos.", "kafka", not_empty),
     _client("sasl.kerberos.principal", Kind.STRING, "Our name in Kerberos.", None, not_empty),
-    _client("sasl.kerberos.keytab", Kind.STRING, "The file with our Kerberos keys.", None, not_empty),
-    _client(
-        "ssl.ca.location", Kind.STRING, "The file with the authorities that sign brokers.", None, not_empty
-    ),
-    _client("ssl.certificate.location", Kind.STRING, "The file with our certificate.", None, not_empty),
-    _client("ssl.key.location", Kind.STRING, "The file with our private key.", None, not_empty),
+    _file("sasl.kerberos.keytab", "The file with our Kerberos keys."),
+    _file("ssl.ca.location", "The file with the authorities that sign brokers; the system's own without it."),
+    _file("ssl.certificate.location", "The file with our certificate."),
+    _file("ssl.key.location", "The file with our private key."),
     _client("ssl.key.password", Kind.PASSWORD, "What unlocks our private key."),
-    _client("ssl.keystore.location", Kind.STRING, "The PKCS#12 file with our key.", None, not_empty),
+    _file("ssl.keystore.location", "The PKCS#12 file with our key."),
     _client("ssl.keystore.password", Kind.PASSWORD, "What unlocks the PKCS#12 file."),
     _client(
         "ssl.cipher.suites", Kind.STRING, "The ciphers to offer, as OpenSSL names them.", None, not_empty
@@ -85,6 +131,25 @@ _SECURITY = (
         "https",
         one_of("https", "none"),
     ),
+)
+
+# what would be silently without effect: a log-in that never happens, a key that nobody is shown
+_NEEDS = (
+    Need("kafka.security.protocol", "kafka.sasl.mechanism", when=_SASL),
+    Need("kafka.sasl.mechanism", "kafka.security.protocol", among=_SASL[:2]),
+    *(
+        Need("kafka.sasl.mechanism", f"kafka.sasl.{part}", when=_BY_PASSWORD)
+        for part in ("username", "password")
+    ),
+    *(
+        Need("kafka.sasl.mechanism", f"kafka.sasl.oauthbearer.{part}", when=("OAUTHBEARER",))
+        for part in ("client.id", "client.secret", "token.endpoint.url")
+    ),
+    Need("kafka.ssl.ca.location", "kafka.security.protocol", among=_TLS[:2]),
+    Need("kafka.ssl.certificate.location", "kafka.ssl.key.location"),
+    Need("kafka.ssl.key.location", "kafka.ssl.certificate.location"),
+    Need("kafka.ssl.certificate.location", "kafka.security.protocol", among=_TLS[:2]),
+    Need("kafka.ssl.keystore.location", "kafka.security.protocol", among=_TLS[:2]),
 )
 
 _CONNECTION = (
@@ -294,14 +359,7 @@ _REFUSED = (
             "ssl.providers",
             "sasl.kerberos.kinit.cmd",
             "sasl.oauthbearer.config",
-            "sasl.oauthbearer.method",
-            "sasl.oauthbearer.token.endpoint.url",
-            "sasl.oauthbearer.client.secret",
-            "sasl.oauthbearer.client.id",
-            "sasl.oauthbearer.scope",
-            "sasl.oauthbearer.extensions",
             "enable.sasl.oauthbearer.unsecure.jwt",
-            "https.ca.location",
             "https.ca.pem",
         )
     ),
@@ -366,4 +424,5 @@ KAFKA_CLIENT = Declared(
         ("kafka.retry.backoff.ms", "kafka.retry.backoff.max.ms"),
         ("kafka.reconnect.backoff.ms", "kafka.reconnect.backoff.max.ms"),
     ),
+    needs=_NEEDS,
 )

@@ -1,4 +1,4 @@
-"""References to secrets inside a setting's value, resolved through an allow-list.
+"""References to secrets inside a setting's value, resolved through an allow-list; files, held to the same.
 
     password = "${env:WRACKLINE_DB_PASSWORD}"         an environment variable
     password = "${file:/etc/shop/db.properties:pw}"   one key of a Java properties file
@@ -22,7 +22,8 @@ NOT_ALLOWED = define(
     "secret.not_allowed",
     Definite,
     "{reference} is not on the list of what settings may read",
-    hint="allow it where the worker starts: export WRACKLINE_SECRETS_ALLOW='{allow}'",
+    hint="allow it where the worker starts: export WRACKLINE_SECRETS_ALLOW='{allow}'; or in the pipeline's"
+    " file: secrets.allow.env, secrets.allow.folders",
 )
 NOT_FOUND = define(
     "secret.not_found",
@@ -96,6 +97,10 @@ class Resolver:
             raise MALFORMED(reference=unclosed[0].partition(":")[0] + ":...")
         return Resolved(_REFERENCE.sub(replaced, text), tuple(found))
 
+    def see_file(self, path: str, given: str) -> None:
+        """Raise unless a file that a setting names lies in an allowed folder, links followed."""
+        self._allowed_file(given, Path(path))
+
     def _look_up(self, reference: str, provider: str, rest: str) -> str:
         if "${" in rest or not rest.isprintable():
             raise MALFORMED(reference=f"${{{provider}:...}}")
@@ -128,14 +133,19 @@ class Resolver:
         text = self._read(reference, Path(path) / key)
         return text.removesuffix("\n").removesuffix("\r")  # editors and `echo` end a file with a line end
 
-    def _read(self, reference: str, path: Path) -> str:
+    def _allowed_file(self, reference: str, path: Path) -> Path:
         try:
             real = path.resolve()
             folders = [folder.resolve() for folder in self.allowed.folders]
         except (OSError, RuntimeError):  # a loop of symbolic links
             raise NOT_FOUND(reference=reference, what="the path can't be followed") from None
         if not any(real.is_relative_to(folder) for folder in folders):
-            raise NOT_ALLOWED(reference=reference, allow=f"dir:{path.parent}")
+            folder = path.parent if str(path) in reference else "<folder>"  # a reference's value is not shown
+            raise NOT_ALLOWED(reference=reference, allow=f"dir:{folder}")
+        return real
+
+    def _read(self, reference: str, path: Path) -> str:
+        real = self._allowed_file(reference, path)
         try:
             if not real.is_file():
                 raise NOT_FOUND(reference=reference, what="there is no such file")

@@ -39,6 +39,7 @@ class Setting:
     validator: Validator | None = None
     recommended: tuple[str, ...] = ()
     named: Callable[[str], object] | None = None  # of a family: raises for a name that can't be obeyed
+    file: bool = False  # the value is a path: it must lie in a folder that settings may read
 
     def __post_init__(self) -> None:
         if self.default is not None:
@@ -92,6 +93,19 @@ class NotYet:
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """Where `name` is given, with one of the values `when` if there are any, `needed` must be given too.
+
+    `among` are the values of `needed` that will do; none: any.
+    """
+
+    name: str
+    needed: str
+    when: tuple[str, ...] = ()
+    among: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
     """What one part declares: its settings, rules about pairs, what it does not honour, or not yet.
 
@@ -101,6 +115,7 @@ class Declared:
     settings: tuple[Setting, ...]
     exclusive: tuple[tuple[str, str], ...] = ()
     at_most: tuple[tuple[str, str], ...] = ()
+    needs: tuple[Need, ...] = ()
     not_honoured: tuple[NotHonoured, ...] = ()
     not_yet: tuple[NotYet, ...] = ()
 

@@ -7,11 +7,11 @@ Each part declares its own settings once (`Declared`); the registry adds them up
 declared, with the nearest known name.  Problems carry names, never values: a value may be a secret.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
@@ -57,6 +57,12 @@ TOO_LARGE = define(
     "{name} is larger than {limit}, it may be as large at most",
     hint="lower {name} or raise {limit}",
 )
+NEEDED = define(
+    "settings.needed",
+    Definite,
+    "{name} does nothing without {needed}",
+    hint="give {needed} as well{among}; what it means: wrackline settings {needed}",
+)
 UNDECLARED_GROUP = define(
     "settings.undeclared_group",
     Definite,
@@ -67,8 +73,19 @@ UNDECLARED_GROUP = define(
 GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
 DEFAULT_GROUP = "default"
 
-Resolve = Callable[[str], Resolved]
 T = TypeVar("T")
+
+
+class Resolve(Protocol):
+    """What a setting's value may reach: secrets by reference, files by name."""
+
+    def __call__(self, text: str) -> Resolved:
+        """Replace the references in a value."""
+        ...
+
+    def see_file(self, path: str, given: str) -> None:
+        """Raise for a file that settings may not name; `given` is how the setting wrote it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +193,7 @@ class Registry:
         self._families = tuple(setting for setting in declared if setting.family)
         self._at_most = tuple(pair for part in parts for pair in part.at_most)
         self._exclusive = tuple(pair for part in parts for pair in part.exclusive)
+        self._needs = tuple(need for part in parts for need in part.needs)
 
     def find(self, name: str) -> Setting | None:
         """The setting of this name, or the family it belongs to; an exact name wins."""
@@ -204,7 +222,10 @@ class Registry:
                 if setting.named is not None:
                     setting.named(name)
                 resolved = resolve(text)
-                values[name] = setting.parse(resolved.text)
+                value = setting.parse(resolved.text)
+                if setting.file:
+                    resolve.see_file(str(value), text)
+                values[name] = value
             except WracklineError as error:
                 problems.append(Problem(name, error))
             except ValueError as reason:
@@ -216,6 +237,7 @@ class Registry:
         problems += self._absent(given, values)
         problems += self._excluding(given)
         problems += self._above(values)
+        problems += self._needed(given, values)
         problems += _groups(values)
         problems += self._not_yet(given, values)
         ok = all(problem.warning for problem in problems)
@@ -276,6 +298,17 @@ class Registry:
                 if asked and placeholders(entry.name, name) is not None and value not in done:
                     error = NOT_YET(name=shown_name(name), now=entry.now, instead=entry.hint)
                     yield Problem(name, error, warning=True)
+
+    def _needed(self, given: Mapping[str, str], values: Mapping[str, Value]) -> Iterator[Problem]:
+        for need in self._needs:
+            asked = need.name in given and (not need.when or values.get(need.name) in need.when)
+            if need.among:
+                missing = str(values.get(need.needed)).lower() not in need.among
+            else:
+                missing = need.needed not in given
+            if asked and missing and need.name in values:
+                among = f", as {' or '.join(need.among)}" if need.among else ""
+                yield Problem(need.name, NEEDED(name=need.name, needed=need.needed, among=among))
 
     def _above(self, values: Mapping[str, Value]) -> Iterator[Problem]:
         for name, limit in self._at_most:

@@ -8,6 +8,7 @@ the machine), rows of 64 MB fit with both their images, abandoned transactions a
 import base64
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -47,13 +48,23 @@ SETTINGS = {
 }
 
 
-def broker(folder: Path, *, port: int | None = None) -> Broker:
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One more way in: a listener with a port and settings (below `listener.name.<name>.`) of its own."""
+
+    name: str
+    protocol: str  # SSL, SASL_SSL, SASL_PLAINTEXT
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def broker(folder: Path, *, port: int | None = None, ways: Sequence[Way] = ()) -> Broker:
     """Make a broker, not yet started, whose data, log and ports are in this folder."""
     folder = folder.absolute()
     fixed = {} if port is None else {"broker": port}
     ports = choose(folder, "broker", "controller", "proxied", "proxy", fixed=fixed)
+    more = choose(folder, *(way.name for way in ways))
     config = folder / "server.properties"
-    settings = SETTINGS | places(ports) | {"log.dirs": str(folder / "data")}
+    settings = SETTINGS | _with_ways(places(ports), ways, more) | {"log.dirs": str(folder / "data")}
     config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     jvm = [java.find().program, "-Xmx768m", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
     jvm += ["-cp", classpath(fetch(KAFKA))]
@@ -61,11 +72,11 @@ def broker(folder: Path, *, port: int | None = None) -> Broker:
         name="kafka",
         command=[*jvm, "kafka.Kafka", str(config)],
         folder=folder,
-        ports=[ports["broker"], ports["controller"], ports["proxied"]],
+        ports=[ports["broker"], ports["controller"], ports["proxied"], *more.values()],
         ready=partial(answers, f"{HOST}:{ports['broker']}"),
         prepare=partial(_format, folder, jvm, config),
     )
-    return Broker(Process(program), ports["broker"], ports["proxy"], ports["proxied"])
+    return Broker(Process(program), ports["broker"], ports["proxy"], ports["proxied"], more)
 
 
 def places(ports: Mapping[str, int]) -> dict[str, str]:
@@ -76,6 +87,21 @@ def places(ports: Mapping[str, int]) -> dict[str, str]:
         "listeners": f"PLAINTEXT://{at['broker']},PROXIED://{at['proxied']},CONTROLLER://{at['controller']}",
         "advertised.listeners": f"PLAINTEXT://{at['broker']},PROXIED://{at['proxy']}",
     }
+
+
+def _with_ways(at: Mapping[str, str], ways: Sequence[Way], ports: Mapping[str, int]) -> dict[str, str]:
+    """Add the further ways in to the settings that name the ports."""
+    listed = [f"{way.name.upper()}://{HOST}:{ports[way.name]}" for way in ways]
+    made = dict(at)
+    for name in ("listeners", "advertised.listeners"):
+        made[name] = ",".join([at[name], *listed])
+    protocols = [f"{way.name.upper()}:{way.protocol}" for way in ways]
+    made["listener.security.protocol.map"] = ",".join(
+        [str(SETTINGS["listener.security.protocol.map"]), *protocols]
+    )
+    for way in ways:
+        made |= {f"listener.name.{way.name}.{name}": value for name, value in way.settings.items()}
+    return made
 
 
 def _format(folder: Path, jvm: Sequence[str], config: Path, run: Run) -> None:

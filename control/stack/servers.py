@@ -4,7 +4,8 @@ The local servers (kafka.py, registry.py, ...) and those in containers (containe
 these; tests, demo and bench use nothing else of them. To start, stop or hurt a server, use its `process`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -70,6 +71,7 @@ class Broker:
     port: int
     proxy_port: int
     proxied_port: int
+    ways: Mapping[str, int] = field(default_factory=dict)  # the ports of further ways in, by name
 
     @property
     def bootstrap(self) -> str:

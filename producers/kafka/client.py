@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wrackline.schemas.kafka_client_settings import PRODUCING, READING
-from wrackline.schemas.redaction import Secret
+from wrackline.schemas.redaction import Redactor, Secret
 from wrackline.schemas.setting_kinds import Value
 
 Settings = dict[str, Any]
 
+TOKENS: Final = "OAUTHBEARER"
 _LOG: Final = logging.getLogger("wrackline.kafka")
 _IN_FLIGHT: Final = 5  # the most with which an idempotent producer keeps the order
 _ENVELOPE_BYTES: Final = 1 << 20  # what a record has besides a row's two images
@@ -110,8 +111,15 @@ class Client:
         """What the administrator of topics is made with."""
         return {**self._of(PRODUCING | READING), "logger": _LOG}
 
+    @property
+    def redactor(self) -> Redactor:
+        """Takes the secrets among these settings out of what the client or a broker says."""
+        return Redactor(value for value in self.given.values() if isinstance(value, Secret))
+
     def _of(self, others: frozenset[str]) -> Settings:
-        return {name: _plain(value) for name, value in self.given.items() if name not in others}
+        """What such a client takes of what is given; a token always comes from the endpoint."""
+        token = {"sasl.oauthbearer.method": "oidc"} if self.given.get("sasl.mechanism") == TOKENS else {}
+        return token | {name: _plain(value) for name, value in self.given.items() if name not in others}
 
     def _milliseconds(self, name: str, default: int) -> int:
         value = self.given.get(name)

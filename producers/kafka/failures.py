@@ -37,6 +37,13 @@ DENIED = define(
     hint="check kafka.sasl.*, and the rights on the topics and the transactional id: "
     "kafka-acls --add --producer --transactional-id '{who}' --topic '*' --allow-principal User:<user>",
 )
+LOGIN_REFUSED = define(
+    "kafka.login_refused",
+    OperatorNeeded,
+    "{who} is not let in: {reason}",
+    hint="check kafka.sasl.mechanism, and kafka.sasl.username and kafka.sasl.password; for OAUTHBEARER"
+    " kafka.sasl.oauthbearer.client.id, .client.secret and .token.endpoint.url",
+)
 TOO_LARGE = define(
     "kafka.record_refused",
     OperatorNeeded,
@@ -63,6 +70,10 @@ _DENIED: Final = frozenset(
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
         KafkaError.GROUP_AUTHORIZATION_FAILED,
+    }
+)
+_NOT_LET_IN: Final = frozenset(
+    {
         KafkaError.SASL_AUTHENTICATION_FAILED,
         KafkaError._AUTHENTICATION,  # noqa: SLF001 - the client's own names of its local errors
     }
@@ -79,11 +90,13 @@ _OF_A_TOPIC: Final[Mapping[int, ErrorCode]] = MappingProxyType(
 
 def denies(error: KafkaError) -> bool:
     """Whether it will be refused again, until somebody changes rights."""
-    return error.code() in _DENIED
+    return error.code() in _DENIED | _NOT_LET_IN
 
 
 def meaning(error: KafkaError, who: str, topic: str | None = None) -> WracklineError:
-    """Say in our words what happened."""
+    """Say in our words what happened; a broker's own text may hold a secret, so it stays behind."""
+    if error.code() in _NOT_LET_IN:
+        return LOGIN_REFUSED(who=who, reason=error.name())
     if denies(error):
         return DENIED(who=who, name=error.name())
     code = _OF_A_TOPIC.get(error.code())

@@ -22,9 +22,11 @@ from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.failures import SLOW_COMMIT, SUPERSEDED
+from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.topics import Topics
 from wrackline.producers.kafka.transaction import Slot, Transactor
 from wrackline.schemas import offsets
+from wrackline.schemas.errors import Transient
 from wrackline.schemas.offset_replay import State, replay
 from wrackline.schemas.offsets import Begin, Json, Offset, TableState, canonical
 from wrackline.schemas.table import SourcePartition
@@ -65,6 +67,13 @@ class Publisher:
 
     def start(self) -> State:
         """Shut out forerunners and read what was committed; all that follows goes on from there."""
+        try:
+            return self._start()
+        except Transient:
+            knock(self._client, self._clock)  # who is no longer let in would try in vain for ever
+            raise
+
+    def _start(self) -> State:
         self.drop()
         self.check_owner()
         self._transactor = self._fenced(PATIENCE)

@@ -28,7 +28,7 @@ from wrackline.producers.sources.postgres.position import PgPosition, lsn_number
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.core_settings import CORE
 from wrackline.schemas.envelope import key_schema, value_schema
-from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings import Registry as Settings
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableSchema
@@ -60,7 +60,7 @@ def settings_of(dsn: str, **more: str) -> Values:
         "slot.name": f"slot_{parts['dbname']}",
         **more,
     }
-    reading = Settings(CORE, SETTINGS).read(given, lambda text: Resolved(text, ()))
+    reading = Settings(CORE, SETTINGS).read(given, Resolver(Allowed(), {}))
     assert reading.values is not None, reading.problems
     return reading.values
 
