@@ -1,4 +1,4 @@
-"""The network between the task and what it talks to is reset, goes silent or slows down; the task comes back."""
+"""The network between the task and its servers is reset, goes silent or slows down; the task comes back."""
 
 import random
 from collections.abc import Iterator
@@ -71,9 +71,9 @@ def went_on(world: World, running: Running) -> None:
 
 def test_connections_are_reset_and_refused(network: Network) -> None:
     world, database, kafka = network.world, network.database, network.kafka
+    running = world.run()
     with world.writing() as writers:
-        running = world.run()
-        writers.more(20)
+        world.caught_up()
         database.cut()
         running.says("[pg.log_ended]")
         writers.more(20)
@@ -95,8 +95,8 @@ def test_connections_are_reset_and_refused(network: Network) -> None:
 def test_a_database_that_goes_silent_is_found_out(network: Network, ways: frozenset[Way]) -> None:
     world = network.world
     world.sql(f"ALTER DATABASE {world.database} SET wal_sender_timeout = '3s'")  # it, too, has to notice
+    running = world.run()
     with world.writing() as writers:
-        running = world.run()
         writers.more(20)
         world.caught_up()
         network.database.swallow(ways)
@@ -107,11 +107,18 @@ def test_a_database_that_goes_silent_is_found_out(network: Network, ways: frozen
     assert network.database.swallowed > 0
 
 
-@pytest.mark.parametrize("ways", [pytest.param(frozenset({Way.DOWN}), id="down"), ONE_WAY[0], BOTH])
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param(frozenset({Way.DOWN}), id="down"),
+        ONE_WAY[0],
+        pytest.param(BOTH, id="both", marks=pytest.mark.deep),
+    ],
+)
 def test_a_kafka_that_goes_silent_is_found_out(network: Network, ways: frozenset[Way]) -> None:
     world = network.world
+    running = world.run()
     with world.writing() as writers:
-        running = world.run()
         writers.more(20)
         before = network.kafka.swallowed
         network.kafka.swallow(ways)
@@ -125,8 +132,8 @@ def test_a_kafka_that_goes_silent_is_found_out(network: Network, ways: frozenset
 def test_a_registry_that_can_not_be_reached_is_waited_for(network: Network) -> None:
     world = network.world
     network.registry.refuse()
+    running = world.run()
     with world.writing() as writers:
-        running = world.run()
         writers.more(20)
         running.says("[registry.unreachable]")
         network.registry.heal()
@@ -137,8 +144,8 @@ def test_a_registry_that_can_not_be_reached_is_waited_for(network: Network) -> N
 def test_a_registry_that_goes_silent_is_found_out(network: Network) -> None:
     world = network.world
     network.registry.swallow()
+    running = world.run()
     with world.writing() as writers:
-        running = world.run()
         writers.more(20)
         running.says("[registry.unreachable]")
         network.registry.heal()
@@ -150,8 +157,8 @@ def test_a_slow_network_is_no_fault(network: Network) -> None:
     world = network.world
     for way in network.all:
         way.delay(0.05)
+    running = world.run()
     with world.writing(pace=0.05) as writers:
-        running = world.run()
         writers.more(50)
     went_on(world, running)
     assert "recovering: [pg." not in running.output, running.output
@@ -162,8 +169,8 @@ def test_a_slow_network_is_no_fault(network: Network) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_storm_of_cuts(network: Network, seed: int) -> None:
     world, chance = network.world, random.Random(seed)
+    running = world.run()
     with world.writing(seed) as writers:
-        running = world.run()
         for _ in range(25):
             way = chance.choice(network.all[:2])
             kind = chance.choice(("cut", "cut", "refuse", "swallow", "delay"))
