@@ -5,17 +5,31 @@ bytes for the same cell only because both connect here.  Every field goes to lib
 part of a string that it could break out of.
 """
 
+import shlex
+from typing import TypeVar
+
 import psycopg
 from psycopg import conninfo, pq
 
 from wrackline.producers.sources.postgres.patience import Guarded
 from wrackline.producers.sources.postgres.position import History
 from wrackline.producers.sources.postgres.refusals import refusal
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings import Values
 
 Connection = psycopg.Connection[tuple[object, ...]]
+C = TypeVar("C", bound=Connection)
+
+NO_ENCODING = define(
+    "pg.no_encoding",
+    OperatorNeeded,
+    "database {database} has the encoding SQL_ASCII: its text is bytes that nobody vouches for, and one that"
+    " is not UTF-8 would end the log for all tables, for ever",
+    hint="copy it into a database with an encoding, from where its text is known to be as LATIN1 or UTF8:"
+    " createdb --template=template0 --encoding=UTF8 {copy}; pg_dump --encoding=LATIN1 -d {dump} | psql -d"
+    " {copy}; then name that one: database.dbname",
+)
 
 _SESSION = {
     "datestyle": "ISO, MDY",
@@ -68,9 +82,11 @@ class Server:
     def connect(self) -> Connection:
         """Open an ordinary connection; each statement is a transaction of its own."""
         try:
-            return psycopg.connect(self._conninfo(), autocommit=True)
+            made = psycopg.connect(self._conninfo(), autocommit=True)
         except psycopg.OperationalError as exc:
             reason = str(exc)
+        else:
+            return _with_an_encoding(made)
         raise self._refused(reason)  # out here, so that the driver's frames, which know the password, go
 
     def guarded(self) -> Guarded:
@@ -81,7 +97,7 @@ class Server:
             reason = str(exc)
         else:
             made.most_silence = self._most_silence
-            return made
+            return _with_an_encoding(made)
         raise self._refused(reason)
 
     def money_digits(self) -> int:
@@ -116,6 +132,15 @@ class Server:
             fields["user"],
             self.database,
         )
+
+
+def _with_an_encoding(connection: C) -> C:
+    """Refuse a database of SQL_ASCII: the server hands its bytes out unless one of them is not UTF-8."""
+    if connection.info.parameter_status("server_encoding") != "SQL_ASCII":
+        return connection
+    name = connection.info.dbname
+    connection.close()
+    raise NO_ENCODING(database=name, copy=shlex.quote(f"{name}_utf8"), dump=shlex.quote(name))
 
 
 def history(connection: Connection, slot: str) -> History:

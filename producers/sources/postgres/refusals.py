@@ -4,13 +4,14 @@ Before a session stands libpq hands over a text and no SQLSTATE, so words are lo
 that nobody here knows, as a server's in another language, is `pg.unreachable` and tried again.  Pure.
 """
 
+from wrackline.producers.sources.postgres.names import identifier, psql
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 
 UNREACHABLE = define(
     "pg.unreachable",
     Transient,
     "no connection to database {database} on {host}: {reason}",
-    hint='try it by hand: psql "host={host} dbname={database} user={user}"',
+    hint="try it by hand: {psql}",
 )
 TLS_REFUSED = define(
     "pg.tls_refused",
@@ -28,7 +29,7 @@ REPLICATION_REFUSED = define(
     "pg.replication_refused",
     OperatorNeeded,
     "the role {user} may not read the log of database {database}: {reason}",
-    hint='as a superuser: ALTER ROLE "{user}" REPLICATION; on Amazon RDS: GRANT rds_replication TO "{user}"',
+    hint="as a superuser: ALTER ROLE {user} REPLICATION; on Amazon RDS: GRANT rds_replication TO {user}",
 )
 SENDERS_FULL = define(
     "pg.wal_senders_full",
@@ -54,17 +55,17 @@ _TLS_MENDS = {
     "SSL error": "compare database.sslmode, sslrootcert, sslcert and sslkey with what the server asks for",
     "no encryption": "the server takes protected connections only: database.sslmode=verify-full",
 }
-_HBA = 'allow it in pg_hba.conf: hostssl "{database}" "{user}" <address> scram-sha-256'
+_HBA = "allow it in pg_hba.conf: hostssl {database} {user} <address> scram-sha-256"
 _LOGIN_MENDS = {
     "password authentication failed": "correct database.password, or set it:"
-    " ALTER ROLE \"{user}\" PASSWORD '...'",
+    " ALTER ROLE {user} PASSWORD '...'",
     "no password supplied": "give database.password",
     "certificate authentication failed": "the certificate's common name must be the role's: database.sslcert",
     "no pg_hba.conf entry": _HBA,
     "pg_hba.conf rejects": _HBA,
-    "is not permitted to log in": 'as a superuser: ALTER ROLE "{user}" LOGIN',
-    "permission denied for database": 'as its owner: GRANT CONNECT ON DATABASE "{database}" TO "{user}"',
-    'FATAL: role "': 'as a superuser: CREATE ROLE "{user}" LOGIN REPLICATION',
+    "is not permitted to log in": "as a superuser: ALTER ROLE {user} LOGIN",
+    "permission denied for database": "as its owner: GRANT CONNECT ON DATABASE {database} TO {user}",
+    'FATAL: role "': "as a superuser: CREATE ROLE {user} LOGIN REPLICATION",
     'FATAL: database "': "correct database.dbname; which there are: psql -l",
 }
 
@@ -72,7 +73,7 @@ _LOGIN_MENDS = {
 def refusal(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
     """Say what a refused connection means; `reason` has been cleaned of secrets."""
     if any(words in reason for words in _REPLICATION_WORDS):
-        return REPLICATION_REFUSED(user=user, database=database, reason=reason)
+        return REPLICATION_REFUSED(user=identifier(user), database=database, reason=reason)
     if any(words in reason for words in _SENDER_WORDS):
         return SENDERS_FULL(host=host, reason=reason)
     for words, mend in _TLS_MENDS.items():
@@ -80,6 +81,7 @@ def refusal(reason: str, host: str, port: str, user: str, database: str) -> Wrac
             return TLS_REFUSED(database=database, host=host, port=port, reason=reason, mend=mend)
     for words, mend in _LOGIN_MENDS.items():
         if words in reason:
-            made = mend.format(user=user, database=database)
+            made = mend.format(user=identifier(user), database=identifier(database))
             return LOGIN_REFUSED(host=host, user=user, database=database, reason=reason, mend=made)
-    return UNREACHABLE(host=host, user=user, database=database, reason=reason)
+    by_hand = psql(host=host, port=port, dbname=database, user=user)
+    return UNREACHABLE(host=host, database=database, reason=reason, psql=by_hand)

@@ -20,6 +20,7 @@ from wrackline.producers.sources.postgres.continuity import (
     resumed,
     slot_lost,
 )
+from wrackline.producers.sources.postgres.names import identifier
 from wrackline.producers.sources.postgres.patience import unhurried
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text
 from wrackline.producers.sources.postgres.refusals import REPLICATION_REFUSED
@@ -91,6 +92,15 @@ WAL_MISSING = define(
     "the log that replication slot {slot} needs after {position} is not on the server: {reason}",
     hint="drop the slot: SELECT pg_drop_replication_slot('{slot}'); then begin anew: wrackline offsets reset,"
     " then wrackline snapshot start",
+)
+LOG_UNREADABLE = define(
+    "pg.log_unreadable",
+    Definite,
+    "the server can't write out the log of replication slot {slot} after {position}: a text in it is none in"
+    " the database's encoding, or has no UTF-8 (SQLSTATE {state})",
+    hint="mend the row that the server's own log names, or the log is soon there again; then drop the slot:"
+    " SELECT pg_drop_replication_slot('{slot}'); and begin anew: wrackline offsets reset, then wrackline"
+    " snapshot start",
 )
 
 FAILOVER_SINCE = 170_000
@@ -213,7 +223,9 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
             ((made,),) = connection.execute(call, [slot])
     except psycopg.errors.InsufficientPrivilege as exc:
         raise REPLICATION_REFUSED(
-            user=connection.info.user, database=connection.info.dbname, reason=exc.diag.message_primary
+            user=identifier(connection.info.user),
+            database=connection.info.dbname,
+            reason=exc.diag.message_primary,
         ) from exc
     except psycopg.errors.ConfigurationLimitExceeded as exc:
         raise SLOTS_FULL(slot=slot, reason=exc.diag.message_primary) from exc
@@ -255,6 +267,8 @@ def log_refused(slot: str, sqlstate: str, reason: str, position: int) -> Wrackli
             return slot_lost(slot, reason, position)
         case "58P01":  # undefined_file
             return WAL_MISSING(slot=slot, position=place, reason=reason)
+        case value if value.startswith("22"):  # data_exception; its words quote the bytes
+            return LOG_UNREADABLE(slot=slot, position=place, state=value)
         case _:
             return None
 
