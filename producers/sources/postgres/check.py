@@ -7,17 +7,23 @@ needs no more rights than the pipeline does.  What it can't find out it leaves t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from wrackline.producers.sources.postgres import check_columns, check_tables
+from wrackline.producers.sources.postgres import (
+    check_columns,
+    check_publication,
+    check_tables,
+    publication_fit,
+)
 from wrackline.producers.sources.postgres import check_rules as rules
 from wrackline.producers.sources.postgres.check_tables import Table
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.continuity import slot_lost
 from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.names import identifier, psql, table_name
 from wrackline.producers.sources.postgres.slot import FAILOVER_SINCE, SLOT_BUSY, SLOT_UNFIT, find_slot
-from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding, Severity
 from wrackline.schemas.settings import Values
@@ -29,7 +35,6 @@ OLDEST, NEWEST = 14, 18
 FIXED_MINORS = {14: 18, 15: 13, 16: 9, 17: 5}
 STANDBY_SINCE = 16
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-_OPERATIONS = {"c": "insert", "u": "update", "d": "delete", "t": "truncate"}
 _GIB = 1 << 30
 
 _SERVER = """
@@ -47,17 +52,6 @@ SELECT wal_status, to_jsonb(s) ->> 'failover',
        pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                             ELSE pg_current_wal_lsn() END, restart_lsn)::bigint
 FROM pg_replication_slots s WHERE slot_name = %s"""
-_PUBLICATION = """
-SELECT pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot,
-       coalesce(to_jsonb(p) ->> 'pubgencols', 'n')
-FROM pg_publication p WHERE pubname = %s"""
-_PUBLISHED = """
-SELECT schemaname::text, tablename::text, to_jsonb(t) ->> 'rowfilter',
-       ARRAY(SELECT jsonb_array_elements_text(nullif(to_jsonb(t) -> 'attnames', 'null')))
-FROM pg_publication_tables t WHERE pubname = %s"""
-_MAY_CREATE = """
-SELECT has_database_privilege(current_database(), 'CREATE'), rolsuper FROM pg_roles
-WHERE rolname = current_user"""
 
 
 class ServerFacts(NamedTuple):
@@ -80,17 +74,6 @@ class ServerFacts(NamedTuple):
     def major(self) -> int:
         """The major version."""
         return self.number // 10_000
-
-
-class Publication(NamedTuple):
-    """What the publication carries."""
-
-    insert: bool
-    update: bool
-    delete: bool
-    truncate: bool
-    via_root: bool
-    generated: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +106,8 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         everything = check_tables.all_tables(connection, wanted.database)
         chosen = _chosen(everything, wanted, frozenset(tables))
         for table in frozenset(tables).difference(one.id for one in everything):
-            name = f"{table.schema}.{table.name}"
-            found.append(rules.TABLE_MISSING(table, database=wanted.database, table_name=name))
+            names = {"database": identifier(wanted.database), "table_name": table_name(table)}
+            found.append(rules.TABLE_MISSING(table, **names, tables=_list_tables(wanted)))
         found += wanted.tables.findings(table.id for table in everything)
         found += _tables(server, connection, wanted, chosen)
         readable = [table.id for table in chosen if not _hidden(table)]
@@ -224,7 +207,8 @@ def _held(connection: Connection, facts: ServerFacts, wanted: _Wanted) -> Iterat
             slot=wanted.slot, retained=_size(retained), limit=_size(facts.keep), more=more
         )
     if wanted.failover and failover == "false":
-        yield rules.SLOT_STAYS(slot=wanted.slot, database=wanted.database)
+        replication = psql(dbname=wanted.database, replication="database")
+        yield rules.SLOT_STAYS(slot=wanted.slot, psql=replication)
 
 
 def _chosen(everything: Sequence[Table], wanted: _Wanted, asked: frozenset[TableId]) -> list[Table]:
@@ -249,21 +233,24 @@ def _tables(
     server: Server, connection: Connection, wanted: _Wanted, chosen: Sequence[Table]
 ) -> Iterator[Finding]:
     if all(map(_hidden, chosen)):
-        yield rules.NO_TABLES(role=wanted.role, database=wanted.database)
+        yield rules.NO_TABLES(
+            role=identifier(wanted.role), database=identifier(wanted.database), tables=_list_tables(wanted)
+        )
     catalogue = _catalogue(connection)
     digits = None
     if any(check_tables.has_money(table.id, catalogue) for table in chosen):
         digits = server.money_digits()
-    row = connection.execute(_PUBLICATION, [wanted.publication]).fetchone()
-    publication = None if row is None else Publication._make(row)
+    publication = publication_fit.find(connection, wanted.publication)
     if publication is None:
-        yield from _creatable(connection, wanted, chosen)
+        yield from check_publication.missing(connection, wanted.publication, wanted.create, chosen)
     else:
-        yield from _operations(publication, wanted)
-        yield from _published(connection, publication, wanted, chosen, catalogue)
+        yield from check_publication.skips(wanted.publication, publication, wanted.skipped)
+        yield from check_publication.leaves_out(
+            connection, wanted.publication, publication, chosen, catalogue, wanted.columns
+        )
     changes = publication is None or publication.update or publication.delete
     for table in chosen:
-        yield from check_tables.access(table, wanted.role)
+        yield from check_tables.access(table, identifier(wanted.role))
         key = wanted.columns.key(table.id) or catalogue.key(table.id)
         yield from check_tables.identity(table, check_tables.leaves(connection, table), key, changes=changes)
         yield from check_tables.column_findings(
@@ -271,70 +258,14 @@ def _tables(
             catalogue,
             wanted.columns,
             digits=digits,
+            publication=identifier(wanted.publication),
             generated_in_log=publication is not None and publication.generated == "s",
         )
+        yield from check_tables.snapshot_findings(table, wanted.columns, key)
 
 
-def _creatable(connection: Connection, wanted: _Wanted, chosen: Sequence[Table]) -> Iterator[Finding]:
-    """Say what keeps us from making the publication, as its first start would."""
-    [(may_create, superuser)] = connection.execute(_MAY_CREATE).fetchall()
-    others = ", ".join(table.quoted for table in chosen if not table.owned)
-    if wanted.create == "disabled":
-        why = "publication.autocreate.mode is disabled"
-    elif wanted.create == "all_tables" and not superuser:
-        why = "one of all tables is a superuser's to make"
-    elif not may_create:
-        why = f"it lacks CREATE on database {wanted.database}"
-    elif wanted.create == "filtered" and others:
-        why = f"it does not own {others}"
-    else:
-        return
-    named = ", ".join(table.quoted for table in chosen) or "..."
-    which = "FOR ALL TABLES" if wanted.create == "all_tables" else f"FOR TABLE {named}"
-    create = f"CREATE PUBLICATION {wanted.publication} {which} WITH (publish_via_partition_root = true)"
-    yield rules.PUBLICATION_FORBIDDEN(
-        publication=wanted.publication, role=wanted.role, why=why, create=create
-    )
-
-
-def _operations(publication: Publication, wanted: _Wanted) -> Iterator[Finding]:
-    carried = dict(zip(_OPERATIONS, publication, strict=False))  # insert, update, delete, truncate
-    missing = [letter for letter in _OPERATIONS if not carried[letter] and letter not in wanted.skipped]
-    if missing:
-        yield rules.PUBLICATION_SKIPS(
-            publication=wanted.publication,
-            missing=", ".join(_OPERATIONS[letter] for letter in missing),
-            skipped=",".join(sorted(wanted.skipped - {"none"} | set(missing))),
-        )
-
-
-def _published(
-    connection: Connection,
-    publication: Publication,
-    wanted: _Wanted,
-    chosen: Sequence[Table],
-    catalogue: Catalogue,
-) -> Iterator[Finding]:
-    carried = {
-        TableId(wanted.database, str(schema), str(name)): (row_filter, columns)
-        for schema, name, row_filter, columns in connection.execute(_PUBLISHED, [wanted.publication])
-    }
-    for table in chosen:
-        names = {"publication": wanted.publication, "table_name": table.quoted}
-        if table.id not in carried:
-            if table.partitioned and not publication.via_root:
-                yield rules.PUBLICATION_LEAVES(table.id, **names)
-            else:
-                yield rules.PUBLICATION_LACKS(table.id, **names)
-            continue
-        row_filter, columns = carried[table.id]
-        if row_filter is not None:
-            yield rules.PUBLICATION_ROW_FILTER(table.id, **names)
-        if isinstance(columns, list) and columns:
-            generated = {name: made for name, _, _, made in catalogue.types(table.id)}
-            yield from check_tables.published_lack(
-                table, wanted.publication, generated, columns, wanted.columns
-            )
+def _list_tables(wanted: _Wanted) -> str:
+    return psql(dbname=wanted.database) + r" -c '\dt *.*'"
 
 
 def _catalogue(connection: Connection) -> Catalogue:
@@ -344,11 +275,10 @@ def _catalogue(connection: Connection) -> Catalogue:
 
 def _of_error(error: WracklineError) -> Finding:
     """Show what the start would stop with; what passes by itself is a warning, but for the connection."""
-    passing = isinstance(error, Transient) and error.code == SLOT_BUSY.code
-    impact = "the pipeline waits for it" if passing else "the pipeline does not start"
-    severity = Severity.WARNING if passing else Severity.ERROR
-    name = error.code.partition(".")[2].replace("_", " ").capitalize()
-    return Finding(error.code, name, error.sentence, error.hint, impact, severity)
+    stops = check_publication.of_error(error)
+    if error.code != SLOT_BUSY.code:
+        return stops
+    return replace(stops, severity=Severity.WARNING, impact="the pipeline waits for it")
 
 
 def _size(count: int) -> str:

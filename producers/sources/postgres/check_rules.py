@@ -157,8 +157,7 @@ SLOT_STAYS = Rule(
     "The slot does not follow to a standby",
     "slot.failover is true, and {slot} was made without it",
     "after a failover the slot is missing and the tables must be read again",
-    'while the pipeline stands still: psql "dbname={database} replication=database" -c'
-    " 'ALTER_REPLICATION_SLOT {slot} (FAILOVER true)'",
+    "while the pipeline stands still: {psql} -c 'ALTER_REPLICATION_SLOT {slot} (FAILOVER true)'",
 )
 
 # The slot
@@ -200,31 +199,15 @@ PUBLICATION_LACKS = Rule(
     "the table's changes are not in the log",
     "as the table's owner: ALTER PUBLICATION {publication} ADD TABLE {table_name}",
 )
-PUBLICATION_LEAVES = Rule(
-    "pg.publication_leaves",
-    ERROR,
-    "The publication names partitions instead of their table",
-    "{table_name} is partitioned, and publication {publication} publishes each partition by itself",
-    "the table's changes do not arrive as its own",
-    "as the publication's owner: ALTER PUBLICATION {publication} SET (publish_via_partition_root = true)",
-)
-PUBLICATION_SKIPS = Rule(
-    "pg.publication_skips",
-    ERROR,
-    "The publication leaves out operations",
-    "publication {publication} does not publish {missing}",
-    "these changes never reach the copy",
-    "as the publication's owner: ALTER PUBLICATION {publication} SET (publish = 'insert, update, delete,"
-    " truncate'); or, where that is meant, say so: skipped.operations={skipped}",
-)
 PUBLICATION_ROW_FILTER = Rule(
     "pg.publication_row_filter",
     WARNING,
     "The publication filters rows",
     "publication {publication} has a row filter on {table_name}",
-    "changes of the other rows never reach the copy, though a snapshot reads those rows",
-    "as the table's owner: ALTER PUBLICATION {publication} DROP TABLE {table_name}; ALTER PUBLICATION"
-    " {publication} ADD TABLE {table_name}",
+    "a row that no longer passes it is deleted in the copy, one that begins to pass is inserted, changes of"
+    " the others never come; a snapshot does not know the filter, and reads them all",
+    "where that is meant, nothing; else as the table's owner: ALTER PUBLICATION {publication} DROP TABLE"
+    " {table_name}; ALTER PUBLICATION {publication} ADD TABLE {table_name}",
 )
 PUBLICATION_COLUMN = Rule(
     "pg.publication_column",
@@ -243,8 +226,7 @@ NO_TABLES = Rule(
     "There is nothing to copy",
     "no table that {role} can read in database {database} is captured",
     "the pipeline has no work",
-    "see which there are: psql -d {database} -c '\\dt *.*'; then correct table.include.list, or grant the"
-    " tables",
+    "see which there are: {tables}; then correct table.include.list, or grant the tables",
 )
 TABLE_MISSING = Rule(
     "pg.table_missing",
@@ -252,7 +234,7 @@ TABLE_MISSING = Rule(
     "There is no such table",
     "database {database} has no table {table_name}",
     "the table is not copied",
-    "see which there are: psql -d {database} -c '\\dt *.*'; then correct table.include.list",
+    "see which there are: {tables}; then correct table.include.list",
 )
 USAGE_MISSING = Rule(
     "pg.usage_missing",
@@ -318,6 +300,26 @@ IDENTITY_OTHER = Rule(
     "the replica identity of {leaf} does not carry {columns}, which are of its key",
     "a delete does not say which row of the copy it means",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
+)
+PARTITIONS_SILENT = Rule(
+    "pg.partitions_silent",
+    WARNING,
+    "Rows of partitions can come and go without a change in the log",
+    "{table_name} is partitioned; TRUNCATE, DETACH or DROP of one of its partitions, and ATTACH of a filled"
+    " table, are no changes in its log",
+    "rows that went in this way stay in the copy, rows that came so are missing from it",
+    "before a partition goes: DELETE its rows, which is logged; after a filled one was attached: wrackline"
+    " snapshot start '{request}'; see docs/postgresql.md, Partitions",
+)
+KEY_HIDDEN = Rule(
+    "pg.key_hidden",
+    WARNING,
+    "The table's existing rows can't be read",
+    "{column_name} is of the key of {table_name}, and the settings hide it; a chunk's bounds are saved in"
+    " Kafka, so it can't order a snapshot",
+    "changes are copied, a snapshot of the table is refused",
+    "order the snapshot by columns that are not hidden: surrogate-key in its request; or make such columns"
+    " the key: message.key.columns={path}:<columns>",
 )
 COLUMN_UNKNOWN = Rule(
     "pg.type_unknown",

@@ -6,12 +6,14 @@ Tables are looked up without asking for rights on them, so that one which lacks 
 than overlooked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import check_rules as rules
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.names import identifier
 from wrackline.producers.sources.postgres.types import PgType, column_type, written
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.filters import ColumnRules
@@ -145,7 +147,13 @@ def columns(table: TableId, catalogue: Catalogue, about: ColumnRules) -> Iterato
 
 
 def column_findings(
-    table: Table, catalogue: Catalogue, about: ColumnRules, *, digits: int | None, generated_in_log: bool
+    table: Table,
+    catalogue: Catalogue,
+    about: ColumnRules,
+    *,
+    digits: int | None,
+    publication: str,
+    generated_in_log: bool,
 ) -> Iterator[Finding]:
     """Name the columns whose values do not arrive, or not as they are."""
     for supported in columns(table.id, catalogue, about):
@@ -157,18 +165,21 @@ def column_findings(
     for name, pg_type, _, generated in catalogue.types(table.id):
         if about.drops(table.id, name):
             continue
-        path = f"{table.id.schema}.{table.id.name}.{name}"
+        path = pattern(table.id, name)
         if generated and not generated_in_log:
             mend = f"compute it in the target, and leave it out here: column.exclude.list={path}"
             if catalogue.server_version >= GENERATED_SINCE:
-                mend = (
-                    "where it is STORED: ALTER PUBLICATION … SET (publish_generated_columns = stored); else "
-                    + mend
-                )
+                publish = f"ALTER PUBLICATION {publication} SET (publish_generated_columns = stored)"
+                mend = f"where it is STORED: {publish}; else {mend}"
             yield rules.COLUMN_GENERATED(table.id, name, path=path, mend=mend)
         if _is_money(pg_type) and digits not in {None, MONEY_DIGITS}:
             yield rules.MONEY_DIGITS(
-                table.id, name, path=path, digits=digits, table_name=table.quoted, column_name=f'"{name}"'
+                table.id,
+                name,
+                path=path,
+                digits=digits,
+                table_name=table.quoted,
+                column_name=identifier(name),
             )
 
 
@@ -177,21 +188,20 @@ def has_money(table: TableId, catalogue: Catalogue) -> bool:
     return any(_is_money(pg_type) for _, pg_type, _, _ in catalogue.types(table))
 
 
-def published_lack(
-    table: Table, publication: str, names: Mapping[str, bool], published: Sequence[str], about: ColumnRules
-) -> Iterator[Finding]:
-    """Name the columns that the publication's column list leaves out; `names` says which are generated."""
-    for name, generated in names.items():
-        if generated or name in published or about.drops(table.id, name):
-            continue
-        yield rules.PUBLICATION_COLUMN(
-            table.id,
-            name,
-            publication=publication,
-            table_name=table.quoted,
-            column_name=name,
-            column_path=f"{table.id.schema}.{table.id.name}.{name}",
-        )
+def snapshot_findings(table: Table, about: ColumnRules, key: Sequence[str]) -> Iterator[Finding]:
+    """Say what of the table's existing rows a snapshot can't read, or the log does not tell."""
+    if table.partitioned:
+        yield rules.PARTITIONS_SILENT(table.id, table_name=table.quoted, request=table.id)
+    for name in key:
+        if about.mask(table.id, name) is not None and not about.drops(table.id, name):
+            yield rules.KEY_HIDDEN(
+                table.id, name, table_name=table.quoted, column_name=identifier(name), path=pattern(table.id)
+            )
+
+
+def pattern(table: TableId, *column: str) -> str:
+    """Write a pattern that means this table or column and no other, as it stands in a setting's list."""
+    return ".".join(re.escape(name).replace(",", ".") for name in (table.schema, table.name, *column))
 
 
 def _known(

@@ -102,16 +102,16 @@ def test_a_good_database_has_only_the_warning_that_every_new_server_has(database
         (
             'CREATE TABLE "Odd ""one" (a int PRIMARY KEY)',
             {"pg.publication_lacks"},
-            'ALTER PUBLICATION wrackline ADD TABLE public."Odd ""one"',
+            'ALTER PUBLICATION "wrackline" ADD TABLE public."Odd ""one"',
         ),
         (
             f"{PARTS}; ALTER PUBLICATION wrackline SET (publish_via_partition_root = false)",
-            {"pg.publication_leaves"},
-            "ALTER PUBLICATION wrackline SET (publish_via_partition_root = true)",
+            {"pg.publication_leaves", "pg.partitions_silent"},
+            'ALTER PUBLICATION "wrackline" SET (publish_via_partition_root = true)',
         ),
         (
             f"{PARTS}; ALTER TABLE parts_1 REPLICA IDENTITY NOTHING",
-            {"pg.identity_nothing"},
+            {"pg.identity_nothing", "pg.partitions_silent"},
             "ALTER TABLE public.parts_1 REPLICA IDENTITY DEFAULT",
         ),
         (
@@ -122,12 +122,17 @@ def test_a_good_database_has_only_the_warning_that_every_new_server_has(database
         (
             "ALTER PUBLICATION wrackline SET TABLE orders WHERE (id > 5)",
             {"pg.publication_row_filter"},
-            "ALTER PUBLICATION wrackline DROP TABLE public.orders",
+            'ALTER PUBLICATION "wrackline" DROP TABLE public.orders',
         ),
         (
             "ALTER PUBLICATION wrackline SET TABLE orders (id, price)",
             {"pg.publication_column"},
             "column.exclude.list=public.orders.note",
+        ),
+        (
+            "ALTER PUBLICATION wrackline SET TABLE orders (note)",
+            {"pg.publication_key", "pg.publication_column"},
+            'ALTER PUBLICATION "wrackline" DROP TABLE "public"."orders"',
         ),
         (
             "DROP PUBLICATION wrackline; ALTER TABLE orders SET UNLOGGED",
@@ -335,7 +340,9 @@ def test_money_of_other_digits_is_refused(database: Database, sql: Sql) -> None:
     assert ids(found(database)) == set()  # this database's own sessions write two digits as well
     catalogue = Catalogue(sql, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP)
     [table] = check_tables.all_tables(sql, database.name)
-    findings = check_tables.column_findings(table, catalogue, ColumnRules(), digits=0, generated_in_log=False)
+    findings = check_tables.column_findings(
+        table, catalogue, ColumnRules(), digits=0, publication="p", generated_in_log=False
+    )
     assert [one.id for one in findings] == [check_rules.MONEY_DIGITS.id]
 
 

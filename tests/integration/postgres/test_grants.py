@@ -153,12 +153,12 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
         (
             "DROP PUBLICATION wrackline",
             "pg.publication_forbidden",
-            "CREATE PUBLICATION wrackline FOR TABLE sales.orders",
+            'CREATE PUBLICATION "wrackline" FOR TABLE sales.orders',
         ),
         (
             "ALTER PUBLICATION wrackline DROP TABLE sales.orders",
             "pg.publication_lacks",
-            "ALTER PUBLICATION wrackline ADD TABLE sales.orders",
+            'ALTER PUBLICATION "wrackline" ADD TABLE sales.orders',
         ),
     ],
 )
@@ -180,12 +180,12 @@ def test_a_right_that_is_missing_is_found_and_stops_the_start(
         (
             "REVOKE USAGE ON SCHEMA sales FROM {reader}",
             "pg.usage_missing",
-            "GRANT USAGE ON SCHEMA sales TO {reader}",
+            'GRANT USAGE ON SCHEMA sales TO "{reader}"',
         ),
         (
             "REVOKE SELECT ON sales.orders FROM {reader}",
             "pg.select_missing",
-            "GRANT SELECT ON sales.orders TO {reader}",
+            'GRANT SELECT ON sales.orders TO "{reader}"',
         ),
     ],
 )
