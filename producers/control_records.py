@@ -86,8 +86,8 @@ class ControlRecords:
         return self._transactions().write(control_events.Begin(transaction, ts_ms))
 
     def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
-        """A source transaction has had its last event."""
-        named = {str(table): count for table, count in counts.items()}
+        """A source transaction has had its last event; tables are named as Debezium names them."""
+        named = {f"{table.schema}.{table.name}": count for table, count in counts.items()}
         return self._transactions().write(control_events.End(transaction, ts_ms, named))
 
     def message(self, step: Message, ts_ms: int) -> Record | None:

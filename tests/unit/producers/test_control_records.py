@@ -55,7 +55,7 @@ def test_begin_and_end_are_debeziums() -> None:
     assert subjects.both(begin)[1]["status"] == "BEGIN"
     ended = subjects.both(end)[1]
     assert (ended["status"], ended["event_count"], ended["ts_ms"]) == ("END", 3, 20)
-    assert ended["data_collections"] == [{"data_collection": "db0.public.orders", "event_count": 3}]
+    assert ended["data_collections"] == [{"data_collection": "public.orders", "event_count": 3}]
     assert len(subjects.schemas) == 2, "registered once"
 
 
