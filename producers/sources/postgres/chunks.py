@@ -77,7 +77,9 @@ class PgReader:
     def last_key(self, request: ChunkRequest) -> Bound | None:
         """Return the greatest key of the range, None when it holds no row."""
         keys = sql.SQL(", ").join(
-            sql.SQL("CASE WHEN {0} IS NOT NULL THEN format('%s', {0}) END").format(sql.Identifier(name))
+            sql.SQL("CASE WHEN {0} IS DISTINCT FROM NULL THEN format('%s', {0}) END").format(
+                sql.Identifier(name)
+            )
             for name in request.key
         )
         order = sql.SQL(", ").join(sql.SQL("{} DESC").format(sql.Identifier(name)) for name in request.key)

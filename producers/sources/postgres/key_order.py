@@ -48,7 +48,9 @@ SELECT m.attname::text, format_type(m.given, -1),
 FROM made_of m JOIN pg_type t ON t.oid = m.base WHERE t.typtype <> 'd'"""
 _SERVERS_OWN = tuple(f"OPERATOR(pg_catalog.{sign})" for sign in ("<", "<=", "=", ">=", ">"))
 _BEFORE, _UPTO, _SAME, _FROM, _AFTER = range(5)  # B-tree's strategies, from 0
-_WITH_NULL = ("{} IS NOT NULL", "true", "{} IS NULL", "{} IS NULL", "false")  # by strategy
+# Not IS NULL, which says of a composite value whether its fields are.
+_NULL, _NOT_NULL = "{} IS NOT DISTINCT FROM NULL", "{} IS DISTINCT FROM NULL"
+_WITH_NULL = (_NOT_NULL, "true", _NULL, _NULL, "false")  # by strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _compared(column: KeyColumn, strategy: int, text: str | None) -> sql.Composa
         return sql.SQL(_WITH_NULL[strategy]).format(name)
     plain = sql.SQL("{} {} {}").format(name, sql.SQL(column.operators[strategy]), _literal(column, text))
     if column.nullable and strategy in {_FROM, _AFTER}:
-        return sql.SQL("({} OR {} IS NULL)").format(plain, name)
+        return sql.SQL("({} OR {})").format(plain, sql.SQL(_NULL).format(name))
     return plain
 
 
