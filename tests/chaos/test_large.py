@@ -10,6 +10,7 @@ import pytest
 
 from tests.chaos import evidence as ev
 from tests.chaos.checks import check_all
+from tests.chaos.memory import MB, allowed, peak
 from tests.chaos.world import World
 from tests.integration.running.world import PATIENCE, wait_until
 from wrackline.control.exits import Exit
@@ -18,7 +19,6 @@ from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegist
 pytestmark = pytest.mark.servers
 
 CANARY = "canary-7f3a"
-MB = 1 << 20
 
 
 @pytest.fixture
@@ -109,6 +109,7 @@ def rows_come_and_go(world: World, size: int) -> None:
         world.sql("DELETE FROM accounts WHERE id = -1")
     world.caught_up()
     assert running.process.poll() is None, running.output
+    assert peak(running) < allowed(size), f"{peak(running) / MB:.0f} MB"
     seen = check_all(world)
     large = [event for event in seen.events if event.key == ("accounts", -1)]
     assert [event.op for event in large] == ["c", "u", "d"]
@@ -150,8 +151,9 @@ def test_two_million_rows_in_one_transaction_are_killed_again_and_again(world: W
     done = [dies_inside(world, f"{place}=kill@{n}") for place, n in KILLS]
     assert done == sorted(done), done
     assert 0 < done[0] < done[-1] < rows, done
-    world.run()
+    last = world.run()
     world.caught_up(patience=300)
+    assert peak(last) < allowed(0), f"{peak(last) / MB:.0f} MB"
     check_lines(world, rows)
 
 
