@@ -8,14 +8,44 @@ key out of the window, and rows are released once the log has passed a mark that
 So what is released at a place equals the table's row at that place, and no key goes back (INV-3).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from math import inf
+from typing import Any
 
-from wrackline.producers.changes import Commit, Position, Step
-from wrackline.producers.chunks import Bound, Chunk, Mark
-from wrackline.producers.snapshot.requests import Request
-from wrackline.producers.snapshot.shapes import Altered
-from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Release, Span, Ticket, Unsaved, Work
+from wrackline.producers import set_aside
+from wrackline.producers.changes import (
+    Appeared,
+    Begin,
+    Commit,
+    Fault,
+    Message,
+    Passing,
+    Position,
+    Progress,
+    Renamed,
+    Reshaped,
+    Rows,
+    Shape,
+    Signal,
+    Step,
+    Truncate,
+    Vanished,
+)
+from wrackline.producers.chunks import Chunk, Mark
+from wrackline.producers.snapshot.gate import Gate
+from wrackline.producers.snapshot.ledger import Ledger
+from wrackline.producers.snapshot.requests import Pause, Request, Snapshot, Stop
+from wrackline.producers.snapshot.state import (
+    Job,
+    Outcome,
+    Status,
+    TableState,
+    parse,
+    saved,
+)
+from wrackline.producers.snapshot.tables import BoundOf, Table, Wish
+from wrackline.producers.snapshot.window import Window
+from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Ticket, Unsaved, Work
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json
 from wrackline.schemas.table import TableId, TableSchema
@@ -26,72 +56,312 @@ class Machine:
 
     def __init__(
         self,
-        saved: Mapping[TableId, Json],
+        kept: Mapping[TableId, Json],
         limits: Limits,
         run: str,
         *,
-        bound_of: Callable[[TableSchema, bytes], Bound | None],
-        altered: Callable[[TableSchema, TableSchema], Altered],
+        bound_of: BoundOf,
         streamed: Sequence[Commit] = (),
     ) -> None:
         """Go on from the saved states of the tables.
 
         `run` names this start: marks of another one mean nothing.  `bound_of` reads a record's key as the
-        server writes it, None where it can't.  `altered` says what only the database knows of a new
-        shape.  `streamed` are the transactions that `unproven` named when the position was saved.
+        server writes it, None where it can't.  `streamed` are the transactions that `unproven` named
+        when the position was saved.
         """
+        self._limits, self._run, self._bound_of = limits, run, bound_of
+        self._gate = Gate(run, limits.most_streamed, streamed)
+        self._numbers = 0
+        self._out: dict[Ticket, tuple[Table, int]] = {}  # work under way, and the gate's number
+        self._refs: dict[int, tuple[Table, TableSchema]] = {}
+        self._watching: dict[int, Table] = {}  # by ref
+        self._wanting: dict[TableId, Table] = {}  # in the order in which they came to want something
+        self._windowed: dict[TableId, Table] = {}
+        self._unsaved: dict[TableId, Table] = {}
+        states = {table: parse(state) for table, state in kept.items()}
+        self._ledger = Ledger(states)
+        self._tables: dict[TableId, Table] = {}
+        for table, state in states.items():
+            self._table(table, state)
+        self._handlers: Mapping[type, Callable[[Any], None]] = {
+            Begin: self._gate.begin,
+            Rows: self._rows,
+            Truncate: self._truncate,
+            Shape: self._shape,
+            Reshaped: self._reshaped,
+            Fault: self._fault,
+            Appeared: self._appeared,
+            Vanished: lambda step: self._gone(step.table),
+            Renamed: lambda step: self._gone(step.old),
+            Commit: self._passing,
+            Progress: self._passing,
+            Message: self._passing,
+            Signal: self._passing,
+        }
 
     def request(self, asked: Request) -> None:
         """Take a request; the same id twice is one."""
+        if isinstance(asked, Snapshot):
+            named = [self._table(table) for table in dict.fromkeys(asked.tables)]
+            if any(table.state.knows(asked.id) for table in named):
+                return
+            self._ledger.accept(asked.id, asked.kind, [table.id for table in named])
+            for table in named:
+                table.ask(_job_of(asked, table.id))
+        else:
+            self._obey(asked)
+
+    def _obey(self, asked: Request) -> None:
+        """Stop, pause or resume at once."""
+        named = [self._table(table) for table in asked.tables] or list(self._tables.values())
+        if any(table.state.knows(asked.id) for table in named):
+            return
+        self._ledger.obeyed(asked.id, [table.id for table in named])
+        for table in named:
+            table.change(table.state.remembering(asked.id, Outcome.SUCCEEDED))
+            if isinstance(asked, Stop):
+                table.stop()
+            else:
+                table.pause(paused=isinstance(asked, Pause))
 
     def step(self, step: Step) -> None:
         """Take the log's next step, before the cutter does; then give the cutter `unsaved`, then the step."""
+        self._handlers[type(step)](step)
 
     def planned(self, ticket: Ticket, key: Sequence[str], spans: Sequence[Span]) -> None:
         """A plan is made; a ticket that is no longer wanted is ignored."""
+        table = self._back(ticket)
+        if table is not None and table.plan is not None and table.plan[0] == ticket:
+            table.planned(key, spans)
 
     def chunk(self, ticket: Ticket, chunk: Chunk, mark: Mark) -> None:
         """A chunk was read, and its close mark set; a ticket that is no longer wanted is ignored."""
+        passed = self._gate.passed(mark)
+        table = self._back(ticket)
+        window = table.windows.get(ticket) if table is not None else None
+        if table is not None and window is not None:
+            table.arrive(window, chunk, mark, passed=passed)
+            self._mark(table)
 
     def failed(self, ticket: Ticket, error: WracklineError, now: float) -> None:
         """A plan or a read failed: a Transient error is tried again, later; others fail the table."""
-
-    def described(self, shape: TableSchema) -> None:
-        """A table as the database shows it now, asked at a start: it may have changed meanwhile."""
+        table, _ = self._out.pop(ticket, (None, 0))
+        if table is None:
+            return
+        window = table.windows.pop(ticket, None)
+        if window is not None:
+            table.fail(window.job, error, now)
+        elif table.plan is not None and table.plan[0] == ticket:
+            job, table.plan = table.plan[1], None
+            table.fail(job, error, now)
+        self._mark(table)
 
     def work(self, now: float) -> Sequence[Work]:
-        """What readers shall begin now; nothing inside a source transaction."""
-        raise NotImplementedError
+        """What readers shall begin now; nothing inside a source transaction, whose rows are not seen yet."""
+        made: list[Work] = []
+        if self._gate.inside:
+            return made
+        for table in list(self._wanting.values()):
+            if len(self._out) >= self._limits.readers:
+                break
+            job = table.plans(now)
+            if job is not None:
+                made.append(self._plan(table, job))
+            made += [self._read(table, wish) for wish in table.wishes(now) if self._may_read()]
+            self._mark(table)
+        return made
 
-    def due(self) -> float:
+    def due(self, now: float) -> float:
         """The moment from which `work` may give something because a wait is over; inf if none waits."""
-        raise NotImplementedError
+        waits = (table.wait_until for table in self._wanting.values())
+        return min((wait for wait in waits if wait > now), default=inf)
 
     def release(self, place: Position, ts_ms: int) -> Release | None:
         """The next slice that may go out at this place outside a transaction; ask until None.
 
         Every step up to the place must have been taken, and none after it.
         """
-        raise NotImplementedError
+        for table in self._windowed.values():
+            rows = table.release(place, ts_ms)
+            if rows is not None:
+                self._mark(table)
+                return Release(table.id, rows, self.unsaved())
+        return None
 
     def unsaved(self) -> Unsaved:
         """States and receipts that changed since this was asked, and go with no rows."""
-        raise NotImplementedError
+        states = {table.id: saved(table.state) for table in self._unsaved.values()}
+        self._unsaved.clear()
+        return Unsaved(states, self._ledger.take())
 
     def unproven(self) -> Sequence[Commit]:
         """Transactions streamed lately that no reader has seen yet: save them with the position."""
-        raise NotImplementedError
+        return self._gate.streamed()[0]
 
     @property
     def unstreamed(self) -> Collection[TableId]:
         """Tables asked for whose changes the stream does not hand out: save, then open it again."""
-        raise NotImplementedError
+        return [
+            table.id
+            for table in self._wanting.values()
+            if not table.streamed and table.state.set_aside is None
+        ]
 
     @property
     def waiting(self) -> bool:
-        """Whether a window waits for its mark: the stream shall ask the server where it stands."""
-        raise NotImplementedError
+        """Whether a window waits for its mark: the stream shall ask the server where it stands (rule 8)."""
+        return any(window.arrived and not window.passed for window in self._windows())
 
     def status(self, table: TableId) -> Status | None:
         """Where a table stands; None for one that the machine does not know."""
-        raise NotImplementedError
+        return self._tables[table].state.status if table in self._tables else None
+
+    def _table(self, table: TableId, state: TableState | None = None) -> Table:
+        found = self._tables.get(table)
+        if found is None:
+            found = self._tables[table] = Table(
+                table,
+                TableState() if state is None else state,
+                self._limits,
+                bound_of=self._bound_of,
+                changed=self._changed,
+                new_id=lambda: f"{self._run}/refresh/{self._number()}",
+            )
+            self._mark(found)
+        return found
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def _changed(self, table: Table, before: TableState, after: TableState) -> None:
+        self._unsaved[table.id] = table
+        self._ledger.changed(table.id, before, after)
+        self._mark(table)
+
+    def _mark(self, table: Table) -> None:
+        """Keep in mind which tables want something, and which of the log's rows they want to know of."""
+        if table.watches or table.state.active is not None:
+            self._wanting.setdefault(table.id, table)
+        else:
+            self._wanting.pop(table.id, None)
+        if table.windows:
+            self._windowed.setdefault(table.id, table)
+        else:
+            self._windowed.pop(table.id, None)
+        for ref in table.refs:
+            if table.watches:
+                self._watching[ref] = table
+            else:
+                self._watching.pop(ref, None)
+
+    def _windows(self) -> Iterator[Window]:
+        for table in self._windowed.values():
+            yield from table.windows.values()
+
+    def _plan(self, table: Table, job: Job) -> Plan:
+        streamed, seen = self._gate.streamed()
+        ticket = self._ticket(table, seen)
+        table.begin(job)
+        table.plan = ticket, job.id
+        return Plan(ticket, table.id, streamed, job.surrogate_key, job.condition, job.low, job.high, job.keys)
+
+    def _read(self, table: Table, wish: Wish) -> Read:
+        streamed, seen = self._gate.streamed()
+        ticket = self._ticket(table, seen)
+        read = Read(ticket, wish.request, streamed)
+        job = None if wish.job is None else wish.job.id
+        word = table.word_of(wish.job)
+        self._windowed[table.id] = table
+        table.windows[ticket] = Window(read, self._share, job, wish.number, word, wish.asked)
+        return read
+
+    def _ticket(self, table: Table, seen: int) -> Ticket:
+        ticket = Ticket(f"{self._run}/{self._number()}")
+        self._out[ticket] = table, seen
+        return ticket
+
+    def _back(self, ticket: Ticket) -> Table | None:
+        """A reader is back: what it was told to wait for is visible."""
+        table, seen = self._out.pop(ticket, (None, 0))
+        self._gate.seen(seen)
+        if not self._out:
+            self._gate.forget()
+        return table
+
+    @property
+    def _share(self) -> int:
+        return self._limits.most_bytes // (4 * self._limits.readers)
+
+    def _may_read(self) -> bool:
+        """Whether a reader is free and a chunk fits beside what the windows hold; one always does (rule 12)."""
+        if len(self._out) >= self._limits.readers:
+            return False
+        sizes = [window.size for window in self._windows()]
+        return not sizes or sum(sizes) + self._share <= self._limits.most_bytes
+
+    def _rows(self, step: Rows) -> None:
+        self._gate.touch()
+        watching = self._watching
+        if not watching and not any(row[4] is not None for row in step.rows):
+            return
+        for ref, op, key, value, partial in step.rows:
+            if key is None:
+                continue
+            if partial is None:
+                if ref in watching:
+                    watching[ref].full(key)
+            else:
+                table, shape = self._refs[ref]
+                table.partial(op, key, value, partial, shape)
+
+    def _truncate(self, step: Truncate) -> None:
+        self._gate.touch()
+        self._refs[step.ref][0].truncate()
+
+    def _shape(self, step: Shape) -> None:
+        self._gate.touch()
+        table = self._table(step.table.id)
+        self._refs[step.ref] = table, step.table
+        table.refs.add(step.ref)
+        table.shaped(step.table, step.filled, refresh=False)
+        self._mark(table)
+
+    def _reshaped(self, step: Reshaped) -> None:
+        table = self._table(step.table)
+        table.shaped(step.shape, step.filled, refresh=step.refresh)
+        self._mark(table)
+
+    def _appeared(self, step: Appeared) -> None:
+        table = self._table(step.table)
+        table.shaped(step.shape, frozenset(), refresh=False)
+
+    def _gone(self, table: TableId) -> None:
+        if table in self._tables:
+            self._tables[table].gone()
+            self._mark(self._tables[table])
+
+    def _fault(self, step: Fault) -> None:
+        if step.row is None:
+            table = self._table(step.table)
+            table.aside(set_aside.reason_of(step))
+            self._mark(table)
+
+    def _passing(self, step: Passing) -> None:
+        self._gate.passing(step)
+        for window in self._windows():
+            if not window.passed and window.mark is not None:
+                window.passed = window.mark.passed(step)
+
+
+def _job_of(asked: Snapshot, table: TableId) -> Job:
+    return Job(
+        asked.id,
+        asked.purpose,
+        asked.kind,
+        asked.conditions.get(table),
+        asked.surrogate_key,
+        asked.low,
+        asked.high,
+        asked.keys,
+    )

@@ -1,11 +1,10 @@
 """A table's last known shape in its saved state, and what a new shape means for the rows that were sent.
 
-A change of shape may alter stored values without a row event; only the database knows of some (a
-default, an expression, a guessed rename), so the caller says what it knows in `Altered`.
+A change of shape may alter stored values without a row event (a default, an expression, a rename that
+is guessed): then the rows are read again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -31,25 +30,26 @@ class Need(Enum):
     RESTART = "restart"  # other columns tell rows apart
 
 
-@dataclass(frozen=True, slots=True)
-class Altered:
-    """What only the database knows; both are identities of columns."""
+def needs_refresh(
+    old: TableSchema,
+    new: TableSchema,
+    filled: frozenset[int],
+    guessed: frozenset[int] = frozenset(),
+) -> Need:
+    """Say what a change of shape asks for; a nullable column added without a default needs nothing.
 
-    filled: frozenset[int] = frozenset()  # added with a default, as identity: old rows hold a value
-    guessed: frozenset[int] = frozenset()  # renamed, but it can't be proved
-
-
-def needs_refresh(old: TableSchema, new: TableSchema, altered: Altered) -> Need:
-    """Say what a change of shape asks for; a nullable column added without a default needs nothing."""
-    found = [_need(change, altered) for change in changes(old, new, guessed_renames=altered.guessed)]
+    Identities that only the database knows: `filled` columns give old rows a value (by a default, as
+    identity), `guessed` ones were renamed, but it can't be proved.
+    """
+    found = [_need(change, filled) for change in changes(old, new, guessed_renames=guessed)]
     return max(found, key=list(Need).index, default=Need.NOTHING)
 
 
-def _need(change: Change, altered: Altered) -> Need:
+def _need(change: Change, filled: frozenset[int]) -> Need:
     match change:
         case AddColumn(column, _):
-            filled = column.generated or not column.nullable or column.identity in altered.filled
-            return Need.REFRESH if filled else Need.NOTHING
+            has_values = column.generated or not column.nullable or column.identity in filled
+            return Need.REFRESH if has_values else Need.NOTHING
         case ChangeKey():
             return Need.RESTART if change.stored is Stored.REKEYED else Need.NOTHING
         case ChangeType() | RenameColumn() | ChangeGenerated():

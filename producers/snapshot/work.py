@@ -48,6 +48,7 @@ class Plan:
 
     `low` and `high` are included.  No spans say that the table, or this part of it, is empty.  Key
     columns that are none say that the table has no key: one span, one read, at its own exact place.
+    With `keys` the columns alone are asked for.
     Wait until all of `streamed` are visible, first.
     """
 
@@ -58,6 +59,7 @@ class Plan:
     condition: str | None = None
     low: Bound | None = None
     high: Bound | None = None
+    keys: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

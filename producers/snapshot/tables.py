@@ -1,0 +1,356 @@
+"""One table under way: its state, the plan and the windows that work for it, and what it wants next.
+
+The state alone is saved; all else is made anew at a start.  Whatever takes a job, its plan or its place
+away, takes its windows too: their tickets then mean nothing when they come back.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from wrackline.producers.changes import Position, Unsent
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark
+from wrackline.producers.set_aside import Reason
+from wrackline.producers.snapshot import jobs
+from wrackline.producers.snapshot.requests import Purpose
+from wrackline.producers.snapshot.shapes import Need, needs_refresh
+from wrackline.producers.snapshot.state import Job, Missing, TableState
+from wrackline.producers.snapshot.window import Window
+from wrackline.producers.snapshot.work import Limits, Span, Ticket
+from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.splice import Pieces, sent
+from wrackline.schemas.table import TableId, TableSchema
+
+_WHOLE: Final = 0xFFFF_FFFF  # rows of a table without a key: one read, however many there are
+_WORDS = {Purpose.INITIAL: "true"}
+
+BoundOf = Callable[[TableSchema, bytes], Bound | None]
+Changed = Callable[["Table", TableState, TableState], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A read that the table wants; the machine gives it a ticket."""
+
+    request: ChunkRequest
+    job: Job | None
+    number: int = 0
+    asked: Mapping[bytes, Missing] = field(default_factory=dict)
+
+
+class Table:
+    """One table."""
+
+    def __init__(
+        self,
+        table: TableId,
+        state: TableState,
+        limits: Limits,
+        *,
+        bound_of: BoundOf,
+        changed: Changed,
+        new_id: Callable[[], str],
+    ) -> None:
+        self.id, self.state = table, state
+        self._limits, self._bound_of, self._changed, self._new_id = limits, bound_of, changed, new_id
+        self.windows: dict[Ticket, Window] = {}  # in the order in which they were handed out
+        self.plan: tuple[Ticket, str] | None = None  # and the job's id
+        self.refs: set[int] = set()
+        self.streamed = state.set_aside is None
+        self.wait_until = 0.0
+        self._tries = 0
+        self._reach: dict[int, Bound | None] = {}  # by range: the last key read
+        self._read_out: set[int] = set()  # ranges without rows left to read
+        self._numbers = max((one.number for one in state.missing.values()), default=0)
+
+    @property
+    def watches(self) -> bool:
+        """Whether the table wants to know which keys the log changes."""
+        return bool(self.windows or self.state.missing)
+
+    def change(self, state: TableState) -> None:
+        """Take another state; windows and plans of jobs that are no longer under way go with the old one."""
+        before, self.state = self.state, state
+        if state == before:
+            return
+        job = state.active
+        for ticket, window in list(self.windows.items()):
+            of_job = window.job is not None
+            if of_job and (job is None or job.id != window.job or job.key is None or state.paused):
+                del self.windows[ticket]
+        if self.plan and (job is None or job.id != self.plan[1] or job.key is not None or state.paused):
+            self.plan = None
+        if not any(window.job for window in self.windows.values()):
+            self._reach.clear()
+            self._read_out.clear()
+        self._changed(self, before, state)
+
+    # What the log says.
+
+    def full(self, key: bytes) -> None:
+        """The log has this row whole, or its end."""
+        for window in self.windows.values():
+            window.settle(key)
+        self._not_missing(key)
+
+    def partial(self, op: str, key: bytes, value: bytes, unsent: Unsent, shape: TableSchema) -> None:
+        """The log has this row without the columns that did not change."""
+        if op == "d":
+            if unsent.other_key is None:
+                self.full(key)
+            return  # else the create of the new key follows at once, and says both
+        if self.windows:
+            self._into_windows(op, key, sent(value, shape, unsent.columns), unsent.other_key, shape)
+        if op == "c":
+            if unsent.other_key is not None:
+                self._not_missing(unsent.other_key)
+            self._miss(key, shape)
+        elif key not in self.state.missing and self._moves_unread():
+            self._miss(key, shape)
+
+    def _into_windows(
+        self, op: str, key: bytes, pieces: Pieces, other: bytes | None, shape: TableSchema
+    ) -> None:
+        for window in self.windows.values():
+            if op == "u":
+                window.patch(key, pieces, shape)
+            elif other is None:
+                window.settle(key)
+            else:
+                window.move(other, key, pieces, shape)
+        for window in list(self.windows.values()):
+            if window.stale:
+                self._drop(window)
+
+    def truncate(self) -> None:
+        """All rows went at once."""
+        for window in self.windows.values():
+            window.truncate()
+        if self.state.missing:
+            self.change(replace(self.state, missing={}))
+
+    def shaped(self, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool) -> None:
+        """The table has this shape now: what was read in another is read again (rule 6)."""
+        known = self.state.shape
+        need = Need.REFRESH if refresh else Need.NOTHING
+        if shape is not None and known is not None and shape != known:
+            need = max(need, needs_refresh(known, shape, filled), key=list(Need).index)
+            self._drop_all()
+        state = self.state if shape is None else replace(self.state, shape=shape)
+        self.change(jobs.reshaped(state, need, self._new_id))
+
+    def aside(self, reason: Reason) -> None:
+        """The log hands out no more of it."""
+        self.streamed = False
+        self._drop_all()
+        self.change(jobs.set_aside(self.state, reason))
+
+    def gone(self) -> None:
+        """The table is no more."""
+        self._drop_all()
+        self.change(jobs.gone(self.state))
+
+    # What is asked of it.
+
+    def ask(self, job: Job) -> None:
+        """Read its rows."""
+        self.wait_until, self._tries = 0.0, 0
+        self.change(jobs.asked(self.state, job, self._new_id))
+
+    def stop(self) -> None:
+        """Read no more of what was asked for."""
+        self.change(jobs.stopped(self.state, self._new_id))
+
+    def pause(self, *, paused: bool) -> None:
+        """Hold on, or go on."""
+        state = replace(self.state, paused=paused)
+        if not paused and state.active is not None:
+            for job in state.jobs:
+                state = state.with_job(replace(job, begun=True)) if job.failed is None else state
+        self.change(state)
+
+    # What it wants, and what comes of it.
+
+    def plans(self, now: float) -> Job | None:
+        """The job that wants a plan."""
+        job = self.state.active
+        ready = self._ready(now) and not self.state.paused and self.plan is None
+        return job if ready and job is not None and job.key is None else None
+
+    def wishes(self, now: float) -> Iterator[Wish]:
+        """The reads that could begin now, those of missing rows first."""
+        if not self._ready(now):
+            return
+        asked = self._unasked()
+        if asked and self.state.shape is not None:
+            only = tuple(one.bound for one in asked.values())
+            yield Wish(self._request(self.state.shape.key, only=only), None, asked=asked)
+        job = self.state.active
+        if job is None or job.key is None or self.state.paused:
+            return
+        under_way = {window.number for window in self._job_windows() if not window.arrived}
+        for one in job.ranges:
+            if one.number not in under_way and one.number not in self._read_out:
+                after = self._reach.get(one.number, one.span.after)
+                request = self._request(job.key, after=after, upto=one.span.upto, only=one.span.only)
+                yield Wish(replace(request, condition=job.condition), job, one.number)
+
+    def planned(self, key: Sequence[str], spans: Sequence[Span]) -> None:
+        """The plan of the job under way is here; the caller has seen that it is this one's."""
+        self.plan, self._tries = None, 0
+        if self.state.active is not None:
+            self.change(jobs.planned(self.state, self.state.active, key, spans))
+            self.change(jobs.finished(self.state))
+
+    def begin(self, job: Job) -> None:
+        """A job's first work is handed out."""
+        if not job.begun:
+            self.change(self.state.with_job(replace(job, begun=True)))
+
+    def word_of(self, job: Job | None) -> str:
+        """What Debezium calls the rows of a job."""
+        return "incremental" if job is None else _WORDS.get(job.purpose, "incremental")
+
+    def arrive(self, window: Window, chunk: Chunk, mark: Mark, *, passed: bool) -> None:
+        """A window's chunk is here."""
+        self._tries = 0
+        known = self.state.shape
+        if known is None:
+            self.change(replace(self.state, shape=chunk.shape))
+        elif chunk.shape != known and needs_refresh(known, chunk.shape, frozenset()) is not Need.NOTHING:
+            self.shaped(chunk.shape, frozenset(), refresh=False)
+            return
+        window.arrive(chunk, mark, passed=passed)
+        if window.stale:
+            self._drop(window)
+        elif window.job is not None:
+            if chunk.complete:
+                self._read_out.add(window.number)
+            else:
+                self._reach[window.number] = chunk.slices[-1].upto
+
+    def fail(self, job: str | None, error: WracklineError, now: float) -> None:
+        """A plan or a read failed: wait and try again, or give the job up (rule 9)."""
+        self._tries += 1
+        if isinstance(error, Transient) and self._tries < self._limits.most_tries:
+            wait = self._limits.first_wait * 2 ** (self._tries - 1)
+            self.wait_until = now + min(wait, self._limits.longest_wait)
+            return
+        self._tries = 0
+        if job is None and any(one.failed for one in self.state.jobs):
+            return
+        active = self.state.active if job is not None else None
+        self.change(jobs.failed(self.state, active, error, self._new_id))
+
+    def release(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
+        """The next slice that may go out: a range's chunks in the order in which they were read."""
+        earlier: set[tuple[str | None, int]] = set()
+        for ticket, window in self.windows.items():
+            line = (window.job, window.number)
+            if window.passed and (window.job is None or line not in earlier):
+                return self._released(ticket, window, place, ts_ms)
+            earlier.add(line)
+        return None
+
+    def _released(self, ticket: Ticket, window: Window, place: Position, ts_ms: int) -> list[ChunkRow]:
+        upto, rows = window.take(place, ts_ms)
+        over = window.exhausted
+        if over:
+            del self.windows[ticket]
+        state = self.state
+        if state.missing:
+            out = {key for key, _ in rows}
+            left = {key: one for key, one in state.missing.items() if key not in out}
+            state = replace(state, missing=left)
+        job = next((one for one in state.jobs if one.id == window.job), None)
+        if job is not None:
+            if not job.key:
+                upto = None  # nothing orders the rows: only all of them are a place to go on from
+            ended = over and window.number in self._read_out and not self._more(window)
+            state = jobs.released(state, job, window.number, upto, len(rows), over=ended)
+        self.change(state)
+        self.change(jobs.finished(self.state))
+        if over and window.job is None:
+            self._unfound(window)
+        return rows
+
+    def _more(self, window: Window) -> bool:
+        """Whether a later chunk of the same range is still to go out."""
+        return any(other.number == window.number for other in self._job_windows())
+
+    def _unfound(self, window: Window) -> None:
+        """A missing row that no SELECT finds under its key: its key can't be told, so all rows are read."""
+        lost = [key for key, one in window.asked.items() if self.state.missing.get(key) == one]
+        if lost:
+            missing = {key: one for key, one in self.state.missing.items() if key not in lost}
+            self.change(jobs.unsure(replace(self.state, missing=missing), self._new_id))
+
+    def _ready(self, now: float) -> bool:
+        return self.streamed and self.state.set_aside is None and now >= self.wait_until
+
+    def _unasked(self) -> dict[bytes, Missing]:
+        """Missing rows that no window will bring; none while the table stands failed."""
+        if not self.state.missing or any(job.failed for job in self.state.jobs):
+            return {}
+        if any(window.job is None and not window.arrived for window in self.windows.values()):
+            return {}
+        held = list(self.windows.values())
+        found = [
+            (key, one)
+            for key, one in self.state.missing.items()
+            if not any(window.holds(key) or window.asked.get(key) == one for window in held)
+        ]
+        return dict(found[: jobs.MOST_KEYS])
+
+    def _request(
+        self,
+        key: tuple[str, ...],
+        *,
+        after: Bound | None = None,
+        upto: Bound | None = None,
+        only: tuple[Bound, ...] = (),
+    ) -> ChunkRequest:
+        limits = self._limits
+        most = len(only) + 1 if only else limits.chunk_rows if key else _WHOLE
+        return ChunkRequest(
+            self.id, key, after, upto, only, None, most, limits.slice_rows, limits.slice_bytes
+        )
+
+    def _miss(self, key: bytes, shape: TableSchema) -> None:
+        """Remember that this row's whole is to be read; where its key can't be told, read all rows."""
+        bound = self._bound_of(shape, key)
+        if bound is None:
+            self.change(jobs.unsure(self.state, self._new_id))
+            return
+        self._numbers += 1
+        self.change(replace(self.state, missing={**self.state.missing, key: Missing(bound, self._numbers)}))
+
+    def _not_missing(self, key: bytes) -> None:
+        if key in self.state.missing:
+            left = {other: one for other, one in self.state.missing.items() if other != key}
+            self.change(replace(self.state, missing=left))
+
+    def _moves_unread(self) -> bool:
+        """Whether a change may move a row past the cursor: the rows are read by columns that may change."""
+        job = self.state.active
+        return job is not None and job.surrogate_key is not None
+
+    def _job_windows(self) -> list[Window]:
+        return [window for window in self.windows.values() if window.job is not None]
+
+    def _drop(self, window: Window) -> None:
+        """Read a window again: of a job all of them, for a later chunk begins where an earlier one ended."""
+        self.windows = {
+            ticket: other
+            for ticket, other in self.windows.items()
+            if other is not window and (window.job is None or other.job is None)
+        }
+        if window.job is not None:
+            self._reach.clear()
+            self._read_out.clear()
+
+    def _drop_all(self) -> None:
+        self.windows.clear()
+        self.plan = None
+        self._reach.clear()
+        self._read_out.clear()
