@@ -12,9 +12,11 @@ COMPILED = [
     "schemas/writer.py",
     "schemas/frame.py",
     "schemas/codec.py",
+    "producers/row_records.py",
     "producers/sources/postgres/cells.py",
     "producers/sources/postgres/copy_text.py",
     "producers/sources/postgres/rows.py",
+    "producers/sources/postgres/stretch.py",
     "producers/sources/postgres/veil.py",
 ]
 

@@ -39,6 +39,7 @@ from wrackline.producers.changes import (
     Vanished,
 )
 from wrackline.producers.chunks import ChunkRow
+from wrackline.producers.row_records import put_records
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.table import SourcePartition, TableId
@@ -313,23 +314,15 @@ class Cutter:
         self._open = _Open(step.transaction, step.committed_ms, counts, announced=step.first > 0)
 
     def _rows(self, step: Rows) -> None:
-        policy, topics, part = self._policy, self._topics, self._unfinished
+        policy, part = self._policy, self._unfinished
         self._announce()
         rows: Sequence[RowChange] = step.rows
         if policy.skipped:
             rows = [row for row in rows if row[1] not in policy.skipped]
-        append, size, tombstones = part.records.append, 0, policy.tombstones
-        for ref, op, key, value, _ in rows:
-            topic = topics[ref]
-            append((topic, key, value))
-            size += len(value)
-            if key is not None:
-                size += len(key)
-                if op == "d" and tombstones:
-                    append((topic, key, None))
+        size, counts = put_records(rows, self._topics, part.records, tombstones=policy.tombstones)
         part.size += size
-        for (ref, op), times in _counted(rows).items():
-            part.count(topics[ref], op, times)
+        for (ref, op), times in counts.items():
+            part.count(self._topics[ref], op, times)
             if self._control.counts and self._open is not None:
                 self._open.counts[self._tables[ref]] += times
         self._cut_if_large(step.upto)
@@ -452,12 +445,3 @@ class Cutter:
             if size > most:
                 return ROW_TOO_LARGE(table=self._tables[ref], size=size, most=most)
         return None
-
-
-def _counted(rows: Sequence[RowChange]) -> dict[tuple[int, str], int]:
-    """Count by table and operation; a plain loop beats Counter on a transaction's few rows."""
-    counts: dict[tuple[int, str], int] = {}
-    for row in rows:
-        what = (row[0], row[1])
-        counts[what] = counts.get(what, 0) + 1
-    return counts

@@ -151,7 +151,7 @@ def test_an_ordinal_without_room_in_seq_ends_the_stream_before_it_is_handed_out(
     made = decoder(START)
     made.feed(begin(200), 0)
     made.feed(RELATION, 0)
-    made._ordinal = ORDINAL_MAX  # four thousand million rows take too long
+    made._stretch.ordinal = ORDINAL_MAX  # four thousand million rows take too long
     made.feed(row(1), 0)
     assert len(rows(read(made))) == 1
     made.feed(row(2), 0)

@@ -3,7 +3,8 @@
     XLogData: 'w' start end clock | B … R … I U D … C        25 bytes of header, then one message
 
 A relation's shape (keys, types, identities of columns) is asked of the caller once a relation
-message; all that a row costs here is one look-up and one call of the compiled row decoder.
+message; all that a row costs here is one call of the compiled `Stretch`, which knows what the row before
+it has found.
 Ordinals count row changes as the server sent them, before any filter of ours: so the same event
 has the same seq after any restart, whatever is captured.
 """
@@ -18,7 +19,6 @@ from wrackline.producers.changes import (
     Fault,
     Message,
     Progress,
-    RowChange,
     Rows,
     Shape,
     Signal,
@@ -30,6 +30,7 @@ from wrackline.producers.sources.postgres.messages import BeginMessage, Relation
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
+from wrackline.producers.sources.postgres.stretch import Stretch
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.projection import Projection
@@ -70,7 +71,7 @@ class Decoder:
         self._at = start
         self._skip_of = start if start.done else None  # changes of this transaction are out already
         self._steps: list[Step] = []
-        self._rows: list[RowChange] = []
+        self._stretch = Stretch()  # the rows since the last other step
         self.size = 0
         self._shapes: dict[TableId, tuple[TableSchema, int]] = {}
         self._decoders: dict[int, RowDecoder | None] = {}  # by relation; None: not captured, or at fault
@@ -79,7 +80,6 @@ class Decoder:
         self._frames: dict[int, Frame] = {}  # of the open transaction, by relation
         self._orders: dict[int, int] = {}
         self._open: BeginMessage | None = None
-        self._ordinal = 0
         self._skip = 0
         self._refs = 0
         self._set_aside: set[TableId] = set()  # a new relation message does not bring back what was missed
@@ -91,6 +91,14 @@ class Decoder:
 
     def feed(self, data: bytes, at: int = HEADER) -> None:
         """Take one message, which begins at this place."""
+        try:
+            made = self._stretch.take(data, at)
+        except OperatorNeeded as exc:
+            self._fault(self._stretch.relation, exc)
+            return
+        if made:
+            self.size += made
+            return
         letter = data[at]
         if letter in b"IUD":
             self._row(data, at)
@@ -132,9 +140,9 @@ class Decoder:
         return batch
 
     def _row(self, data: bytes, at: int) -> None:
+        """Take a row that begins a stretch, or one that needs books."""
         relation = int.from_bytes(data[at + 1 : at + 5], "big")
-        ordinal = self._ordinal
-        self._ordinal += 1
+        ordinal = self._next_ordinal()
         decoder = self._decoders.get(relation)
         if decoder is None:
             if relation in self._signals:
@@ -144,13 +152,16 @@ class Decoder:
         if ordinal < self._skip:
             return
         frame = self._frames.get(relation) or self._frame(relation)
+        if not self._labels.counted:
+            self._stretch.aim(relation, decoder, frame)
         try:
-            decoder.decode(data, at, frame, ordinal, order, self._rows)
+            self.size += decoder.decode(data, at, frame, ordinal, order, self._stretch.rows)
         except OperatorNeeded as exc:
             self._fault(relation, exc)
-            return
-        _, _, key, value, _ = self._rows[-1]
-        self.size += len(value) + (len(key) if key else 0)
+
+    def _next_ordinal(self) -> int:
+        self._stretch.ordinal += 1
+        return self._stretch.ordinal - 1
 
     def _order(self, relation: int) -> int:
         """Count the transaction's changes of one table, also those that are out already."""
@@ -161,19 +172,20 @@ class Decoder:
         return order
 
     def _flush(self) -> None:
-        """Close the run of rows before another step."""
-        if self._rows and self._open is not None:
-            ordinal_digits(self._ordinal - 1)  # an ordinal that has no room in seq would start again at 0
-            self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
-            self._steps.append(Rows(self._rows, self._at))
-            self._rows = []
+        """Close the stretch of rows before another step."""
+        rows = self._stretch.end()
+        if rows and self._open is not None:
+            done = self._stretch.ordinal
+            ordinal_digits(done - 1)  # an ordinal that has no room in seq would start again at 0
+            self._at = self._place(self._open.lsn, done, self._at.resume)
+            self._steps.append(Rows(rows, self._at))
 
     def _place(self, lsn: int, done: int, resume: int) -> PgPosition:
         return PgPosition(self._at.epoch, lsn, done, resume, self._at.history)
 
     def _begin(self, begun: BeginMessage) -> None:
         self._open = begun
-        self._ordinal = 0
+        self._stretch.ordinal = 0
         self._skip = 0
         if self._skip_of is not None and begun.lsn >= self._skip_of.lsn:
             self._skip = self._skip_of.done if begun.lsn == self._skip_of.lsn else 0
@@ -240,8 +252,7 @@ class Decoder:
 
     def _truncate(self, relations: tuple[int, ...]) -> None:
         for relation in relations:
-            ordinal = self._ordinal
-            self._ordinal += 1
+            ordinal = self._next_ordinal()
             if self._decoders.get(relation) is None or self._open is None:
                 continue
             order = self._order(relation)
@@ -250,7 +261,7 @@ class Decoder:
             table, header = self._heads[relation]
             frame = self._frames.get(relation) or self._frame(relation)
             value = header + b"\0\0" + frame.tail("t", ordinal, order)
-            self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
+            self._at = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
             self._steps.append(Truncate(self._shapes[table][1], value, self._at))
             self.size += len(value)
 
@@ -264,10 +275,10 @@ class Decoder:
             if said.lsn < self._at.lsn:
                 return
             self._at = self._place(said.lsn + 1, 0, said.lsn + 1)
-        elif self._ordinal < self._skip:
+        elif self._stretch.ordinal < self._skip:
             return
         elif self._open is not None:
-            self._at = self._place(self._open.lsn, self._ordinal, self._at.resume)
+            self._at = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
         self.size += len(said.content)
         self._steps.append(Message(said.prefix, said.content, self._at))
 
@@ -283,5 +294,5 @@ class Decoder:
         if len(cells) < 3:
             return
         texts = [(cell or b"").decode() for cell in cells[:3]]
-        place = self._place(self._open.lsn, self._ordinal, self._at.resume)
+        place = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
         self._steps.append(Signal(texts[0], texts[1], texts[2], place))

@@ -28,7 +28,8 @@ cdef class RowDecoder:
     cdef Cells old
     cdef Writer writer
     cdef int column
-    cdef object _update(self, bytes message, Py_ssize_t at, Frame frame, long long ordinal, long long of_table, list events)
+    cdef Py_ssize_t put(self, bytes message, Py_ssize_t at, Frame frame, long long ordinal, long long of_table, list events) except -1
+    cdef Py_ssize_t _update(self, bytes message, Py_ssize_t at, Frame frame, long long ordinal, long long of_table, list events) except -1
     cdef bint _unsent(self, Cells old) noexcept
     cdef bytes _key(self, bytes message, Cells cells)
     cdef bytes _value(self, bytes message, Cells before, Cells after, Frame frame, unsigned char op, bytes unchanged, long long ordinal, long long of_table)

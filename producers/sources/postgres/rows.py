@@ -127,8 +127,22 @@ class RowDecoder:
 
     def decode(
         self, message: bytes, at: int, frame: Frame, ordinal: int, of_table: int, events: list[RowChange]
-    ) -> None:
-        """Append the events of the row message at this place: one, or two where the key changed."""
+    ) -> int:
+        """Append the row's event, or two where the key changed; return their bytes."""
+        return self.put(message, at, frame, ordinal, of_table, events)
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def put(
+        self,
+        message: bytes,
+        at: cython.Py_ssize_t,
+        frame: Frame,
+        ordinal: cython.longlong,
+        of_table: cython.longlong,
+        events: list[RowChange],
+    ) -> cython.Py_ssize_t:
+        """Do the same without a Python call."""
         if self.veil is not None:
             whole = message
             message = self.veil.message(whole, at)
@@ -141,8 +155,7 @@ class RowDecoder:
         start: cython.Py_ssize_t = at + _ROW_START
         try:
             if letter == _UPDATE:
-                self._update(message, start, frame, ordinal, of_table, events)
-                return
+                return self._update(message, start, frame, ordinal, of_table, events)
             cells: Cells = self.new if letter == _INSERT else self.old
             if cells.split(data, start + 1, len(message)) == 0:
                 raise self._unreadable(message)
@@ -153,6 +166,7 @@ class RowDecoder:
             else:
                 value = self._value(message, cells, None, frame, _DELETED, NO_COLUMNS, ordinal, of_table)
                 events.append((self.ref, "d", key, value, None))
+            return _size(key) + len(value)
         except Unfit as exc:
             raise self._unfit(exc) from None
 
@@ -174,6 +188,7 @@ class RowDecoder:
             raise self._unfit(exc) from None
 
     @cython.cfunc
+    @cython.exceptval(-1, check=False)
     def _update(
         self,
         message: bytes,
@@ -182,7 +197,7 @@ class RowDecoder:
         ordinal: cython.longlong,
         of_table: cython.longlong,
         events: list[RowChange],
-    ) -> None:
+    ) -> cython.Py_ssize_t:
         data: cython.p_const_uchar = message
         old: Cells | None = None
         if data[at] != _NEW:
@@ -205,9 +220,10 @@ class RowDecoder:
                 made = self._value(message, None, self.new, frame, _INSERTED, unchanged, ordinal, of_table)
                 events.append((self.ref, "d", old_key, gone, Unsent(names, key) if names else None))
                 events.append((self.ref, "c", key, made, Unsent(names, old_key) if names else None))
-                return
+                return _size(old_key) + len(gone) + _size(key) + len(made)
         value = self._value(message, old, self.new, frame, _UPDATED, unchanged, ordinal, of_table)
         events.append((self.ref, "u", key, value, Unsent(names) if names else None))
+        return _size(key) + len(value)
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -333,6 +349,12 @@ class RowDecoder:
 
     def _unreadable(self, message: bytes) -> Exception:
         return ROW_UNREADABLE(table=self.table.id, known=self.announced, size=len(message))
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _size(key: bytes | None) -> cython.Py_ssize_t:
+    return 0 if key is None else len(key)
 
 
 def text_cells(message: bytes, at: int, count: int) -> list[bytes | None]:
