@@ -26,6 +26,7 @@ from wrackline.producers.changes import (
     Coming,
     Commit,
     Fault,
+    Found,
     Message,
     Position,
     Progress,
@@ -136,7 +137,7 @@ class Control(Protocol):
         ...
 
     def coming(self, step: Coming, ts_ms: int) -> Record | None:
-        """A table came, went, or has another name."""
+        """A table came, went, was altered or has another name."""
         ...
 
 
@@ -220,7 +221,8 @@ class Cutter:
             Appeared: self._coming,
             Vanished: self._coming,
             Renamed: self._coming,
-            Reshaped: self._elsewhere,
+            Reshaped: self._coming,
+            Found: self._elsewhere,
         }
 
     @property
@@ -365,8 +367,8 @@ class Cutter:
         if record is not None:
             self._add(record)
 
-    def _elsewhere(self, step: Signal | Reshaped) -> None:
-        """Signals, and rows to be read anew, are the snapshot engine's."""
+    def _elsewhere(self, step: Signal | Found) -> None:
+        """Signals, and shapes to compare, are the snapshot engine's."""
 
     def _moment(self) -> int:
         return self._ended_ms if self._open is None else self._open.committed_ms

@@ -86,12 +86,14 @@ class Shape:
     """From here on, `ref` in a row change means this table in this shape; a ref is used once.
 
     It stands before the first row of the shape.  `before` is the shape that it replaces, None for a
-    table that the stream meets for the first time since it was opened.
+    table that the stream meets for the first time since it was opened.  `filled` are the identities of
+    columns that give a value to rows from before them: by a default, as identity, or computed.
     """
 
     ref: int
     table: TableSchema
     before: TableSchema | None
+    filled: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +177,29 @@ class Renamed:
 class Reshaped:
     """A table was altered; `refresh`: rows may have other values since, without an event of each.
 
-    A change that the log's own shapes show, and that needs nothing, is a `Shape` alone.
+    A change that the log's own shapes show, and that needs nothing, may be a `Shape` alone.
     """
 
     table: TableId
     refresh: bool
+    shape: TableSchema | None = None  # None: not known
+    filled: frozenset[int] = frozenset()  # as in `Shape`
 
 
-Coming: TypeAlias = Appeared | Vanished | Renamed
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A listed table is there in this shape; said once after an opening, when the log has come to now.
+
+    Whoever kept the shape of before can see what was altered while nobody looked, and left no row event.
+    """
+
+    table: TableSchema
+    filled: frozenset[int]  # as in `Shape`
+
+
+Coming: TypeAlias = Appeared | Vanished | Renamed | Reshaped
 Step: TypeAlias = (
-    Begin | Rows | Commit | Shape | Truncate | Message | Signal | Progress | Fault | Coming | Reshaped
+    Begin | Rows | Commit | Shape | Truncate | Message | Signal | Progress | Fault | Coming | Found
 )
 Passing: TypeAlias = Commit | Message | Signal | Progress  # the steps that can reveal a mark
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import fastavro
 
 from wrackline.producers.batching import Record
-from wrackline.producers.changes import Appeared, Coming, Message, Renamed, Shape, Vanished
+from wrackline.producers.changes import Appeared, Coming, Message, Renamed, Reshaped, Shape, Vanished
 from wrackline.schemas import control_events
 from wrackline.schemas.envelope import Schema, dump, value_schema
 from wrackline.schemas.table import TableId, TableSchema
@@ -75,6 +75,7 @@ class ControlRecords:
         self._database = database
         self._source_schema = _source_schema(origin)
         self._writers: dict[str, _Writer] = {}
+        self._shapes: dict[TableId, TableSchema] = {}  # as they were last written
 
     @property
     def counts(self) -> bool:
@@ -92,7 +93,7 @@ class ControlRecords:
 
     def message(self, step: Message, ts_ms: int) -> Record | None:
         """A logical message, unless it is one of ours."""
-        if step.prefix in self._wanted.own_prefixes:
+        if step.prefix.partition(".")[0] in self._wanted.own_prefixes:
             return None
         writer = self._writer(
             self._topics.message, control_events.message_key_schema, control_events.message_value_schema
@@ -102,10 +103,10 @@ class ControlRecords:
 
     def shape(self, step: Shape, ts_ms: int) -> Record | None:
         """A table that had another shape before; a first meeting is no change."""
-        return None if step.before is None else self._change("ALTER", step.table, ts_ms)
+        return None if step.before is None else self._altered(step.table, ts_ms)
 
     def coming(self, step: Coming, ts_ms: int) -> Record | None:
-        """A table that came, went, or has another name; where its columns are not known, none are named."""
+        """A table that came, went or changed; where its columns are not known, none are named."""
         match step:
             case Appeared(table, _, shape):
                 return self._change("CREATE", shape or TableSchema(table, ()), ts_ms)
@@ -113,6 +114,12 @@ class ControlRecords:
                 return self._change("DROP", TableSchema(table, ()), ts_ms)
             case Renamed(old, new, shape):
                 return self._change("ALTER", shape or TableSchema(new, ()), ts_ms, _rename(old, new))
+            case Reshaped(_, _, shape):
+                return None if shape is None else self._altered(shape, ts_ms)
+
+    def _altered(self, table: TableSchema, ts_ms: int) -> Record | None:
+        """An alteration, once: the catalogue shows it, and the log's next row of the table again."""
+        return None if self._shapes.get(table.id) == table else self._change("ALTER", table, ts_ms)
 
     def _change(self, kind: str, table: TableSchema, ts_ms: int, ddl: str | None = None) -> Record | None:
         if not self._wanted.schema_changes:
@@ -122,6 +129,7 @@ class ControlRecords:
             control_events.schema_change_key_schema,
             control_events.schema_change_value_schema,
         )
+        self._shapes[table.id] = table
         source = self._source(table.id, ts_ms)
         return writer.write(control_events.SchemaChange(kind, table, source, ts_ms, ddl))
 

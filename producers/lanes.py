@@ -132,4 +132,4 @@ class SourceLanes:
         saved = None if offset is None else orjson.loads(offset.position)
         aside = set_aside.of(state, self._connector, partition)
         tables = [table for table in self._tables[partition] if table not in aside]
-        return Lane(partition, self._source.stream(partition, tables, saved), cutter)
+        return Lane(partition, self._source.stream(partition, tables, saved, tuple(aside)), cutter)

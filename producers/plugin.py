@@ -9,7 +9,7 @@ what raised it and opens it again at the last saved position.  tests/contract/so
 executable.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol, cast, runtime_checkable
@@ -156,11 +156,19 @@ class Source(Protocol):
         """Return a table's shape now; OperatorNeeded when it is not there or can't be told apart."""
         ...
 
-    def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> LogStream:
+    def stream(
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
+    ) -> LogStream:
         """Open the log after `saved`; None means from now on.
 
         All state comes from `saved`: the same events follow with the same seq, in whatever
-        batches.  Definite when the database no longer has the log from there.
+        batches.  Definite when the database no longer has the log from there.  `tables` are those that
+        the caller knows of; of a table that comes later it is told (`Appeared`).  `aside` are not
+        captured, whatever they are called by the filters.
         """
         ...
 

@@ -1,6 +1,6 @@
 """The source suite sees: each of these sources breaks one promise, and the named test fails for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import pytest
@@ -264,12 +264,16 @@ class ForgivesLostLog(FakeSource):
     """Starts where the log still is, and says nothing."""
 
     def stream(
-        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
     ) -> FakeStream:
         told = self._databases[partition].told
         if saved is not None and told is not None and Place.parse(saved) < told:
             saved = told.saved()
-        return super().stream(partition, tables, saved)
+        return super().stream(partition, tables, saved, aside)
 
 
 def source_with(

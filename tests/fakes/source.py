@@ -5,7 +5,7 @@ its log in any of the three ways, and its readers see what is visible, which is 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tests.contract.source_world import Said, Values
@@ -181,8 +181,13 @@ class FakeSource:
         return shape
 
     def stream(
-        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
     ) -> FakeStream:
+        tables = [table for table in tables if table not in aside]
         database = self._databases[partition]
         start = Place(0, database.end) if saved is None else Place.parse(saved)
         if database.told is not None and start < database.told:

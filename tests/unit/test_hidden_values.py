@@ -4,6 +4,7 @@ import hashlib
 import io
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import fastavro
@@ -15,9 +16,11 @@ from tests.fixtures.pgoutput import Cell, delete, insert, tuple_data, update
 from tests.fixtures.plain_build import PlainBuild
 from wrackline.producers.changes import RowChange, Rows, Unsent
 from wrackline.producers.sources.postgres.decode import Decoder, Writers
+from wrackline.producers.sources.postgres.facts import TableFacts
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import Labels
 from wrackline.producers.sources.postgres.position import History, PgPosition
+from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.rows import RowDecoder
 from wrackline.producers.sources.postgres.veil import Veil, veil_of
 from wrackline.schemas import envelope
@@ -203,12 +206,16 @@ def sequence(values: dict[str, Sequence[str]]) -> list[tuple[bytes, bytes]]:
     filters = TableFilter.of({name: tuple(texts) for name, texts in values.items()})
     rules = ColumnRules.of({name: tuple(texts) for name, texts in values.items()})
 
-    def writers(found: Relation) -> Writers:
-        table = TableSchema(TableId("d", found.schema, found.name), TABLE.columns, TABLE.key, TABLE.key_kind)
-        return Writers(project(table, rules), 1, 2)
+    class Explained:
+        def writers(self, found: Relation) -> Writers:
+            table = replace(TABLE, id=TableId("d", found.schema, found.name))
+            return Writers(project(table, rules), 1, 2)
+
+        def shape(self, _: TableFacts) -> None:
+            """Nobody asks."""
 
     start = PgPosition(1, 0, 0, 0, History("1", 1, "s"))
-    decoder = Decoder(start, Labels("1", "s", "d"), filters.captures, writers)
+    decoder = Decoder(start, Labels("1", "s", "d"), Roll(filters.captures), Explained())
     rows = [insert(ROW, relation=oid) for oid in (1, 2, 1, 2, 2, 1)]
     for message in [relation(1, "t"), relation(2, "u"), *log(*rows)]:
         decoder.feed(message, 0)

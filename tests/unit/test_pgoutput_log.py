@@ -20,9 +20,11 @@ from wrackline.producers.changes import (
     Truncate,
 )
 from wrackline.producers.sources.postgres.decode import Decoder, Writers
+from wrackline.producers.sources.postgres.facts import TableFacts
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import Labels
 from wrackline.producers.sources.postgres.position import PgPosition
+from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.projection import everything
 from wrackline.schemas.seq import ORDINAL_MAX
@@ -62,12 +64,17 @@ def row(number: int) -> bytes:
 def decoder(start: PgPosition, *, counted: bool = False, errors: Iterable[WracklineError] = ()) -> Decoder:
     left = list(errors)
 
-    def writers(_: Relation) -> Writers:
-        if left:
-            raise left.pop(0)
-        return Writers(everything(TABLE), 1, 2)
+    class Explained:
+        def writers(self, _: Relation) -> Writers:
+            if left:
+                raise left.pop(0)
+            return Writers(everything(TABLE), 1, 2)
 
-    return Decoder(start, Labels("1", "s", "d", counted), {TABLE.id}.__contains__, writers)
+        def shape(self, _: TableFacts) -> TableSchema:
+            return TABLE
+
+    roll = Roll({TABLE.id}.__contains__, [TABLE.id])
+    return Decoder(start, Labels("1", "s", "d", counted), roll, Explained())
 
 
 def read(made: Decoder, *messages: bytes) -> list[Step]:

@@ -9,8 +9,8 @@ Ordinals count row changes as the server sent them, before any filter of ours: s
 has the same seq after any restart, whatever is captured.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from wrackline.producers.changes import (
     Batch,
@@ -19,16 +19,20 @@ from wrackline.producers.changes import (
     Fault,
     Message,
     Progress,
+    Renamed,
     Rows,
     Shape,
     Signal,
     Step,
     Truncate,
+    Vanished,
 )
-from wrackline.producers.sources.postgres import messages
+from wrackline.producers.sources.postgres import ddl, messages
+from wrackline.producers.sources.postgres.facts import Picture, TableFacts
 from wrackline.producers.sources.postgres.messages import BeginMessage, Relation
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
+from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
 from wrackline.producers.sources.postgres.stretch import Stretch
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
@@ -53,6 +57,19 @@ class Writers(NamedTuple):
     shape: Projection
     key_id: int
     value_id: int
+    facts: TableFacts | None = None  # what the catalogue says beyond the shape; None: nothing was asked
+
+
+class Shapes(Protocol):
+    """Explains what the log names."""
+
+    def writers(self, relation: Relation) -> Writers | None:
+        """Return what a relation is written with; None where it is none of ours."""
+        ...
+
+    def shape(self, facts: TableFacts) -> TableSchema | None:
+        """Return what goes out of a table that a DDL message shows."""
+        ...
 
 
 class Decoder:
@@ -62,12 +79,12 @@ class Decoder:
         self,
         start: PgPosition,
         labels: Labels,
-        captures: Callable[[TableId], bool],
-        writers_of: Callable[[Relation], Writers],
+        roll: Roll,
+        explained: Shapes,
         signal_table: TableId | None = None,
     ) -> None:
         self._labels = labels
-        self._captures, self._writers_of, self._signal_table = captures, writers_of, signal_table
+        self._roll, self._explained, self._signal_table = roll, explained, signal_table
         self._at = start
         self._skip_of = start if start.done else None  # changes of this transaction are out already
         self._steps: list[Step] = []
@@ -82,7 +99,6 @@ class Decoder:
         self._open: BeginMessage | None = None
         self._skip = 0
         self._refs = 0
-        self._set_aside: set[TableId] = set()  # a new relation message does not bring back what was missed
 
     @property
     def position(self) -> PgPosition:
@@ -129,6 +145,17 @@ class Decoder:
             if self._steps and isinstance(self._steps[-1], Progress):
                 self._steps.pop()
             self._steps.append(Progress(self._at))
+
+    def passed(self, lsn: int) -> bool:
+        """Whether all of the log up to here was told, and no transaction is open."""
+        return self._open is None and self._at.lsn >= lsn
+
+    def look(self, picture: Picture) -> None:
+        """Take a picture of the catalogue that the log has passed."""
+        news = self._roll.picture(picture)
+        if news:
+            self._tell(news)
+            self._steps.append(Progress(self._at))  # so that they are published though nothing follows
 
     def take(self) -> Batch | None:
         """Hand out the steps so far."""
@@ -207,23 +234,55 @@ class Decoder:
         if table == self._signal_table:
             self._signals[found.oid] = len(found.columns)
             return
-        if table in self._set_aside or not self._captures(table):
-            return
-        try:
-            writers = self._writers_of(found)
-        except (
-            OperatorNeeded
-        ) as exc:  # what mends itself is no table's fault: it ends the stream, not the table
-            self._give_up(table, exc)
-            return
+        writers, error = None, None
+        if self._roll.captures(table):
+            try:
+                writers = self._explained.writers(found)
+            except OperatorNeeded as exc:  # what mends itself is no table's fault: it ends the stream
+                error = exc
+        shape = None if writers is None else writers.shape.table
+        captured = writers is not None or error is not None
+        self._tell(self._roll.named(found.oid, table, captured=captured, shape=shape))
+        if error is not None:
+            self._give_up(table, error)
+        elif writers is not None:
+            self._captured(found.oid, table, writers)
+
+    def _captured(self, oid: int, table: TableId, writers: Writers) -> None:
+        """From here on rows of this relation are handed out, in this shape."""
+        shape, facts = writers.shape.table, writers.facts
         known = self._shapes.get(table)
-        if known is None or known[0] != writers.shape.table:
+        if known is None or known[0] != shape:
             self._refs += 1
-            self._steps.append(Shape(self._refs, writers.shape.table, known[0] if known else None))
-            self._shapes[table] = writers.shape.table, self._refs
+            filled = frozenset[int]() if facts is None else facts.filled
+            self._steps.append(Shape(self._refs, shape, known[0] if known else None, filled))
+            self._shapes[table] = shape, self._refs
+        if facts is not None:
+            self._tell(self._roll.logged(facts, shape))
         ref = self._shapes[table][1]
-        self._decoders[found.oid] = RowDecoder(ref, writers.shape, writers.key_id, writers.value_id)
-        self._heads[found.oid] = table, b"\0" + writers.value_id.to_bytes(4, "big")
+        self._decoders[oid] = RowDecoder(ref, writers.shape, writers.key_id, writers.value_id)
+        self._heads[oid] = table, b"\0" + writers.value_id.to_bytes(4, "big")
+
+    def _tell(self, news: Sequence[Step]) -> None:
+        """Hand out what became of tables; it stands before what it explains."""
+        for step in news:
+            match step:
+                case Fault(table, error):
+                    self._give_up(table, error)
+                case Vanished(table) | Renamed(table):
+                    self._shapes.pop(table, None)  # whoever has this name next is another table
+                    self._steps.append(step)
+                case _:
+                    self._steps.append(step)
+
+    def _ddl(self, content: bytes) -> None:
+        facts = ddl.told(content, self._labels.database)
+        if facts is None:
+            self._roll.stir()
+            return
+        news = self._roll.altered(facts, self._explained.shape(facts))
+        if self._stretch.ordinal >= self._skip:
+            self._tell(news)
 
     def _frame(self, relation: int) -> Frame:
         """Write what the events of the open transaction and this table have in common."""
@@ -247,7 +306,7 @@ class Decoder:
 
     def _give_up(self, table: TableId, error: WracklineError) -> None:
         """Hand out no changes of a table from here on; the others go on."""
-        self._set_aside.add(table)
+        self._roll.aside.add(table)  # a new relation message does not bring back what was missed
         self._steps.append(Fault(table, error))
 
     def _truncate(self, relations: tuple[int, ...]) -> None:
@@ -271,6 +330,8 @@ class Decoder:
         Its end is not told.  The server sends again what begins at the place where it is asked to
         go on, and nothing else begins or ends within the first bytes of a record.
         """
+        if said.prefix == ddl.PREFIX and said.transactional:
+            self._ddl(said.content)
         if not said.transactional:
             if said.lsn < self._at.lsn:
                 return
@@ -279,6 +340,8 @@ class Decoder:
             return
         elif self._open is not None:
             self._at = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
+        if said.prefix == ddl.PREFIX:
+            return
         self.size += len(said.content)
         self._steps.append(Message(said.prefix, said.content, self._at))
 

@@ -8,18 +8,15 @@ The log names a relation's columns and types but not which columns are its key, 
 applied here, once a shape, so that log and chunks publish the same.
 
 The log tells of a change before the catalogue shows it, for a commit is written first and becomes visible
-afterwards; whoever changes a table keeps it locked until then, so a lock that waits for theirs waits
-long enough.
+afterwards.  Whoever changes a table keeps it locked until then: so the locks are looked at first, and a
+table that is locked is not settled.  Nothing here waits; `NotVisible` says to ask again.
 """
 
-import contextlib
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-import psycopg
-from psycopg import sql
+from collections.abc import Iterable
+from dataclasses import replace
 
 from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged
 from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.types import PgType, column_type
@@ -54,7 +51,11 @@ KEY_NOT_LOGGED = define(
     hint='as its owner: ALTER TABLE "{schema}"."{name}" REPLICA IDENTITY FULL',
 )
 
-_LOCK_LIMIT = "SET LOCAL lock_timeout = '10s'"
+# Who changes a table holds this lock until everybody sees the change; also of tables nobody sees yet.
+_ALTERING = """
+SELECT relation FROM pg_locks
+WHERE locktype = 'relation' AND granted AND mode = 'AccessExclusiveLock'
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
 _TABLES = """
 SELECT n.nspname::text, c.relname::text
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -66,15 +67,16 @@ _OID = """
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
 _COLUMNS = """
-SELECT attnum, CASE WHEN NOT attisdropped THEN attname::text END, atttypid, atttypmod, attnotnull,
-       attgenerated <> ''
-FROM pg_attribute WHERE attrelid = %s AND attnum > 0 ORDER BY attnum"""
+SELECT a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END, a.atttypid, a.atttypmod, a.attnotnull,
+       a.attidentity::text, a.attgenerated::text, md5(d.adbin::text), a.atthasmissing
+FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = %s AND a.attnum > 0 ORDER BY a.attnum"""
+_STANDING = """
+SELECT relfilenode, has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
+FROM pg_class WHERE oid = %s"""
 # The primary key, else the replica identity, else the unique index over not-null columns that has the fewest.
 _KEYS = """
-SELECT i.indisprimary,
-       array(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, place)
-             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-             WHERE k.place <= i.indnkeyatts ORDER BY k.place)
+SELECT i.indisprimary, (i.indkey::int2[])[0:i.indnkeyatts - 1]
 FROM pg_index i
 WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indimmediate
   AND i.indpred IS NULL AND i.indexprs IS NULL
@@ -88,13 +90,12 @@ SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY (%s)"""
 
 
-class _Attribute(NamedTuple):
-    attnum: int
-    name: str | None  # None: dropped
-    type_oid: int
-    typmod: int
-    not_null: bool
-    generated: bool
+class NotVisible(Exception):  # noqa: N818 - no error: it says to ask again
+    """The log is ahead of the catalogue here."""
+
+
+class NotReadable(Exception):  # noqa: N818 - no error: such a table is left alone
+    """The role may not read this table, so it is none of ours, whatever the publication sends."""
 
 
 class Catalogue:
@@ -116,36 +117,65 @@ class Catalogue:
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's shape now, and what of it goes out."""
-        oid = self._oid(table)
-        attributes = [one for _, one in self._live(oid)]
-        self._learn(attribute.type_oid for attribute in attributes)
-        columns = [
-            self._column(table, attribute, attribute.type_oid, attribute.typmod) for attribute in attributes
-        ]
-        return project(self._schema(table, oid, columns), self._rules)
+        return self.projected(self.facts(self._oid(table), table))
 
-    def shape_of(self, relation: Relation) -> Projection:
-        """Return a relation's shape as the log announced it, and what of it goes out."""
+    def projected(self, facts: TableFacts) -> Projection:
+        """Return the shape that these facts describe, and what of it goes out."""
+        columns = tuple(column for column in facts.columns if column.name is not None)
+        self._learn(column.type_oid for column in columns)
+        named = {column.number: self._column(facts.table, column) for column in columns}
+        key = tuple(named[number].name for number in facts.key if number in named)
+        shape = TableSchema(facts.table, tuple(named.values()))
+        if key and len(key) == len(facts.key):
+            kind = KeyKind.PRIMARY if facts.primary else KeyKind.UNIQUE
+            shape = replace(shape, key=key, key_kind=kind)
+        return project(shape, self._rules)
+
+    def facts(self, oid: int, table: TableId) -> TableFacts:
+        """Read what the catalogue says of a table; no columns where there is none."""
+        rows = self._connection.execute(_COLUMNS, [oid])
+        columns = tuple(ColumnFacts(*row) for row in rows)  # type: ignore[arg-type]  # the query names each
+        standing = self._connection.execute(_STANDING, [oid]).fetchone()
+        file = 0 if standing is None else int(str(standing[0]))
+        for primary, key in self._connection.execute(_KEYS, [oid]):
+            if isinstance(key, list):
+                return TableFacts(oid, table, columns, tuple(key), bool(primary), file)
+        return TableFacts(oid, table, columns, file=file)
+
+    def shape_of(
+        self, relation: Relation, said: TableFacts | None = None, *, exact: bool = False, long: bool = False
+    ) -> tuple[Projection, TableFacts]:
+        """Return a relation's shape as the log announced it, what of it goes out, and what is behind it.
+
+        `said` is what we heard of the table before; `exact`: by the log itself, so the catalogue is not
+        needed.  `long`: we have waited for long, so somebody's lock that explains nothing is no obstacle.
+        """
         table = TableId(self._database, relation.schema, relation.name)
-        self._await_change(table)
-        oid = relation.oid  # not the name's: the table may be called otherwise by now
-        attributes = {attribute.attnum: attribute for attribute in self._attributes(oid)}
-        if not attributes:
-            raise self._missing(table)
-        numbers = numbers_of(
-            [column.name for column in relation.columns],
-            [Numbered(one.attnum, one.name, not one.generated) for one in attributes.values()],
-        )
-        if numbers is None:
-            raise COLUMNS_UNKNOWN(table=table)
-        self._learn(column.type_oid for column in relation.columns)
-        columns = [
-            self._column(table, attributes[number]._replace(name=column.name), column.type_oid, column.typmod)
-            for number, column in zip(numbers, relation.columns, strict=True)
-        ]
-        shape = project(self._schema(table, oid, columns), self._rules)
-        _check_key_logged(shape.source, relation)
-        return shape
+        if said is not None and exact and fits(relation, said.columns):
+            return self._logged(relation, said._replace(table=table))
+        unsettled = relation.oid in self.altering()  # before the catalogue is read
+        # by the number, not the name: the table may be called otherwise by now
+        now = self.facts(relation.oid, table)
+        if not now.columns:
+            if unsettled:
+                raise NotVisible
+            if said is None or not fits(relation, said.columns):
+                raise self._missing(table)
+            return self._logged(relation, said._replace(table=table))  # dropped since
+        if not self._readable(relation.oid):
+            raise NotReadable
+        if not unsettled:
+            return self._logged(relation, now)
+        if not (long and fits(relation, now.columns)):
+            raise NotVisible
+        try:
+            return self._logged(relation, now)
+        except OperatorNeeded:
+            raise NotVisible from None  # it may be what is not visible that makes it right
+
+    def altering(self) -> frozenset[int]:
+        """Return the tables that somebody is changing, or has changed without everybody seeing it yet."""
+        return frozenset(int(str(oid)) for (oid,) in self._connection.execute(_ALTERING))
 
     @property
     def server_version(self) -> int:
@@ -154,32 +184,37 @@ class Catalogue:
 
     def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
         """Return each column's name, type, typmod and whether it is generated; also of unknown types."""
-        attributes = self._live(self._oid(table))
-        self._learn(one.type_oid for _, one in attributes)
-        return [(name, self._types[one.type_oid], one.typmod, one.generated) for name, one in attributes]
+        columns = self.facts(self._oid(table), table).columns
+        live = [(column.name, column) for column in columns if column.name is not None]
+        self._learn(column.type_oid for _, column in live)
+        return [
+            (name, self._types[column.type_oid], column.typmod, bool(column.generated))
+            for name, column in live
+        ]
 
     def key(self, table: TableId) -> tuple[str, ...]:
         """Return the columns of the primary key, else of the unique index that stands in for it."""
-        for _, key in self._connection.execute(_KEYS, [self._oid(table)]):
-            if isinstance(key, list):
-                return tuple(key)
-        return ()
+        facts = self.facts(self._oid(table), table)
+        names = {column.number: column.name for column in facts.columns}
+        return tuple(name for number in facts.key if (name := names[number]) is not None)
 
-    def _await_change(self, table: TableId) -> None:
-        """Return when the change of a table that the log told of is visible, or has gone on for long."""
-        lock = sql.SQL("LOCK TABLE ONLY {} IN ACCESS SHARE MODE").format(
-            sql.Identifier(table.schema, table.name)
+    def _logged(self, relation: Relation, now: TableFacts) -> tuple[Projection, TableFacts]:
+        numbers = numbers_of(
+            [column.name for column in relation.columns],
+            [Numbered(one.number, one.name, not one.generated) for one in now.columns],
         )
-        impossible = (
-            psycopg.errors.LockNotAvailable,
-            psycopg.errors.InsufficientPrivilege,
-            psycopg.errors.UndefinedTable,
-            psycopg.errors.InvalidSchemaName,
-            psycopg.errors.WrongObjectType,
-        )
-        with contextlib.suppress(*impossible), self._connection.transaction():
-            self._connection.execute(_LOCK_LIMIT)
-            self._connection.execute(lock)
+        if numbers is None:
+            raise COLUMNS_UNKNOWN(table=now.table)
+        facts = logged(relation, tuple(numbers), now)
+        of_the_log = frozenset(numbers)
+        sent = facts._replace(columns=tuple(one for one in facts.columns if one.number in of_the_log))
+        shape = self.projected(sent)
+        _check_key_logged(shape.source, relation)
+        return shape, facts
+
+    def _readable(self, oid: int) -> bool:
+        standing = self._connection.execute(_STANDING, [oid]).fetchone()
+        return standing is None or bool(standing[1])
 
     def _oid(self, table: TableId) -> int:
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
@@ -190,38 +225,23 @@ class Catalogue:
     def _missing(self, table: TableId) -> Exception:
         return TABLE_MISSING(table=table, schema=table.schema, role=self._connection.info.user)
 
-    def _attributes(self, oid: int) -> list[_Attribute]:
-        """Return a table's columns; a dropped one has its number only."""
-        return [_Attribute._make(row) for row in self._connection.execute(_COLUMNS, [oid])]
-
-    def _live(self, oid: int) -> list[tuple[str, _Attribute]]:
-        return [(one.name, one) for one in self._attributes(oid) if one.name is not None]
-
-    def _column(self, table: TableId, attribute: _Attribute, type_oid: int, typmod: int) -> Column:
-        name = attribute.name or ""
-        if type_oid not in self._types:
+    def _column(self, table: TableId, column: ColumnFacts) -> Column:
+        name = column.name or ""
+        if column.type_oid not in self._types:
             raise TYPE_GONE(table=table, column=name)
         return Column(
             name,
-            attribute.attnum,
+            column.number,
             column_type(
-                self._types[type_oid],
-                typmod,
+                self._types[column.type_oid],
+                column.typmod,
                 column=f"{table}.{name}",
                 as_text=self._rules.as_text(table, name),
                 instants=self._instants,
             ),
-            nullable=not attribute.not_null,
-            generated=attribute.generated,
+            nullable=not column.not_null,
+            generated=bool(column.generated),
         )
-
-    def _schema(self, table: TableId, oid: int, columns: Sequence[Column]) -> TableSchema:
-        names = {column.name for column in columns}
-        for primary, key in self._connection.execute(_KEYS, [oid]):
-            if isinstance(key, list) and set(key) <= names:
-                kind = KeyKind.PRIMARY if primary else KeyKind.UNIQUE
-                return TableSchema(table, tuple(columns), tuple(key), kind)
-        return TableSchema(table, tuple(columns))
 
     def _learn(self, oids: Iterable[int]) -> None:
         """Read types that are not known yet, and what they are made of."""

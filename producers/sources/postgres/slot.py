@@ -1,15 +1,14 @@
-"""The publication and the replication slot: made where they may be, and asked where the log begins.
+"""The replication slot: made where it may be, and asked where the log begins.
 
 What the server says of the slot goes to `continuity.py`, which decides whether we may go on.  A slot
 that an earlier owner of ours still holds is taken from it: whoever opens the stream has fenced that
 owner at Kafka before, and a frozen one would hold the slot until `wal_sender_timeout`.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import psycopg
-from psycopg import pq, sql
+from psycopg import pq
 
 from wrackline.producers.sources.postgres.connect import Connection, Server, history
 from wrackline.producers.sources.postgres.continuity import (
@@ -25,35 +24,7 @@ from wrackline.producers.sources.postgres.patience import unhurried
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text
 from wrackline.producers.sources.postgres.refusals import REPLICATION_REFUSED
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.table import TableId
 
-PUBLICATION_MISSING = define(
-    "pg.publication_missing",
-    OperatorNeeded,
-    "there is no publication {publication}, and publication.autocreate.mode is disabled",
-    hint="as the tables' owner: CREATE PUBLICATION {publication} FOR TABLE {tables}"
-    " WITH (publish_via_partition_root = true)",
-)
-PUBLICATION_LACKS = define(
-    "pg.publication_lacks",
-    OperatorNeeded,
-    "publication {publication} does not publish {tables}",
-    hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables}",
-)
-WOULD_BLOCK = define(
-    "pg.publication_would_block",
-    OperatorNeeded,
-    "publishing {tables} would make PostgreSQL refuse their UPDATEs and DELETEs, for they have no identity",
-    hint="give each a primary key, or as its owner: ALTER TABLE <table> REPLICA IDENTITY FULL;"
-    " or leave it out: table.exclude.list",
-)
-NOT_ALLOWED = define(
-    "pg.not_allowed",
-    OperatorNeeded,
-    "the server does not let this role {what}: {reason}",
-    hint="as a superuser: ALTER ROLE {role} REPLICATION; as the tables' owner:"
-    " CREATE PUBLICATION {publication} FOR TABLE {tables} WITH (publish_via_partition_root = true)",
-)
 SLOT_UNFIT = define(
     "pg.slot_unfit",
     OperatorNeeded,
@@ -104,14 +75,6 @@ LOG_UNREADABLE = define(
 )
 
 FAILOVER_SINCE = 170_000
-# Tables of a new publication whose own users would be hit: no identity, so no UPDATE and no DELETE.
-_WITHOUT_IDENTITY = """
-SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'r' AND c.relpersistence = 'p'
-  AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-  AND (c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS
-       (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid))
-ORDER BY 1, 2"""
 _LOOKS = 100  # at a slot in use, 50 ms apart; half of them pass before an earlier owner of ours is ended
 _SLOT = """
 SELECT s.plugin, s.database, s.confirmed_flush_lsn::text,
@@ -133,61 +96,6 @@ class SlotRow(NamedTuple):
     pid: int | None
     who: str
     ours: bool
-
-
-def ensure_publication(connection: Connection, name: str, tables: Sequence[TableId], mode: str) -> None:
-    """Make the publication if we may, and see that it publishes the tables."""
-    wanted = {(table.schema, table.name) for table in tables}
-    names = ", ".join(f"{schema}.{table}" for schema, table in sorted(wanted))
-    if connection.execute("SELECT FROM pg_publication WHERE pubname = %s", [name]).rowcount == 0:
-        if mode == "disabled":
-            raise PUBLICATION_MISSING(publication=name, tables=names)
-        _create(connection, name, wanted if mode == "filtered" else None, names)
-    published = {
-        (str(schema), str(table))
-        for schema, table in connection.execute(
-            "SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", [name]
-        )
-    }
-    missing = wanted - published
-    if missing:
-        missing &= _existing(connection, missing)  # one that was dropped has no more to publish
-    if missing:
-        lacking = ", ".join(f"{schema}.{table}" for schema, table in sorted(missing))
-        raise PUBLICATION_LACKS(publication=name, tables=lacking)
-
-
-def _existing(connection: Connection, tables: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    rows = connection.execute(
-        "SELECT n.nspname::text, c.relname::text"
-        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (%s)",
-        [[schema for schema, _ in tables]],
-    )
-    return {(str(schema), str(table)) for schema, table in rows}
-
-
-def _create(connection: Connection, name: str, wanted: set[tuple[str, str]] | None, names: str) -> None:
-    found = {(str(schema), str(table)) for schema, table in connection.execute(_WITHOUT_IDENTITY)}
-    blocked = found if wanted is None else found & wanted
-    if blocked:
-        raise WOULD_BLOCK(tables=", ".join(f"{schema}.{table}" for schema, table in sorted(blocked)))
-    which: sql.Composable = sql.SQL("FOR ALL TABLES")
-    if wanted is not None:
-        which = sql.SQL("FOR TABLE {}").format(
-            sql.SQL(", ").join(sql.Identifier(schema, table) for schema, table in sorted(wanted))
-        )
-    statement = sql.SQL("CREATE PUBLICATION {} {} WITH (publish_via_partition_root = true)")
-    try:
-        with unhurried(connection):  # it waits for the tables' locks
-            connection.execute(statement.format(sql.Identifier(name), which))
-    except psycopg.errors.InsufficientPrivilege as exc:
-        raise NOT_ALLOWED(
-            what="create a publication",
-            reason=exc.diag.message_primary,
-            role=connection.info.user,
-            publication=name,
-            tables=names,
-        ) from exc
 
 
 def ensure_slot(

@@ -1,26 +1,29 @@
 """One PostgreSQL database as a source: puts the folder's parts together, decides nothing itself."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import psycopg
 
 from wrackline.producers.changes import Saved
 from wrackline.producers.plugin import LogState, MarkKind, Surroundings
-from wrackline.producers.sources.postgres import check, config, slot, slot_health
+from wrackline.producers.sources.postgres import check, config, publication, slot, slot_health
+from wrackline.producers.sources.postgres.announced import Announced
 from wrackline.producers.sources.postgres.chunks import PgReader
 from wrackline.producers.sources.postgres.connect import Connection, Server
-from wrackline.producers.sources.postgres.decode import Decoder, Writers
+from wrackline.producers.sources.postgres.decode import Decoder
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.marks import PgMarks
-from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.patience import Guarded
+from wrackline.producers.sources.postgres.picture import Looker
+from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.types import INSTANTS
+from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.schemas import versions
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
@@ -76,16 +79,21 @@ class PgSource:
         with self._asking() as connection:
             return self._catalogue_over(connection).describe(table).table
 
-    def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> PgStream:
+    def stream(
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
+    ) -> PgStream:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
         settings = self._settings
-        slot_name, publication = settings.text("slot.name"), settings.text("publication.name")
+        slot_name, name = settings.text("slot.name"), settings.text("publication.name")
+        mode = settings.text("publication.autocreate.mode")
+        signal_table = self._signal_table()
+        listed = tables if signal_table is None else [*tables, signal_table]
         with self._asking() as connection:
-            signal_table = self._signal_table()
-            published = tables if signal_table is None else [*tables, signal_table]
-            slot.ensure_publication(
-                connection, publication, published, settings.text("publication.autocreate.mode")
-            )
+            added = publication.ensure_publication(connection, name, listed, mode, resumed=saved is not None)
             start = slot.ensure_slot(
                 self._server,
                 connection,
@@ -96,27 +104,25 @@ class PgSource:
         epoch = None if saved is None else slot_health.fresh_epoch(saved)
         if epoch is not None:
             start = replace(start, epoch=epoch)
-        captured = frozenset(tables)
-        decoder = Decoder(
-            start,
-            self._labels(partition),
-            captured.__contains__,
-            self._writers,
-            signal_table,
-        )
         rhythm = Rhythm(
             settings.integer("status.update.interval.ms") / 1000,
             settings.integer("wal.receiver.timeout.ms") / 1000,
         )
-        wire = begin(self._server.replicate(), slot_name, publication, start, rhythm.most_silence)
-        stream = PgStream(
-            wire,
-            decoder,
-            start,
-            self._around,
-            slot=slot_name,
-            rhythm=rhythm,
+        roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
+        explained = Announced(self._catalogued, roll, self._around)
+        decoder = Decoder(start, self._labels(partition), roll, explained, signal_table)
+        wire = begin(self._server.replicate(), slot_name, name, start, rhythm.most_silence)
+        looker = Looker(
+            self._server.guarded,
+            self._catalogue_over,
+            roll.captures,
+            name,
+            ours=mode == publication.OURS,
+            added=set() if saved is None else set(added),
         )
+        watch = Watch(looker, roll)
+        stream = PgStream(wire, decoder, start, self._around, slot=slot_name, rhythm=rhythm, watch=watch)
+        finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)
         return stream
 
@@ -174,11 +180,21 @@ class PgSource:
                 self._connection.close()
                 self._connection = None
 
-    def _writers(self, relation: Relation) -> Writers:
+    def _captured(self, listed: frozenset[TableId], aside: frozenset[TableId]) -> Callable[[TableId], bool]:
+        """Decide by the name of the moment, so that a table may come, go and be renamed."""
+        signal_table = self._signal_table()
+
+        def captured(table: TableId) -> bool:
+            if table in listed:
+                return True
+            return table != signal_table and table not in aside and self._filter.captures(table)
+
+        return captured
+
+    @contextmanager
+    def _catalogued(self) -> Iterator[Catalogue]:
         with self._asking() as connection:
-            shape = self._catalogue_over(connection).shape_of(relation)
-        ids = self._around.register(shape.table)
-        return Writers(shape, ids.key or 0, ids.value)
+            yield self._catalogue_over(connection)
 
     def _labels(self, partition: SourcePartition) -> Labels:
         counted = self._settings.flag("provide.transaction.metadata")

@@ -10,6 +10,7 @@ libpq's own buffer is read without blocking; only `poll` waits, for the socket, 
 
 import select
 import struct
+import time
 from dataclasses import dataclass
 
 import psycopg
@@ -18,14 +19,17 @@ from psycopg import generators, pq
 from wrackline.producers.changes import Batch, Position
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.decode import Decoder
+from wrackline.producers.sources.postgres.discover import NotVisible
 from wrackline.producers.sources.postgres.patience import waited_for
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.slot import log_refused
+from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 _POSTGRES_EPOCH_US = 946_684_800_000_000
 _KEEPALIVE = ord("k")
 _DATA = ord("w")
+_AGAIN_S = 0.02  # between two tries to explain what the log tells
 
 LOG_ENDED = define(
     "pg.log_ended",
@@ -82,8 +86,11 @@ class PgStream:
         *,
         slot: str,
         rhythm: Rhythm,
+        watch: Watch | None = None,
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
+        self._watch = watch
+        self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
         self._rhythm = rhythm
         self._status_due = around.monotonic() + rhythm.status_every
@@ -93,7 +100,8 @@ class PgStream:
     def poll(self, deadline: float) -> Batch | None:
         """Return what is there; wait for it until the deadline at most."""
         while True:
-            drained = self._read_ahead()
+            drained = self._again() and self._read_ahead()
+            self._look()
             batch = self._decoder.take()
             self.keep_alive()
             if batch is not None:
@@ -101,7 +109,9 @@ class PgStream:
             left = deadline - self._around.monotonic()
             if left <= 0:
                 return None
-            if drained:
+            if self._held is not None:
+                time.sleep(min(left, _AGAIN_S))
+            elif drained:
                 self._mind_silence()
                 if select.select([self._wire.socket], [], [], min(left, self._rhythm.status_every))[0]:
                     self._silent_since = self._asked = None  # also of a row that is still on its way
@@ -124,8 +134,30 @@ class PgStream:
 
     def close(self) -> None:
         """Give the slot back."""
+        if self._watch is not None:
+            self._watch.close()
         if self._wire.status == pq.ConnStatus.OK:
             self._wire.finish()
+
+    @property
+    def held(self) -> bool:
+        """Whether the log can't be read on until the catalogue shows what it tells of."""
+        return self._held is not None
+
+    def _again(self) -> bool:
+        """Take the message that was held; whether there is none any more."""
+        if self._held is not None:
+            try:
+                self._decoder.feed(self._held)
+            except NotVisible:
+                return False
+            self._held = None
+        return True
+
+    def _look(self) -> None:
+        """Take what was seen of the catalogue, if the log has come so far."""
+        if self._watch is not None and (picture := self._watch.take(self._decoder.passed)) is not None:
+            self._decoder.look(picture)
 
     def _read_ahead(self) -> bool:
         """Take messages until the batch is full, enough was read, or the socket is empty: then true.
@@ -134,32 +166,38 @@ class PgStream:
         """
         decoder, wire, most = self._decoder, self._wire, self._around.most_batch_bytes
         feed, get = decoder.feed, wire.get_copy_data
-        fresh, left = False, most
-        while decoder.size < most and left > 0:
-            size, message = get(1)
-            if size > 0:
-                left -= size
-                data = bytes(message)
-                if data[0] == _DATA:
-                    feed(data)
-                elif data[0] == _KEEPALIVE:
-                    self._hear(data)
-            elif size < 0:
-                raise _ended(wire, wire.get_result(), self._slot, self._confirmed)
-            elif fresh:
-                if left < most:
-                    self._silent_since = self._asked = None
-                return True
-            else:
-                try:
-                    wire.consume_input()
-                except psycopg.OperationalError as exc:
-                    raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
-                fresh = True
-                continue
-            fresh = False
+        fresh, left, data = False, most, b""
+        try:
+            while decoder.size < most and left > 0:
+                size, message = get(1)
+                if size > 0:
+                    left -= size
+                    data = bytes(message)
+                    if data[0] == _DATA:
+                        feed(data)
+                    elif data[0] == _KEEPALIVE:
+                        self._hear(data)
+                elif size < 0:
+                    raise _ended(wire, wire.get_result(), self._slot, self._confirmed)
+                elif fresh:
+                    if left < most:
+                        self._silent_since = self._asked = None
+                    return True
+                else:
+                    self._consume()
+                    fresh = True
+                    continue
+                fresh = False
+        except NotVisible:
+            self._held = data
         self._silent_since = self._asked = None
         return False
+
+    def _consume(self) -> None:
+        try:
+            self._wire.consume_input()
+        except psycopg.OperationalError as exc:
+            raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
 
     def _mind_silence(self) -> None:
         """Ask a silent server halfway; only one that was asked, and that we listen to, can be given up."""

@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -78,9 +78,13 @@ class Source(FakeSource):
     stream_of: type[FakeStream] = Stream
 
     def stream(
-        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
     ) -> FakeStream:
-        return super().stream(partition, tables, saved or Place(0, 1).saved())
+        return super().stream(partition, tables, saved or Place(0, 1).saved(), aside)
 
 
 def history(number: int, transactions: int) -> list[list[Change]]:

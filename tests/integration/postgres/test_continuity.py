@@ -22,6 +22,7 @@ from wrackline.control.stack.servers import PostgresServer
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.changes import Commit, Rows, Saved
 from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.postgres import publication
 from wrackline.producers.sources.postgres import slot as slots
 from wrackline.producers.sources.postgres.connect import Server, history
 from wrackline.producers.sources.postgres.continuity import _needed
@@ -469,10 +470,10 @@ def test_a_publication_that_would_block_the_tables_own_users_is_not_made(databas
         table = TableId(database.name, "public", "keyless")
         for mode in ("filtered", "all_tables"):
             with pytest.raises(OperatorNeeded) as caught:
-                slots.ensure_publication(session, "p", [table], mode)
+                publication.ensure_publication(session, "p", [table], mode, resumed=False)
             assert caught.value.code == "pg.publication_would_block"
         session.execute("INSERT INTO keyless VALUES (1)")
         session.execute("UPDATE keyless SET a = 2")
         session.execute("ALTER TABLE keyless REPLICA IDENTITY FULL")
-        slots.ensure_publication(session, "p", [table], "filtered")
+        publication.ensure_publication(session, "p", [table], "filtered", resumed=False)
         session.execute("UPDATE keyless SET a = 3")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
+import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
@@ -14,13 +15,18 @@ from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 
 ALTER = "ALTER TABLE orders ADD COLUMN gift text DEFAULT 'plain'; UPDATE orders SET gift = gift"
-WAITS = "SELECT 1 FROM pg_locks WHERE relation = 'orders'::regclass AND NOT granted"
 COMMITTING = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 
-def test_a_column_that_is_not_visible_yet_is_waited_for(database: Database) -> None:
+CREATE = "CREATE TABLE gifts (id int PRIMARY KEY, gift text); INSERT INTO gifts VALUES (1, 'plain')"
+
+
+@pytest.mark.parametrize(
+    ("statements", "table"), [(ALTER, "orders"), (CREATE, "gifts")], ids=["altered", "created"]
+)
+def test_what_is_not_visible_yet_is_waited_for(database: Database, statements: str, table: str) -> None:
     source = PgSource(
-        settings_of(database.dsn, **{"table.include.list": "public.orders"}),
+        settings_of(database.dsn, **{"publication.autocreate.mode": "all_tables"}),
         Surroundings(time.monotonic, lambda: 0, PgRegistry().register),
     )
     with (
@@ -32,10 +38,10 @@ def test_a_column_that_is_not_visible_yet_is_waited_for(database: Database) -> N
         stream = source.stream(partition, source.tables(partition), None)
         try:
             _wait_for_standby(admin, "nobody")  # a commit is written, sent, and stays invisible
-            altered = pool.submit(_run, database.dsn, ALTER)
+            altered = pool.submit(_run, database.dsn, statements)
             _until(lambda: admin.execute(COMMITTING).fetchone() is not None)
             shapes = pool.submit(_until_shape, stream)
-            _until(lambda: shapes.done() or admin.execute(WAITS).fetchone() is not None)
+            _until(lambda: shapes.done() or stream.held)
             assert not shapes.done(), shapes.result()
             _wait_for_standby(admin, "")
             altered.result(30)
@@ -45,6 +51,7 @@ def test_a_column_that_is_not_visible_yet_is_waited_for(database: Database) -> N
             stream.close()
             source.close()
     assert isinstance(shape, Shape)
+    assert shape.table.id.name == table
     assert [column.name for column in shape.table.columns] == ["id", "gift"]
 
 

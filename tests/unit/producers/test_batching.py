@@ -21,6 +21,7 @@ from wrackline.producers.changes import (
     Begin,
     Coming,
     Commit,
+    Found,
     Message,
     Progress,
     Renamed,
@@ -325,7 +326,7 @@ def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
     assert publication.records[-1][2] == b"a 1 1"
 
 
-def test_tables_that_come_and_go_are_told_in_the_logs_order_and_rows_to_be_read_anew_are_not() -> None:
+def test_tables_that_come_and_go_are_told_in_the_logs_order() -> None:
     made = cutter(Policy(linger=0.0), fresh=False)
     named = TABLE.id._replace(name="other")
     steps = (
@@ -333,6 +334,7 @@ def test_tables_that_come_and_go_are_told_in_the_logs_order_and_rows_to_be_read_
         Progress(Place(1, 1)),
         Begin("1", 7),
         Renamed(named, TABLE.id),
+        Found(TABLE, frozenset()),
         Reshaped(TABLE.id, refresh=True),
         Vanished(TABLE.id),
         Commit("1", Place(2, 1), 7),
@@ -343,6 +345,7 @@ def test_tables_that_come_and_go_are_told_in_the_logs_order_and_rows_to_be_read_
     assert [(topic, value) for topic, _, value in publication.records] == [
         ("Appeared", b"0"),
         ("Renamed", b"7"),
+        ("Reshaped", b"7"),
         ("Vanished", b"7"),
     ]
     assert publication.position == Place(2, 1)

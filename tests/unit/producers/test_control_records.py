@@ -9,9 +9,9 @@ import fastavro
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.batching import Record
-from wrackline.producers.changes import Appeared, Message, Renamed, Shape, Vanished
+from wrackline.producers.changes import Appeared, Message, Renamed, Reshaped, Shape, Vanished
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.topics import control_topics
 
 TABLE = orders(SourcePartition("server", "db0"))
@@ -85,6 +85,12 @@ def test_tables_that_come_and_go_are_schema_changes() -> None:
     assert renamed["ddl"] == (
         'ALTER TABLE "public"."orders" SET SCHEMA "old"; ALTER TABLE "old"."orders" RENAME TO "orders_1"'
     )
+    altered = TABLE.columns[:2]
+    shape = TableSchema(TABLE.id, altered, TABLE.key, TABLE.key_kind)
+    assert records.coming(Reshaped(TABLE.id, refresh=True), 8) is None, "nobody knows what it is now"
+    assert records.coming(Reshaped(TABLE.id, True, shape), 8) is not None
+    assert records.shape(Shape(1, shape, TABLE), 9) is None, "it was told already"
+    assert records.shape(Shape(2, TABLE, shape), 10) is not None
     assert made(subjects, schema_changes=False).coming(Vanished(TABLE.id), 5) is None
 
 

@@ -1,6 +1,6 @@
 """A table that is set aside is known to be so after every crash that can follow (INV-4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
@@ -54,13 +54,20 @@ def test_a_row_that_is_set_aside_leaves_its_table_in() -> None:
 
 
 class AskedSource:
-    """Remembers which tables it was asked to stream."""
+    """Remembers which tables it was asked to stream, and which not."""
 
     asked: Sequence[TableId] = ()
+    aside: Collection[TableId] = ()
 
-    def stream(self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved | None) -> object:
+    def stream(
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId],
+    ) -> object:
         del partition, saved
-        self.asked = tables
+        self.asked, self.aside = tables, aside
         return object()
 
 
@@ -77,4 +84,4 @@ def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
     )
     other = canonical({"ranges": []})
     lanes.open(PARTITION, state_of({TABLE: set_aside.saved(Fault(TABLE, UNFIT())), NEIGHBOUR: other}))
-    assert source.asked == [NEIGHBOUR]
+    assert (source.asked, list(source.aside)) == ([NEIGHBOUR], [TABLE])

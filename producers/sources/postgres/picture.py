@@ -1,0 +1,158 @@
+"""Takes a picture of the catalogue, and adds to a publication of ours what a picture shows to be missing.
+
+    one look:  locks  ->  names of all tables  ->  columns of captured tables that are not as they were
+               ->  the publication, tables added to it  ->  the place in the log that holds all of this
+
+Each look is a few short statements on a connection of its own; what is as it was (a digest says so) is not
+read again.  The locks come first: a table that was being altered then is left out, for what the statements
+after it show of it may be older than what the log has told.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from wrackline.producers.sources.postgres import publication
+from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.facts import Entry, Picture, TableFacts
+from wrackline.producers.sources.postgres.slot import log_end
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.table import TableId, TableSchema
+
+_LOOKS_FOR_A_KEY = 6  # a restored dump makes its keys last
+
+_TABLES = """
+SELECT c.oid, n.nspname::text, c.relname::text,
+       has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p'
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'"""
+# One text a table that differs as soon as anything does that `TableFacts` would show.
+_DIGESTS = """
+SELECT c.oid, md5(concat_ws('|', c.relname, c.relnamespace, c.relfilenode,
+  (SELECT string_agg(concat_ws(',', i.indexrelid, i.indisprimary, i.indisvalid, i.indisreplident,
+                               i.indimmediate), ';' ORDER BY i.indexrelid)
+   FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique),
+  (SELECT string_agg(concat_ws(',', a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull,
+                               a.attisdropped, a.attidentity, a.attgenerated, a.atthasmissing,
+                               md5(d.adbin::text)), ';' ORDER BY a.attnum)
+   FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+   WHERE a.attrelid = c.oid AND a.attnum > 0)))
+FROM pg_class c WHERE c.oid = ANY (%s)"""
+# A commit that is visible and not flushed is not sent yet; a commit of our own takes it along.
+_PUSH = """
+SELECT pg_logical_emit_message(true, 'wrackline.push', '')
+WHERE pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()"""
+
+
+class _Seen(NamedTuple):
+    digest: str
+    facts: TableFacts | None
+    shape: TableSchema | None
+
+
+@dataclass(slots=True)
+class Looker:
+    """Looks again and again, on connections that it makes and the caller ends."""
+
+    connect: Callable[[], Connection]
+    catalogue_over: Callable[[Connection], Catalogue]
+    captures: Callable[[TableId], bool]
+    name: str  # of the publication
+    ours: bool  # it is a list that we may add to
+    added: set[TableId] = field(default_factory=set)  # and not handed over yet
+    _connection: Connection | None = None
+    _catalogue: Catalogue | None = None
+    _seen: dict[int, _Seen] = field(default_factory=dict)
+    _names: frozenset[tuple[int, TableId]] = frozenset()
+    _keyless: Counter[int] = field(default_factory=Counter)
+
+    def look(self, begun: int) -> Picture:
+        """Take a picture; `begun` is how much the log has told until now."""
+        if self._connection is None or self._connection.closed:
+            self._connection = self.connect()
+            self._catalogue = self.catalogue_over(self._connection)
+        connection, catalogue = self._connection, self._catalogue
+        assert catalogue is not None  # noqa: S101 - made with the connection, for the type alone
+        unsettled = catalogue.altering()
+        entries = self._tables(connection)
+        captured = [oid for oid, one in entries.items() if one.readable and self.captures(one.table)]
+        news = self._compare(connection, catalogue, {oid: entries[oid].table for oid in captured})
+        carried = publication.published(connection, self.name)
+        busy: set[int] = set()
+        for oid in captured:
+            seen = self._seen[oid]
+            entry = replace(entries[oid], facts=seen.facts, shape=seen.shape)
+            if not carried.everything and entry.table not in carried.tables:
+                refused = self._add(connection, oid, entry.table)
+                if isinstance(refused, publication.Busy):
+                    busy.add(oid)
+                elif refused is not None:
+                    entry = replace(entry, refused=refused)
+            entries[oid] = replace(entry, added=entry.table in self.added)
+        if news or busy or self.added:
+            self._push(connection)
+        return Picture(begun, log_end(connection), entries, unsettled | busy, carried)
+
+    def handed_over(self, picture: Picture) -> None:
+        """The caller has the picture, and with it what was added."""
+        self.added.difference_update(one.table for one in picture.entries.values() if one.added)
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _tables(self, connection: Connection) -> dict[int, Entry]:
+        database = connection.info.dbname
+        return {
+            int(str(oid)): Entry(TableId(database, str(schema), str(name)), bool(readable))
+            for oid, schema, name, readable in connection.execute(_TABLES)
+        }
+
+    def _compare(self, connection: Connection, catalogue: Catalogue, tables: dict[int, TableId]) -> bool:
+        """Read what is not as it was; whether anything is."""
+        digests = {int(str(oid)): str(digest) for oid, digest in connection.execute(_DIGESTS, [list(tables)])}
+        names = frozenset(tables.items())
+        news, self._names = names != self._names, names
+        seen: dict[int, _Seen] = {}
+        for oid, table in tables.items():
+            before, digest = self._seen.get(oid), digests.get(oid, "")
+            if before is None or before.digest != digest:
+                news = True
+                facts = catalogue.facts(oid, table)
+                before = _Seen(digest, facts if facts.columns else None, _shape(catalogue, facts))
+            seen[oid] = before
+        self._seen = seen
+        return news
+
+    def _add(
+        self, connection: Connection, oid: int, table: TableId
+    ) -> publication.Busy | WracklineError | None:
+        if not self.ours:
+            return publication.lacks(self.name, [table])
+        answer = publication.add(connection, self.name, table)
+        if answer is None:
+            self.added.add(table)
+        elif answer is publication.Busy.WITHOUT_IDENTITY:
+            self._keyless[oid] += 1
+            if self._keyless[oid] >= _LOOKS_FOR_A_KEY:
+                return publication.would_block(table)
+        return answer
+
+    def _push(self, connection: Connection) -> None:
+        ((standby,),) = connection.execute("SELECT pg_is_in_recovery()")
+        if not standby:
+            connection.execute(_PUSH)
+
+
+def _shape(catalogue: Catalogue, facts: TableFacts) -> TableSchema | None:
+    """Return what would go out of a table; nothing where the rules or a type forbid it: its rows will say."""
+    if not facts.columns:
+        return None
+    try:
+        return catalogue.projected(facts).table
+    except OperatorNeeded:
+        return None

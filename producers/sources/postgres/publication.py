@@ -1,0 +1,179 @@
+"""The publication: made where it may be, seen to carry the captured tables, and added to where it is ours.
+
+A row that was written before its table was added is in no log that we read.  So a table is added while
+nobody writes to it: then every earlier row is there to be read once the addition is visible, and every later
+one is in the log.  Writers are held up by that for a fifth of a second at most; where one of them takes
+longer, we give way and come back.
+"""
+
+from collections.abc import Collection, Sequence
+from enum import Enum
+
+import psycopg
+from psycopg import sql
+
+from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.facts import Published
+from wrackline.producers.sources.postgres.names import identifier, table_name, table_names
+from wrackline.producers.sources.postgres.patience import unhurried
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.table import TableId
+
+PUBLICATION_MISSING = define(
+    "pg.publication_missing",
+    OperatorNeeded,
+    "there is no publication {publication}, and publication.autocreate.mode is disabled",
+    hint="as the tables' owner: CREATE PUBLICATION {publication} FOR TABLE {tables}"
+    " WITH (publish_via_partition_root = true)",
+)
+PUBLICATION_LACKS = define(
+    "pg.publication_lacks",
+    OperatorNeeded,
+    "publication {publication} does not publish {tables}",
+    hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables}",
+)
+WOULD_BLOCK = define(
+    "pg.publication_would_block",
+    OperatorNeeded,
+    "publishing {tables} would make PostgreSQL refuse their UPDATEs and DELETEs, for they have no identity",
+    hint="give each a primary key, or as its owner: ALTER TABLE <table> REPLICA IDENTITY FULL;"
+    " or leave it out: table.exclude.list",
+)
+NOT_ALLOWED = define(
+    "pg.not_allowed",
+    OperatorNeeded,
+    "the server does not let this role {what}: {reason}",
+    hint="as a superuser: ALTER ROLE {role} REPLICATION; as the tables' owner:"
+    " CREATE PUBLICATION {publication} FOR TABLE {tables} WITH (publish_via_partition_root = true)",
+)
+
+OURS = "filtered"  # the mode in which the publication is a list that we keep
+_LOCK_LIMIT = "SET LOCAL lock_timeout = '200ms'"
+_SCHEMAS_SINCE = 150_000
+# Tables of a new publication whose own users would be hit: no identity, so no UPDATE and no DELETE.
+_WITHOUT_IDENTITY = """
+SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND c.relpersistence = 'p'
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+  AND (c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS
+       (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid))
+ORDER BY 1, 2"""
+_SCHEMAS = """
+SELECT n.nspname::text FROM pg_publication p JOIN pg_publication_namespace s ON s.pnpubid = p.oid
+JOIN pg_namespace n ON n.oid = s.pnnspid WHERE p.pubname = %s"""
+
+
+class Busy(Enum):
+    """A table could not be added just now."""
+
+    WRITTEN = "somebody writes to it in a transaction that takes long"
+    WITHOUT_IDENTITY = "its own users' UPDATEs would be refused; a key may be on its way"
+
+
+def ensure_publication(
+    connection: Connection, name: str, tables: Sequence[TableId], mode: str, *, resumed: bool
+) -> frozenset[TableId]:
+    """Make the publication if we may, see that it publishes the tables, and return those that were added.
+
+    Of a resumed pipeline only some tables may be lacking; they are the watch's, and nobody else waits.
+    """
+    names = table_names(sorted(tables))
+    if connection.execute("SELECT FROM pg_publication WHERE pubname = %s", [name]).rowcount == 0:
+        if mode == "disabled":
+            raise PUBLICATION_MISSING(publication=identifier(name), tables=names)
+        _create(connection, name, tables, mode)
+    carried = published(connection, name, tables)
+    missing = set(tables) - carried.tables
+    if missing:
+        missing &= _existing(connection, missing)  # one that was dropped has no more to publish
+    added = {table for table in missing if mode == OURS and add(connection, name, table) is None}
+    missing -= added
+    if missing and not (resumed and carried.tables | added):
+        raise lacks(name, missing)
+    return frozenset(added)
+
+
+def published(connection: Connection, name: str, of: Collection[TableId] = ()) -> Published:
+    """Ask what the publication carries; `of` tells the database's name where there is one."""
+    database = next(iter(of)).database if of else connection.info.dbname
+    row = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", [name]).fetchone()
+    schemas: frozenset[str] = frozenset()
+    if connection.info.server_version >= _SCHEMAS_SINCE:
+        schemas = frozenset(str(schema) for (schema,) in connection.execute(_SCHEMAS, [name]))
+    tables = connection.execute(
+        "SELECT schemaname::text, tablename::text FROM pg_publication_tables WHERE pubname = %s", [name]
+    )
+    carried = frozenset(TableId(database, str(schema), str(table)) for schema, table in tables)
+    return Published(row is not None and bool(row[0]), schemas, carried)
+
+
+def add(connection: Connection, name: str, table: TableId) -> Busy | WracklineError | None:
+    """Add a table to a publication of ours; say why that can't be now, or can't be."""
+    if (table.schema, table.name) in _without_identity(connection):
+        return Busy.WITHOUT_IDENTITY
+    named = sql.Identifier(table.schema, table.name)
+    try:
+        with connection.transaction():
+            connection.execute(_LOCK_LIMIT)
+            connection.execute(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(named))
+            statement = sql.SQL("ALTER PUBLICATION {} ADD TABLE {}")
+            connection.execute(statement.format(sql.Identifier(name), named))
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+        return Busy.WRITTEN
+    except psycopg.errors.UndefinedTable:
+        return Busy.WRITTEN  # it is gone, or has another name: the next look shows it
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error:  # not the owner of it, or of the publication; a kind of publication that takes none
+        return lacks(name, [table])
+    return None
+
+
+def lacks(name: str, tables: Collection[TableId]) -> WracklineError:
+    """Say which tables are not published, with the statement that publishes them."""
+    return PUBLICATION_LACKS(publication=identifier(name), tables=table_names(sorted(tables)))
+
+
+def would_block(table: TableId) -> WracklineError:
+    """Say that a table can't be published as it is."""
+    return WOULD_BLOCK(tables=table_name(table))
+
+
+def _existing(connection: Connection, tables: Collection[TableId]) -> set[TableId]:
+    database = next(iter(tables)).database
+    rows = connection.execute(
+        "SELECT n.nspname::text, c.relname::text"
+        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (%s)",
+        [[table.schema for table in tables]],
+    )
+    return {TableId(database, str(schema), str(table)) for schema, table in rows}
+
+
+def _without_identity(connection: Connection) -> set[tuple[str, str]]:
+    return {(str(schema), str(table)) for schema, table in connection.execute(_WITHOUT_IDENTITY)}
+
+
+def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: str) -> None:
+    wanted = sorted({(table.schema, table.name) for table in tables})
+    found = _without_identity(connection)
+    blocked = {"filtered": found & set(wanted), "all_tables": found}.get(mode, set())
+    if blocked:
+        raise WOULD_BLOCK(tables=", ".join(f"{schema}.{table}" for schema, table in sorted(blocked)))
+    which = {
+        "filtered": sql.SQL("FOR TABLE {}").format(
+            sql.SQL(", ").join(sql.Identifier(schema, table) for schema, table in wanted)
+        ),
+        "all_tables": sql.SQL("FOR ALL TABLES"),
+    }.get(mode if wanted or mode != OURS else "", sql.SQL(""))
+    statement = sql.SQL("CREATE PUBLICATION {} {} WITH (publish_via_partition_root = true)")
+    try:
+        with unhurried(connection):  # it waits for the tables' locks
+            connection.execute(statement.format(sql.Identifier(name), which))
+    except psycopg.errors.InsufficientPrivilege as exc:
+        raise NOT_ALLOWED(
+            what="create a publication",
+            reason=exc.diag.message_primary,
+            role=identifier(connection.info.user),
+            publication=identifier(name),
+            tables=table_names(sorted(tables)),
+        ) from exc
