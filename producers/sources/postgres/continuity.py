@@ -27,15 +27,15 @@ TIMELINE_BACK = define(
     Definite,
     "our position belongs to timeline {ours}, this server is on timeline {theirs}: it was restored from an"
     " older backup, or is not the primary",
-    hint=f"connect to the primary (SELECT pg_is_in_recovery()), or begin anew: {_ANEW}",
+    hint=f"connect to the primary, which says false to: SELECT pg_is_in_recovery(); or begin anew: {_ANEW}",
 )
 TIMELINE_FORKED = define(
     "pg.timeline_forked",
     Definite,
     "this server left timeline {ours} at {left}, and we had published up to {position}: what it did not have"
     " when it was promoted is in the copy already",
-    hint=f"begin anew: {_ANEW}; and let standbys go first:"
-    " ALTER SYSTEM SET synchronized_standby_slots = '<the standbys'' slots>' (PostgreSQL 17)",
+    hint=f"begin anew: {_ANEW}; and from PostgreSQL 17 on let standbys go first:"
+    " ALTER SYSTEM SET synchronized_standby_slots = '<the standbys'' slots>'; SELECT pg_reload_conf()",
 )
 LOG_BEHIND = define(
     "pg.log_behind",
