@@ -8,7 +8,15 @@ the log before its reader says that it set it: what could be one is remembered w
 from collections import deque
 from collections.abc import Sequence
 
-from wrackline.producers.changes import Begin, Commit, Message, Passing, Progress, Signal
+from wrackline.producers.changes import (
+    Begin,
+    Commit,
+    Message,
+    Passing,
+    Position,
+    Progress,
+    Signal,
+)
 from wrackline.producers.chunks import Mark
 
 
@@ -22,25 +30,31 @@ class Gate:
         self._place: Passing | None = None  # the newest step outside a transaction
         self._last: Passing | None = None
         self._said: list[Passing] = []
-        self._touched = False
-        self.inside = False
+        self._open: Begin | None = None
+        self._reached: Position | None = None  # in the open transaction, once it has touched a table of ours
+
+    @property
+    def inside(self) -> bool:
+        """Whether the log is inside a transaction."""
+        return self._open is not None
 
     def begin(self, step: Begin) -> None:
-        """A transaction starts; one that goes on after a resume had rows before it."""
-        self.inside, self._touched = True, step.first > 0
+        """A transaction starts."""
+        self._open, self._reached = step, None
 
-    def touch(self) -> None:
-        """The open transaction changes a table of ours."""
-        self._touched = True
+    def touch(self, upto: Position) -> None:
+        """The open transaction has changed a table of ours."""
+        self._reached = upto
 
     def passing(self, step: Passing) -> None:
         """The log is at a place, or something was said in it."""
         self._last = step
         if isinstance(step, Commit):
-            self.inside = False
-            if self._touched:
+            resumed = self._open is not None and self._open.first > 0  # it had changes before, perhaps ours
+            if resumed or self._reached is not None:
                 self._streamed.append(step)
                 self._newest += 1
+            self._open = None
         if isinstance(step, Commit | Progress):
             self._place = step
         elif self._is_ours(step):
@@ -49,6 +63,13 @@ class Gate:
     def streamed(self) -> tuple[tuple[Commit, ...], int]:
         """The transactions that must be visible to a read, and the number to say afterwards."""
         return tuple(self._streamed), self._newest
+
+    def unproven(self) -> tuple[Commit, ...]:
+        """As `streamed`, and with them the open transaction: a position may lie inside it."""
+        begun, upto = self._open, self._reached
+        if begun is None or upto is None:
+            return tuple(self._streamed)
+        return *self._streamed, Commit(begun.transaction, upto, begun.committed_ms)
 
     def seen(self, number: int) -> None:
         """A reader has seen all up to this number."""

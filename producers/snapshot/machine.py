@@ -196,7 +196,7 @@ class Machine:
 
     def unproven(self) -> Sequence[Commit]:
         """Transactions streamed lately that no reader has seen yet: save them with the position."""
-        return self._gate.streamed()[0]
+        return self._gate.unproven()
 
     @property
     def unstreamed(self) -> Collection[TableId]:
@@ -294,14 +294,14 @@ class Machine:
         return self._limits.most_bytes // (4 * self._limits.readers)
 
     def _may_read(self) -> bool:
-        """Whether a reader is free and a chunk fits beside what the windows hold; one always does (rule 12)."""
+        """Whether a reader is free and a chunk fits beside what the windows hold; one always does."""
         if len(self._out) >= self._limits.readers:
             return False
         sizes = [window.size for window in self._windows()]
         return not sizes or sum(sizes) + self._share <= self._limits.most_bytes
 
     def _rows(self, step: Rows) -> None:
-        self._gate.touch()
+        self._gate.touch(step.upto)
         watching = self._watching
         if not watching and not any(row[4] is not None for row in step.rows):
             return
@@ -316,11 +316,10 @@ class Machine:
                 table.partial(op, key, value, partial, shape)
 
     def _truncate(self, step: Truncate) -> None:
-        self._gate.touch()
+        self._gate.touch(step.upto)
         self._refs[step.ref][0].truncate()
 
     def _shape(self, step: Shape) -> None:
-        self._gate.touch()
         table = self._table(step.table.id)
         self._refs[step.ref] = table, step.table
         table.refs.add(step.ref)

@@ -1,0 +1,428 @@
+"""A small random history against the machine: writers, a log, slow readers, crashes; and what came out.
+
+    rows -> transactions (logged at once, visible later) -> machine -> committed events -> replica
+
+Every write counts one version up, so that a key that goes back is seen at once.  `big` may be left out of
+the log when it did not change.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from random import Random
+
+from tests.fakes.place import Place
+from wrackline.producers.changes import Begin, Commit, Message, Passing, Rows, Shape, Step, Truncate, Unsent
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.requests import Purpose, Snapshot
+from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.work import Limits, Plan, Span, Work
+from wrackline.schemas.codec import RowEncoder
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.offsets import Json
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+INT, TEXT = ColumnType(Kind.INT32, "integer"), ColumnType(Kind.STRING, "text")
+TABLE = TableSchema(
+    TableId("d", "public", "t"),
+    (Column("id", 1, INT, nullable=False), Column("v", 2, INT), Column("big", 3, TEXT)),
+    ("id",),
+    KeyKind.PRIMARY,
+)
+ENCODER = RowEncoder(TABLE, 1, 2)
+TAIL = b"-tail-00000000"
+
+Row = tuple[int, int, str | None]  # id, version, big (None in an event: not sent)
+Event = tuple[str, int, int, str | None]  # op, id, version, big
+
+
+def key_of(number: int) -> bytes:
+    made = ENCODER.key((number, None, None))
+    assert made is not None
+    return made
+
+
+KEYS = {key_of(number): number for number in range(16)}
+
+
+def bound_of(_: TableSchema, key: bytes) -> Bound | None:
+    return (str(KEYS[key]),)
+
+
+@dataclass(frozen=True)
+class Fence:
+    name: str
+    at: int
+
+    def passed(self, step: Passing) -> bool:
+        return isinstance(step, Commit) and isinstance(step.position, Place) and step.position.lsn >= self.at
+
+
+@dataclass(frozen=True)
+class Said:
+    name: str
+
+    def passed(self, step: Passing) -> bool:
+        return isinstance(step, Message) and step.content == self.name.encode()
+
+
+@dataclass
+class Logged:
+    """A transaction: its events, and the table as it is after it."""
+
+    events: list[Event]
+    said: str | None = None
+    hidden: bool = False
+
+
+@dataclass
+class Database:
+    """Rows, and a log in commit order; a SELECT sees the transactions that are not hidden."""
+
+    chance: Random
+    rows: dict[int, Row] = field(default_factory=dict)
+    log: list[Logged] = field(default_factory=list)
+    version: int = 0
+    keys: int = 8
+
+    def write(self) -> None:
+        """One transaction of a few changes; it may stay hidden for a while."""
+        if self.chance.random() < 0.3:
+            self._show()
+        hidden = [event for one in self.log if one.hidden for event in one.events]
+        touched = {number for event in hidden for number in keys_in(event)}
+        events: list[Event] = []
+        if not touched and self.chance.random() < 0.03:
+            self.rows.clear()
+            self.log.append(Logged([("t", 0, 0, None)]))
+            return
+        for _ in range(self.chance.choice([1, 1, 2, 4])):
+            number = self.chance.randrange(self.keys)
+            if number not in touched:  # a row is locked until its writer can be seen
+                events += self._change(number, touched)
+        if events:
+            self.log.append(Logged(events, hidden=self.chance.random() < 0.3))
+
+    def _change(self, number: int, locked: set[int]) -> list[Event]:
+        self.version += 1
+        version, how = self.version, self.chance.random()
+        old = self.rows.get(number)
+        if old is None:
+            self.rows[number] = (number, version, f"b{version}")
+            return [("c", number, version, f"b{version}")]
+        if how < 0.25:
+            del self.rows[number]
+            return [("d", number, version, None)]
+        if how < 0.6:
+            self.rows[number] = (number, version, old[2])
+            return [("u", number, version, None)]
+        other = self.chance.randrange(self.keys)
+        if how < 0.85 and other not in self.rows and other not in locked:
+            del self.rows[number]
+            big = None if self.chance.random() < 0.8 else f"b{version}"
+            self.rows[other] = (other, version, big or old[2])
+            return [("m", number * 100 + other, version, big)]
+        self.rows[number] = (number, version, f"b{version}")
+        return [("u", number, version, f"b{version}")]
+
+    def _show(self) -> None:
+        hidden = [one for one in self.log if one.hidden]
+        if hidden:
+            self.chance.choice(hidden).hidden = False
+
+    def say(self, content: str) -> None:
+        self.log.append(Logged([], content))
+
+    def select(self) -> dict[int, Row]:
+        """The table as a statement sees it now."""
+        rows: dict[int, Row] = {}
+        for one in self.log:
+            if not one.hidden:
+                for event in one.events:
+                    apply(rows, event)
+        return rows
+
+
+def keys_in(event: Event) -> tuple[int, ...]:
+    return divmod(event[1], 100) if event[0] == "m" else (event[1],)
+
+
+def apply(rows: dict[int, Row], event: Event) -> None:
+    op, number, version, big = event
+    if op == "t":
+        rows.clear()
+    elif op == "d":
+        rows.pop(number, None)
+    elif op == "m":
+        old, new = divmod(number, 100)
+        before = rows.pop(old, None)
+        rows[new] = (new, version, big or (before and before[2]) or None)
+    else:
+        kept = rows.get(number)
+        rows[number] = (number, version, big or (kept and kept[2]) or None)
+
+
+def row_changes(event: Event) -> Rows | None:
+    """The row changes that the log shows of an event."""
+    op, number, version, big = event
+    unsent = ("big",) if big is None else ()
+
+    def value(key: int) -> bytes:
+        return ENCODER.head(None, (key, version, big)) + TAIL
+
+    if op == "m":
+        old, new = divmod(number, 100)
+        gone = Unsent(unsent, key_of(new)) if unsent else None
+        came = Unsent(unsent, key_of(old)) if unsent else None
+        return Rows(
+            [(1, "d", key_of(old), value(old), gone), (1, "c", key_of(new), value(new), came)], Place(0, 0)
+        )
+    if op == "t":
+        return None
+    partial = Unsent(unsent) if unsent and op == "u" else None
+    return Rows([(1, op, key_of(number), value(number), partial)], Place(0, 0))
+
+
+@dataclass
+class Durable:
+    """What Kafka has: events, and where to go on."""
+
+    events: list[Event] = field(default_factory=list)
+    states: dict[TableId, Json] = field(default_factory=dict)
+    at: int = 0
+    done: int = 0
+    streamed: tuple[Commit, ...] = ()
+
+
+class Worker:
+    """One run of a task, from a start to a crash."""
+
+    def __init__(self, database: Database, kafka: Durable, run: str, limits: Limits, *, fences: bool) -> None:
+        self._db, self._kafka, self._run, self._fences = database, kafka, run, fences
+        self._chance = database.chance
+        self._pace = self._chance.choice([0.3, 0.6, 0.75])  # how fast the log is beside the readers
+        self.machine = Machine(kafka.states, limits, run, bound_of=bound_of, streamed=kafka.streamed)
+        self._at, self._done, self._clock = kafka.at, kafka.done, 0.0
+        self._events: list[Event] = []
+        self._states: dict[TableId, Json] = {}
+        self._work: list[tuple[Work, str, Mapping[int, Row], Mark | None]] = []
+        self._say(Shape(1, TABLE, None))
+        self._began = False
+
+    def _say(self, step: Step) -> None:
+        self.machine.step(step)
+        self.save()
+
+    def save(self) -> None:
+        self._states |= self.machine.unsaved().states
+
+    @property
+    def idle(self) -> bool:
+        quiet = self._at >= len(self._db.log) and not self._work and not self._events and not self._states
+        if quiet:
+            self._work += [(one, "gate", {}, None) for one in self.machine.work(self._clock)]
+        state = self.machine.status(TABLE.id)
+        return quiet and not self._work and state is Status.STREAMING
+
+    def step(self) -> None:
+        """Something happens: the log goes on, a reader goes on, or Kafka commits."""
+        self._clock += 1
+        how = self._chance.random()
+        if how < self._pace and self._at < len(self._db.log):
+            self._stream()
+        elif how < 0.85 and self._work:
+            self._read(self._chance.randrange(len(self._work)))
+        elif how < 0.9:
+            self._work += [(one, "gate", {}, None) for one in self.machine.work(self._clock)]
+        elif how < 0.95:
+            self._release()
+        else:
+            self.commit()
+
+    def _stream(self) -> None:
+        one = self._db.log[self._at]
+        if not self._began:
+            self._say(Begin(str(self._at), 0, self._done))
+            self._began = True
+        if one.said is not None:
+            self._say(Message("mark", one.said.encode(), Place(0, self._at)))
+        if self._done < len(one.events):
+            event = one.events[self._done]
+            self._say(row_changes(event) or Truncate(1, b"", Place(0, 0)))
+            self._events.append(event)
+            self._done += 1
+            return
+        self._at, self._done, self._began = self._at + 1, 0, False
+        self._say(Commit(str(self._at - 1), Place(0, self._at), 0))
+        if self._chance.random() < 0.7:
+            self._release()
+
+    def _release(self) -> None:
+        if self._began:
+            return
+        for _ in range(self._chance.choice([1, 1, 2, 9])):
+            made = self.machine.release(Place(0, self._at), 0)
+            if made is None:
+                return
+            for key, value in made.rows:
+                self._events.append(read_back(key, value))
+            self._states |= made.unsaved.states
+
+    def commit(self) -> None:
+        """Events, position and states at once."""
+        kafka = self._kafka
+        kafka.events += self._events
+        kafka.states |= self._states
+        kafka.at, kafka.done, kafka.streamed = self._at, self._done, tuple(self.machine.unproven())
+        self._events, self._states = [], {}
+
+    def _read(self, place: int) -> None:
+        work, stage, rows, mark = self._work.pop(place)
+        if stage == "gate":
+            if not any(self._db.log[int(one.transaction)].hidden for one in work.streamed):
+                stage, rows = "read", self._db.select()
+        elif isinstance(work, Plan):
+            self.machine.planned(work.ticket, ("id",), self._spans(rows))
+            return
+        elif stage == "read":
+            stage = "back"
+            if self._fences:
+                mark = Fence(work.ticket, len(self._db.log))
+            else:
+                self._db.say(work.ticket)
+                mark = Said(work.ticket)
+        elif self._chance.random() < 0.1:
+            self.machine.failed(work.ticket, LOST(), self._clock)
+            return
+        else:
+            assert mark is not None
+            self.machine.chunk(work.ticket, chunk_of(work.request, rows), mark)
+            return
+        self._work.insert(place, (work, stage, rows, mark))
+
+    def _spans(self, rows: Mapping[int, Row]) -> list[Span]:
+        if not rows:
+            return []
+        cuts = sorted(self._chance.sample(range(self._db.keys), self._chance.choice([0, 0, 1, 2])))
+        cuts = [cut for cut in cuts if cut < max(rows)]
+        bounds = [None, *[(str(cut),) for cut in cuts], (str(max(rows)),)]
+        return [Span(low, high) for low, high in pairwise(bounds)]
+
+
+def chunk_of(request: ChunkRequest, rows: Mapping[int, Row]) -> Chunk:
+    """What a reader makes of the rows that its SELECT saw."""
+
+    def wanted(number: int) -> bool:
+        if request.after is not None and number <= int(request.after[0] or 0):
+            return False
+        if request.upto is not None and number > int(request.upto[0] or 0):
+            return False
+        return not request.only or (str(number),) in request.only
+
+    found = [rows[number] for number in sorted(rows) if wanted(number)]
+    taken = found[: request.most_rows]
+    slices = []
+    for start in range(0, len(taken), request.slice_rows):
+        part = taken[start : start + request.slice_rows]
+        heads = [(ENCODER.key(row), ENCODER.head(None, row)) for row in part]
+        slices.append(Slice(heads, (str(part[-1][0]),), 10))
+    complete = len(found) < request.most_rows
+    return Chunk(TABLE, tuple(slices), complete, lambda *_, **__: TAIL)
+
+
+def read_back(key: bytes | None, value: bytes) -> Event:
+    """What a released row says; that is found by writing it again."""
+    assert key is not None
+    number, body = KEYS[key], value[: -len(TAIL)]
+    assert value.endswith(TAIL)
+    fields = _ints_and_text(body[7:])
+    assert fields[0] == number, "the row's key is not its record's"
+    return ("r", number, fields[1], fields[2])
+
+
+def _ints_and_text(body: bytes) -> tuple[int, int, str]:
+    numbers, at = [], 0
+    for _ in range(3):
+        assert body[at] == 2
+        at += 1
+        read = shift = 0
+        while True:
+            byte = body[at]
+            at += 1
+            read |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        numbers.append((read >> 1) ^ -(read & 1))
+    assert len(body) == at + numbers[2]
+    return numbers[0], numbers[1], body[at:].decode()
+
+
+LOST = define("test.lost", Transient, "the connection was lost", hint="wait")
+
+
+def run(seed: int, *, steps: int = 160, crash: float = 0.02) -> str | None:
+    """One history; what was wrong with it, or None."""
+    chance = Random(seed)
+    database = Database(chance, keys=chance.choice([3, 5, 8]))
+    for _ in range(chance.randrange(12)):
+        database.write()
+    for one in database.log:
+        one.hidden = False
+    kafka = Durable(at=len(database.log))
+    limits = Limits(
+        readers=chance.randint(1, 4),
+        chunk_rows=chance.randint(1, 4),
+        slice_rows=chance.randint(1, 3),
+        most_tries=1000,
+        first_wait=1.0,
+        longest_wait=4.0,
+    )
+    fences, starts = chance.random() < 0.5, 0
+
+    def start() -> Worker:
+        nonlocal starts
+        starts += 1
+        made = Worker(database, kafka, f"run{starts}", limits, fences=fences)
+        made.machine.request(Snapshot("first", (TABLE.id,), Purpose.INITIAL))
+        made.save()
+        return made
+
+    worker = start()
+    for _ in range(steps):
+        if chance.random() < 0.35:
+            database.write()
+        else:
+            worker.step()
+        if chance.random() < crash:
+            worker = start()
+    for one in database.log:
+        one.hidden = False
+    for _ in range(5000):
+        if worker.idle:
+            break
+        worker.step()
+    else:
+        return "stuck"
+    return judged(kafka.events, database.rows)
+
+
+def judged(events: Sequence[Event], truth: Mapping[int, Row]) -> str | None:
+    """Whether a key went back, and whether the replica is the table."""
+    replica: dict[int, Row] = {}
+    newest: dict[int, int] = {}
+    for event in events:
+        op, number, version, big = event
+        for key in keys_in(event) if op != "t" else ():
+            if version < newest.get(key, 0):
+                return "backwards"
+            newest[key] = version
+        if op == "m":
+            old, new = divmod(number, 100)
+            replica.pop(old, None)
+            replica[new] = (new, version, big)
+        else:
+            apply(replica, event)
+    return None if replica == truth else "differs"
