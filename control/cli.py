@@ -20,13 +20,13 @@ from wrackline.control.check_file import check_file
 from wrackline.control.check_server import check_server
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
-from wrackline.control.explain import all_settings, error_codes, find_setting
+from wrackline.control.explain import Explained, all_settings, explained, find_setting
 from wrackline.control.installed import Installed
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
 from wrackline.control.run import run
-from wrackline.schemas.errors import ErrorCode, WracklineError
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
 
@@ -108,26 +108,18 @@ def errors(
     *,
     json: Json = False,
 ) -> None:
-    """Explain an error code, or list all of them."""
+    """Explain an error's code or a finding's id, or list all of them."""
     context.ensure_object(Options).json = json
-    wanted = error_codes(code)
+    wanted = explained(code)
     if json:
         print_json({"errors": [_code_as_json(entry) for entry in wanted]})
     elif code:
         entry = wanted[0]
-        say(
-            Text.assemble(
-                (entry.code, "bold"), f"  {entry.kind.__name__}: {(entry.kind.__doc__ or '').strip()}"
-            )
-        )
-        say(f"  {_plain(entry.sentence)}\n  hint: {_plain(entry.hint)}")
+        say(Text.assemble((entry.code, "bold"), f"  {entry.kind}: {entry.acts}"))
+        say(f"  {entry.sentence}\n  hint: {entry.hint}")
     else:
         for entry in wanted:
-            say(
-                Text.assemble(
-                    (f"{entry.code:32}", "bold"), f" {entry.kind.__name__:14} {_plain(entry.sentence)}"
-                )
-            )
+            say(Text.assemble((f"{entry.code:32}", "bold"), f" {entry.kind:14} {entry.sentence}"))
 
 
 @app.command()
@@ -201,17 +193,8 @@ def _show_error(error: WracklineError, asked: Options) -> None:
     console.print(Text.assemble(("error", "bold red"), f" {error}"))
 
 
-def _code_as_json(entry: ErrorCode) -> dict[str, str]:
-    return {
-        "code": entry.code,
-        "kind": entry.kind.__name__,
-        "sentence": _plain(entry.sentence),
-        "hint": _plain(entry.hint),
-    }
-
-
-def _plain(text: str) -> str:
-    return text.replace("{{", "{").replace("}}", "}")
+def _code_as_json(entry: Explained) -> dict[str, str]:
+    return {"code": entry.code, "kind": entry.kind, "sentence": entry.sentence, "hint": entry.hint}
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
-"""Looks up what a user asks about: an error's code, or a setting's name.
+"""Looks up what a user asks about: an error's code, a finding's id, or a setting's name.
 
 In: a name, or none for all.  Out: what was declared, or an error with the nearest name.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from wrackline.control.installed import import_everything, registries
 from wrackline.schemas.errors import Definite, ErrorCode, define, registered
+from wrackline.schemas.findings import Rule, rules
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.setting import NotHonoured, Setting, placeholders
 
@@ -19,15 +21,41 @@ NO_SETTING = define(
 )
 
 
-def error_codes(code: str | None) -> Sequence[ErrorCode]:
-    """Return one code, or all of them in order."""
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An error's code or a finding's id, in words; placeholders stand in braces."""
+
+    code: str
+    kind: str
+    acts: str  # who acts, or what follows when nobody does
+    sentence: str
+    hint: str
+
+
+def explained(code: str | None) -> Sequence[Explained]:
+    """Return one code or id, or all of them in order; what is both is shown as the error."""
     import_everything()
-    known = registered()
+    known = {made.id: _of_rule(made) for made in rules().values()}
+    known |= {made.code: _of_error(made) for made in registered().values()}
     if code is None:
         return [known[name] for name in sorted(known)]
     if code not in known:
         raise NO_CODE(code=shown_name(code), meant=_meant(get_close_matches(code[:200], known, n=1)))
     return [known[code]]
+
+
+def _of_error(made: ErrorCode) -> Explained:
+    acts = (made.kind.__doc__ or "").strip()
+    return Explained(made.code, made.kind.__name__, acts, _plain(made.sentence), _plain(made.hint))
+
+
+def _of_rule(made: Rule) -> Explained:
+    acts = f"a check finds it ({made.severity.value}); {_plain(made.impact)}"
+    return Explained(made.id, "Finding", acts, _plain(made.description), _plain(made.suggestion))
+
+
+def _plain(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
 
 
 def all_settings() -> Sequence[Setting]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.findings import Finding, Severity, rule
 from wrackline.schemas.masks import Hash, Mask, Stars, hash_of, stars_of, truncate_of
 from wrackline.schemas.patterns import TablePattern, compile_pattern
 from wrackline.schemas.redaction import shown_name
@@ -28,6 +28,15 @@ HASH_V2 = "column.mask.hash.v2.<algorithm>.with.salt.<salt>"
 STARS = "column.mask.with.<length>.chars"
 TRUNCATE = "column.truncate.to.<length>.chars"
 KEYS = "message.key.columns"
+
+MATCHES_NOTHING = rule(
+    "filter.matches_nothing",
+    Severity.WARNING,
+    "A pattern matches nothing",
+    "{setting} has the pattern {pattern}, and no {what} has such a name",
+    "what it was meant for is treated as if the line were not there",
+    "correct it in {setting}, or take it out; a dot that is meant as such is written \\.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +168,7 @@ class ColumnRules:
 
 def matches_nothing(one: Listed, what: str) -> Finding:
     """Say that a pattern means nothing that is there: mostly a typing error."""
-    return Finding(
-        "filter.matches_nothing",
-        "A pattern matches nothing",
-        f"{one.setting} has the pattern {one.text}, and no {what} has such a name",
-        f"correct it in {one.setting}, or take it out; a dot that is meant as such is written \\.",
-        "what it was meant for is treated as if the line were not there",
-        Severity.WARNING,
-    )
+    return MATCHES_NOTHING(setting=one.setting, pattern=one.text, what=what)
 
 
 def _names(table: TableId) -> tuple[str, str]:

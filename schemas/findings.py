@@ -5,8 +5,10 @@ and decides nothing.  The shape is CDAP's.  `id` names the kind of finding and n
 a user can silence it and a script can wait for it; the same id about two tables is two findings.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from wrackline.schemas.table import TableId
 
@@ -44,6 +46,47 @@ class Finding:
         """Refuse a column without its table: nobody could find it."""
         if self.column is not None and self.table is None:
             raise ValueError(f"finding {self.id} names a column but no table")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of finding; its three texts may hold placeholders."""
+
+    id: str
+    severity: Severity
+    name: str
+    description: str
+    impact: str
+    suggestion: str
+
+    def __call__(self, table: TableId | None = None, column: str | None = None, **names: object) -> Finding:
+        """Make the finding; a missing name is a fault of the caller's code."""
+        return Finding(
+            id=self.id,
+            name=self.name,
+            description=self.description.format_map(names),
+            suggestion=self.suggestion.format_map(names),
+            impact=self.impact.format_map(names),
+            severity=self.severity,
+            table=table,
+            column=column,
+        )
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(id_: str, severity: Severity, name: str, description: str, impact: str, suggestion: str) -> Rule:
+    """Register a kind of finding; a second one of the same id stops the program at import."""
+    if id_ in _RULES:
+        raise ValueError(f"finding {id_} is defined twice")
+    _RULES[id_] = Rule(id_, severity, name, description, impact, suggestion)
+    return _RULES[id_]
+
+
+def rules() -> Mapping[str, Rule]:
+    """Every kind of finding of the modules imported so far."""
+    return MappingProxyType(_RULES)
 
 
 @dataclass(frozen=True, slots=True)

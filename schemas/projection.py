@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.filters import ColumnRules, matches_nothing
-from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.findings import Finding, Severity, rule
 from wrackline.schemas.masks import Hash, Mask, Stars, Truncate
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
@@ -36,6 +36,14 @@ KEY_NOT_EQUAL = define(
     "column {column} of {table} is part of its key, and {what} would make different rows the same",
     hint="hash it instead, in a column with room for the hash: "
     "column.mask.hash.v2.SHA-256.with.salt.<salt>={table}.{column}",
+)
+NOT_TRUNCATED = rule(
+    "filter.not_truncated",
+    Severity.WARNING,
+    "A column that is no text can't be truncated",
+    "column.truncate.to.<length>.chars matches {path}, which is {type}",
+    "the column goes out whole",
+    "hide it: column.mask.with.<length>.chars={path}, or leave it out: column.exclude.list={path}",
 )
 
 _TEXT = ColumnType(Kind.STRING, "text")
@@ -102,7 +110,8 @@ def findings(rules: ColumnRules, tables: Iterable[TableSchema]) -> Iterator[Find
         mask = rules.mask(table, column.name)
         dropped = rules.drops(table, column.name)
         if isinstance(mask, Truncate) and not dropped and column.type.kind not in _CUT_AS_TEXT:
-            yield _not_truncated(table, column)
+            path = f"{table}.{column.name}"
+            yield NOT_TRUNCATED(table, column.name, path=path, type=column.type.source)
 
 
 def _with_custom_key(source: TableSchema, key: tuple[str, ...]) -> TableSchema:
@@ -142,17 +151,3 @@ def _check_key(table: TableId, column: str, action: Action) -> None:
 def _masked_type(column: ColumnType, action: Action) -> ColumnType:
     """A hash and stars are text whatever they hide; a truncated text stays what it was."""
     return column if isinstance(action, Truncate) and column.kind is Kind.STRING else _TEXT
-
-
-def _not_truncated(table: TableId, column: Column) -> Finding:
-    return Finding(
-        "filter.not_truncated",
-        "A column that is no text can't be truncated",
-        f"column.truncate.to.<length>.chars matches {table}.{column.name}, which is {column.type.source}",
-        f"hide it: column.mask.with.<length>.chars={table}.{column.name}, "
-        f"or leave it out: column.exclude.list={table}.{column.name}",
-        "the column goes out whole",
-        Severity.WARNING,
-        table,
-        column.name,
-    )

@@ -4,41 +4,12 @@ A rule is called with the names of what was found and becomes a finding, as an e
 error.  Names in SQL come quoted by the server.
 """
 
-from dataclasses import dataclass
-
-from wrackline.schemas.findings import Finding, Severity
-from wrackline.schemas.table import TableId
+from wrackline.schemas.findings import Severity, rule
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One kind of finding; its three texts may hold placeholders."""
-
-    id: str
-    severity: Severity
-    name: str
-    description: str
-    impact: str
-    suggestion: str
-
-    def __call__(self, table: TableId | None = None, column: str | None = None, **names: object) -> Finding:
-        """Make the finding; a missing name is a fault of the caller's code."""
-        return Finding(
-            id=self.id,
-            name=self.name,
-            description=self.description.format_map(names),
-            suggestion=self.suggestion.format_map(names),
-            impact=self.impact.format_map(names),
-            severity=self.severity,
-            table=table,
-            column=column,
-        )
-
-
 # The server
-VERSION_OLD = Rule(
+VERSION_OLD = rule(
     "pg.version_old",
     ERROR,
     "The server is too old",
@@ -46,7 +17,7 @@ VERSION_OLD = Rule(
     "the pipeline does not start",
     "upgrade the server: pg_upgrade",
 )
-VERSION_NEW = Rule(
+VERSION_NEW = rule(
     "pg.version_new",
     WARNING,
     "The server is newer than what was tested",
@@ -54,7 +25,7 @@ VERSION_NEW = Rule(
     "types and settings of the new version are not known here",
     "try it with a copy of the database first",
 )
-VERSION_LOSES = Rule(
+VERSION_LOSES = rule(
     "pg.version_loses",
     WARNING,
     "This minor version can lose changes",
@@ -63,7 +34,7 @@ VERSION_LOSES = Rule(
     "changes of a table that is just being added can be missing from the log, silently",
     "install {fixed} or newer; until then change publications and types while nobody writes",
 )
-WAL_LEVEL = Rule(
+WAL_LEVEL = rule(
     "pg.wal_level",
     ERROR,
     "The log is not logical",
@@ -72,7 +43,7 @@ WAL_LEVEL = Rule(
     "as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server"
     " (Amazon RDS: rds.logical_replication = 1; Cloud SQL: cloudsql.logical_decoding = on)",
 )
-SLOTS_FULL = Rule(
+SLOTS_FULL = rule(
     "pg.slots_full",
     ERROR,
     "No replication slot is free",
@@ -81,7 +52,7 @@ SLOTS_FULL = Rule(
     "drop one that nobody needs (SELECT slot_name, active FROM pg_replication_slots), or as a superuser:"
     " ALTER SYSTEM SET max_replication_slots = {more}; then restart the server",
 )
-SENDERS_FEW = Rule(
+SENDERS_FEW = rule(
     "pg.wal_senders_few",
     WARNING,
     "No WAL sender is free",
@@ -89,7 +60,7 @@ SENDERS_FEW = Rule(
     "a standby or a pipeline that connects again may find none",
     "as a superuser: ALTER SYSTEM SET max_wal_senders = {more}; then restart the server",
 )
-SENDER_TIMEOUT_OFF = Rule(
+SENDER_TIMEOUT_OFF = rule(
     "pg.wal_sender_timeout_off",
     WARNING,
     "Dead connections are not noticed",
@@ -97,7 +68,7 @@ SENDER_TIMEOUT_OFF = Rule(
     "a connection that broke keeps the slot in use, and nobody can take over",
     "as a superuser: ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf()",
 )
-SENDER_TIMEOUT_SHORT = Rule(
+SENDER_TIMEOUT_SHORT = rule(
     "pg.wal_sender_timeout_short",
     WARNING,
     "The server gives up on us quickly",
@@ -106,7 +77,7 @@ SENDER_TIMEOUT_SHORT = Rule(
     "as a superuser: ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf();"
     " or lower status.update.interval.ms",
 )
-KEEP_UNLIMITED = Rule(
+KEEP_UNLIMITED = rule(
     "pg.slot_keep_unlimited",
     WARNING,
     "A stopped pipeline can fill the server's disk",
@@ -115,7 +86,7 @@ KEEP_UNLIMITED = Rule(
     "as a superuser, with about half of the disk's free space: ALTER SYSTEM SET max_slot_wal_keep_size ="
     " '50GB'; SELECT pg_reload_conf(); and set an alarm on the pipeline's lag",
 )
-IDLE_TIMEOUT = Rule(
+IDLE_TIMEOUT = rule(
     "pg.slot_idle_timeout",
     WARNING,
     "A stopped pipeline loses its slot",
@@ -123,7 +94,7 @@ IDLE_TIMEOUT = Rule(
     "after a stop of that length the tables must be read again",
     "as a superuser: ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf()",
 )
-STANDBY_OLD = Rule(
+STANDBY_OLD = rule(
     "pg.standby",
     ERROR,
     "The server is a standby",
@@ -133,7 +104,7 @@ STANDBY_OLD = Rule(
 )
 
 # Failing over
-FAILOVER_UNSUPPORTED = Rule(
+FAILOVER_UNSUPPORTED = rule(
     "pg.failover_unsupported",
     ERROR,
     "slot.failover needs PostgreSQL 17",
@@ -141,7 +112,7 @@ FAILOVER_UNSUPPORTED = Rule(
     "the slot is not made",
     "slot.failover=false; after a failover the tables are then read again",
 )
-FAILOVER_UNSYNCED = Rule(
+FAILOVER_UNSYNCED = rule(
     "pg.failover_unsynced",
     WARNING,
     "A standby may be promoted that has less than the copy",
@@ -151,7 +122,7 @@ FAILOVER_UNSYNCED = Rule(
     " pg_reload_conf(); on the standby: sync_replication_slots = on, hot_standby_feedback = on,"
     " primary_slot_name, and a dbname in primary_conninfo",
 )
-SLOT_STAYS = Rule(
+SLOT_STAYS = rule(
     "pg.slot_not_failover",
     WARNING,
     "The slot does not follow to a standby",
@@ -165,7 +136,7 @@ _RAISE = (
     "start the pipeline, or as a superuser raise the limit: ALTER SYSTEM SET max_slot_wal_keep_size ="
     " '{more}'; SELECT pg_reload_conf()"
 )
-SLOT_UNRESERVED = Rule(
+SLOT_UNRESERVED = rule(
     "pg.slot_unreserved",
     WARNING,
     "The slot is about to be lost",
@@ -173,7 +144,7 @@ SLOT_UNRESERVED = Rule(
     "at one of the next checkpoints the slot is lost, and the tables must be read again",
     _RAISE,
 )
-SLOT_NEAR_LIMIT = Rule(
+SLOT_NEAR_LIMIT = rule(
     "pg.slot_near_limit",
     WARNING,
     "The slot holds much log",
@@ -183,7 +154,7 @@ SLOT_NEAR_LIMIT = Rule(
 )
 
 # The publication
-PUBLICATION_FORBIDDEN = Rule(
+PUBLICATION_FORBIDDEN = rule(
     "pg.publication_forbidden",
     ERROR,
     "The publication is missing and can't be made",
@@ -191,7 +162,7 @@ PUBLICATION_FORBIDDEN = Rule(
     "the pipeline does not start",
     "as the tables' owner: {create}",
 )
-PUBLICATION_LACKS = Rule(
+PUBLICATION_LACKS = rule(
     "pg.publication_lacks",
     ERROR,
     "The publication lacks a table",
@@ -199,7 +170,7 @@ PUBLICATION_LACKS = Rule(
     "the table's changes are not in the log",
     "as the table's owner: ALTER PUBLICATION {publication} ADD TABLE {table_name}",
 )
-PUBLICATION_ROW_FILTER = Rule(
+PUBLICATION_ROW_FILTER = rule(
     "pg.publication_row_filter",
     WARNING,
     "The publication filters rows",
@@ -209,7 +180,7 @@ PUBLICATION_ROW_FILTER = Rule(
     "where that is meant, nothing; else as the table's owner: ALTER PUBLICATION {publication} DROP TABLE"
     " {table_name}; ALTER PUBLICATION {publication} ADD TABLE {table_name}",
 )
-PUBLICATION_COLUMN = Rule(
+PUBLICATION_COLUMN = rule(
     "pg.publication_column",
     WARNING,
     "The publication leaves out a column",
@@ -220,7 +191,7 @@ PUBLICATION_COLUMN = Rule(
 )
 
 # Tables
-NO_TABLES = Rule(
+NO_TABLES = rule(
     "pg.no_tables",
     ERROR,
     "There is nothing to copy",
@@ -228,7 +199,7 @@ NO_TABLES = Rule(
     "the pipeline has no work",
     "see which there are: {tables}; then correct table.include.list, or grant the tables",
 )
-TABLE_MISSING = Rule(
+TABLE_MISSING = rule(
     "pg.table_missing",
     ERROR,
     "There is no such table",
@@ -236,7 +207,7 @@ TABLE_MISSING = Rule(
     "the table is not copied",
     "see which there are: {tables}; then correct table.include.list",
 )
-USAGE_MISSING = Rule(
+USAGE_MISSING = rule(
     "pg.usage_missing",
     ERROR,
     "The schema may not be used",
@@ -244,7 +215,7 @@ USAGE_MISSING = Rule(
     "the table's rows can't be read",
     "as its owner: GRANT USAGE ON SCHEMA {schema_name} TO {role}",
 )
-SELECT_MISSING = Rule(
+SELECT_MISSING = rule(
     "pg.select_missing",
     ERROR,
     "The table may not be read",
@@ -252,7 +223,7 @@ SELECT_MISSING = Rule(
     "the table's rows can't be read",
     "as its owner: GRANT SELECT ON {table_name} TO {role}",
 )
-ROW_SECURITY = Rule(
+ROW_SECURITY = rule(
     "pg.row_security",
     WARNING,
     "Row security hides rows",
@@ -260,7 +231,7 @@ ROW_SECURITY = Rule(
     "a snapshot misses the rows that the policies hide, while the log carries their changes",
     "as a superuser: ALTER ROLE {role} BYPASSRLS",
 )
-UNLOGGED = Rule(
+UNLOGGED = rule(
     "pg.unlogged",
     ERROR,
     "The table is not logged",
@@ -268,7 +239,7 @@ UNLOGGED = Rule(
     "its changes are in no log",
     "as its owner: ALTER TABLE {table_name} SET LOGGED",
 )
-KEY_MISSING = Rule(
+KEY_MISSING = rule(
     "pg.key_missing",
     WARNING,
     "The table has no key",
@@ -277,7 +248,7 @@ KEY_MISSING = Rule(
     "as its owner: ALTER TABLE {table_name} ADD PRIMARY KEY (...); or name columns that tell its rows"
     " apart: message.key.columns",
 )
-IDENTITY_NOTHING = Rule(
+IDENTITY_NOTHING = rule(
     "pg.identity_nothing",
     ERROR,
     "Updates name no row",
@@ -285,7 +256,7 @@ IDENTITY_NOTHING = Rule(
     "once it is published, every UPDATE and DELETE of it fails in the application",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
 )
-IDENTITY_MISSING = Rule(
+IDENTITY_MISSING = rule(
     "pg.identity_missing",
     ERROR,
     "Updates name no row",
@@ -293,7 +264,7 @@ IDENTITY_MISSING = Rule(
     "once it is published, every UPDATE and DELETE of it fails in the application",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
 )
-IDENTITY_OTHER = Rule(
+IDENTITY_OTHER = rule(
     "pg.identity_other",
     ERROR,
     "Updates name rows by other columns than the key",
@@ -301,7 +272,7 @@ IDENTITY_OTHER = Rule(
     "a delete does not say which row of the copy it means",
     "as its owner: ALTER TABLE {leaf} REPLICA IDENTITY {wanted}",
 )
-PARTITIONS_SILENT = Rule(
+PARTITIONS_SILENT = rule(
     "pg.partitions_silent",
     WARNING,
     "Rows of partitions can come and go without a change in the log",
@@ -311,7 +282,7 @@ PARTITIONS_SILENT = Rule(
     "before a partition goes: DELETE its rows, which is logged; after a filled one was attached: wrackline"
     " snapshot start '{request}'; see docs/postgresql.md, Partitions",
 )
-KEY_HIDDEN = Rule(
+KEY_HIDDEN = rule(
     "pg.key_hidden",
     WARNING,
     "The table's existing rows can't be read",
@@ -321,7 +292,7 @@ KEY_HIDDEN = Rule(
     "order the snapshot by columns that are not hidden: surrogate-key in its request; or make such columns"
     " the key: message.key.columns={path}:<columns>",
 )
-COLUMN_UNKNOWN = Rule(
+COLUMN_UNKNOWN = rule(
     "pg.type_unknown",
     ERROR,
     "The column's type is not known",
@@ -329,7 +300,7 @@ COLUMN_UNKNOWN = Rule(
     "the table is paused",
     "{mend}",
 )
-COLUMN_GENERATED = Rule(
+COLUMN_GENERATED = rule(
     "pg.column_generated",
     WARNING,
     "The log does not carry a generated column",
@@ -337,7 +308,7 @@ COLUMN_GENERATED = Rule(
     "the copy has it from snapshots only",
     "{mend}",
 )
-MONEY_DIGITS = Rule(
+MONEY_DIGITS = rule(
     "pg.money_digits",
     ERROR,
     "Money is written with other digits",

@@ -15,12 +15,10 @@ from tests.integration.postgres.world import settings_of
 from wrackline.control.stack import postgres as postgres_of_stack
 from wrackline.control.stack.servers import PostgresServer
 from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.postgres import check_rules
 from wrackline.producers.sources.postgres.check import check
-from wrackline.producers.sources.postgres.check_rules import Rule
 from wrackline.producers.sources.postgres.connect import Server
 from wrackline.schemas.errors import registered
-from wrackline.schemas.findings import Finding
+from wrackline.schemas.findings import Finding, rules
 from wrackline.schemas.table import TableId
 
 DATABASE, ROLE, OWNER = "weird \"Db' 1", "odd \"Reader' é", 'Owner "x"'
@@ -200,12 +198,9 @@ def mended(server: PostgresServer, dsn: str, table: TableId) -> Iterator[str]:
             time.sleep(0.05)
 
 
-RULES = {rule.id: rule for rule in vars(check_rules).values() if isinstance(rule, Rule)}
-
-
 def test_the_sql_of_every_code_and_rule_is_sql(postgres: PostgresServer) -> None:
     """A statement in a block that is never reached is parsed, and not run."""
-    texts = {rule.id: rule.suggestion for rule in RULES.values()}
+    texts = {rule.id: rule.suggestion for rule in rules().values()}
     texts |= {code: made.hint for code, made in registered().items() if code.startswith("pg.")}
     wrong = {}
     with psycopg.connect(postgres.dsn, autocommit=True) as session:

@@ -120,6 +120,14 @@ def test_an_error_code_is_explained() -> None:
     codes = [error["code"] for error in document["errors"]]
     assert codes == sorted(codes)
     assert {"settings.unknown", "stack.java_missing", "secret.not_allowed"} <= set(codes)
+    assert {"pg.slot_keep_unlimited", "pg.key_missing", "filter.matches_nothing"} <= set(codes)
+
+
+def test_what_only_a_check_finds_is_explained() -> None:
+    said = wrackline("errors", "pg.slot_keep_unlimited")
+    assert said.returncode == Exit.OK
+    assert "WARNING" in said.stdout
+    assert "hint: as a superuser" in said.stdout
 
 
 def test_a_setting_is_explained() -> None:
