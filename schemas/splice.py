@@ -103,3 +103,29 @@ _SKIPS: Mapping[str, _Skip] = {
     "bytes": _counted,
     "string": _counted,
 }
+
+
+def key_cells(key: bytes, table: TableSchema) -> Sequence[bytes | None]:
+    """Cut a record's key into its columns' Avro bytes, without a union's index; None for null."""
+    cells: list[bytes | None] = []
+    at = _HEADER
+    for column in table.key_columns:
+        if column.nullable:
+            at += 1
+            if key[at - 1] == _NULL:
+                cells.append(None)
+                continue
+        end = _skip_of(column.type)(key, at)
+        cells.append(key[at:end])
+        at = end
+    return cells
+
+
+def number(cell: bytes) -> int:
+    """Read a cell that is an Avro int or long."""
+    return _long(cell, 0)[0]
+
+
+def content(cell: bytes) -> bytes:
+    """Read a cell that is an Avro string or bytes."""
+    return cell[_long(cell, 0)[1] :]
