@@ -1,0 +1,171 @@
+"""A machine and what a test tells it: short words for steps, chunks and what came out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tests.fakes.place import Place
+from tests.unit.producers.snapshot.history import (
+    ENCODER,
+    INT,
+    TABLE,
+    TAIL,
+    Fence,
+    Row,
+    bound_of,
+    chunk_of,
+    key_of,
+    read_back,
+)
+from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Shape, Step, Unsent
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.requests import Accepted, Became, Further, ReceiptChange, Snapshot
+from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved
+from wrackline.schemas import receipts
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.offsets import Json
+from wrackline.schemas.table import Column, TableId, TableSchema
+
+LOST = define("test.desk_lost", Transient, "the connection was lost", hint="wait")
+REFUSED = define("test.desk_refused", OperatorNeeded, "permission denied", hint="grant it")
+ID = TABLE.id
+OTHER = replace(TABLE, id=TableId("d", "public", "other"))
+ASK = Snapshot("ask", (ID,))
+ROWS = {number: (number, number, f"b{number}") for number in range(1, 7)}
+
+
+def full(number: int, version: int, op: str = "u") -> RowChange:
+    return (1, op, key_of(number), ENCODER.head(None, (number, version, f"B{version}")) + TAIL, None)
+
+
+def delete(number: int) -> RowChange:
+    return (1, "d", key_of(number), ENCODER.head((number, 0, None), None) + TAIL, None)
+
+
+def partial(number: int, version: int) -> RowChange:
+    value = ENCODER.head(None, (number, version, None)) + TAIL
+    return (1, "u", key_of(number), value, Unsent(("big",)))
+
+
+def moved(old: int, new: int, version: int) -> tuple[RowChange, RowChange]:
+    """A changed key whose `big` was not sent."""
+    value = ENCODER.head(None, (new, version, None)) + TAIL
+    gone = ENCODER.head((old, version, None), None) + TAIL
+    return (
+        (1, "d", key_of(old), gone, Unsent(("big",), key_of(new))),
+        (1, "c", key_of(new), value, Unsent(("big",), key_of(old))),
+    )
+
+
+def with_column(*, nullable: bool = True, generated: bool = False) -> TableSchema:
+    added = Column("more", 4, INT, nullable, generated)
+    return replace(TABLE, columns=(*TABLE.columns, added))
+
+
+class Desk:
+    """One machine; its receipts are folded as they come, so an illegal one raises."""
+
+    def __init__(
+        self, kept: Mapping[TableId, Json] | None = None, *, run: str = "run", limits: Limits | None = None
+    ) -> None:
+        limits = limits or Limits(readers=4, chunk_rows=3, slice_rows=2, first_wait=1.0, most_tries=3)
+        self.machine = Machine(kept or {}, limits, run, bound_of=bound_of)
+        self.kept: dict[TableId, Json] = dict(kept or {})
+        self.receipts: dict[str, receipts.Receipt] = {}
+        self.at = 0
+        self.step(Shape(1, TABLE, None))
+
+    def save(self, unsaved: Unsaved) -> None:
+        self.kept |= unsaved.states
+        for change in unsaved.receipts:
+            self._fold(change)
+
+    def _fold(self, change: ReceiptChange) -> None:
+        match change:
+            case Accepted(name, kind, tables):
+                self.receipts[name] = receipts.accept(name, kind, tuple(map(str, tables)), 0)
+            case Became(name, state, error):
+                if name in self.receipts:
+                    self.receipts[name] = receipts.move(self.receipts[name], state, 0, error)
+            case Further(name, table):
+                if name in self.receipts:
+                    self.receipts[name] = receipts.progress(self.receipts[name], table, 0)
+
+    def step(self, step: Step) -> None:
+        self.machine.step(step)
+        self.save(self.machine.unsaved())
+
+    def transaction(self, *rows: RowChange, steps: Sequence[Step] = ()) -> None:
+        """A whole transaction goes by."""
+        self.step(Begin(f"x{self.at}", 0))
+        for step in steps:
+            self.step(step)
+        if rows:
+            self.step(Rows(rows, Place(0, self.at, 1)))
+        self.at += 1
+        self.step(Commit(f"x{self.at - 1}", Place(0, self.at), 0))
+
+    def ask(self, asked: Snapshot = ASK, *spans: Span, now: float = 0.0) -> None:
+        """Ask, and plan at once."""
+        self.machine.request(asked)
+        self.plan(*spans, now=now)
+
+    def plan(self, *spans: Span, now: float = 0.0) -> None:
+        (plan,) = self.work(now)
+        assert isinstance(plan, Plan)
+        self.machine.planned(plan.ticket, ("id",), spans or [Span(None, ("6",))])
+        self.save(self.machine.unsaved())
+
+    def work(self, now: float = 0.0) -> list[Plan | Read]:
+        made = list(self.machine.work(now))
+        self.save(self.machine.unsaved())
+        return made
+
+    def read(self, now: float = 0.0) -> Read:
+        """The one read that is wanted."""
+        (read,) = self.work(now)
+        assert isinstance(read, Read)
+        return read
+
+    def arrive(self, read: Read, rows: Mapping[int, Row] = ROWS, mark: int = 0) -> None:
+        """A chunk of these rows, with a mark so many transactions ahead."""
+        self.machine.chunk(read.ticket, chunk_of(read.request, rows), Fence(read.ticket, self.at + mark))
+        self.save(self.machine.unsaved())
+
+    def release(self) -> Release | None:
+        made = self.machine.release(Place(0, self.at), 7)
+        if made is not None:
+            self.save(made.unsaved)
+        return made
+
+    def out(self) -> list[tuple[int, int, str | None]]:
+        """All that may go out now, as id, version, big."""
+        found = []
+        while (made := self.release()) is not None:
+            found += [read_back(key, value)[1:] for key, value in made.rows]
+        return found
+
+    def finish(self) -> list[tuple[int, int, str | None]]:
+        """Read all there is, as the table stands in ROWS."""
+        found = []
+        for _ in range(100):
+            for work in self.work():
+                if isinstance(work, Plan):
+                    self.machine.planned(work.ticket, ("id",), [Span(None, ("6",))])
+                else:
+                    self.arrive(work)
+            self.transaction()
+            found += self.out()
+        return found
+
+    def status(self) -> Status | None:
+        return self.machine.status(ID)
+
+    def state_of(self, request: str) -> receipts.State:
+        return self.receipts[request].state
+
+    def again(self, run: str = "again") -> "Desk":
+        """The machine after a crash: it starts from what was saved."""
+        made = Desk(self.kept, run=run)
+        made.at, made.receipts = self.at, self.receipts
+        return made

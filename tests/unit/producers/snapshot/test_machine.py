@@ -1,0 +1,457 @@
+"""The machine against the twelve rules of the design's snapshot engine, each in its smallest case."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes.place import Place
+from tests.unit.producers.snapshot.desk import (
+    ASK,
+    ID,
+    LOST,
+    OTHER,
+    REFUSED,
+    ROWS,
+    Desk,
+    delete,
+    full,
+    moved,
+    partial,
+    with_column,
+)
+from tests.unit.producers.snapshot.history import ENCODER, TABLE, TAIL, Fence, Said
+from wrackline.producers import set_aside
+from wrackline.producers.changes import (
+    Begin,
+    Commit,
+    Fault,
+    Message,
+    Progress,
+    Reshaped,
+    Rows,
+    Shape,
+    Truncate,
+)
+from wrackline.producers.chunks import Chunk, Slice
+from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.work import Limits, Plan, Read, Span, Ticket
+from wrackline.schemas.receipts import Scan, State
+from wrackline.schemas.seq import ordinal_digits
+from wrackline.schemas.table import TableSchema
+
+WHOLE = [(number, number, f"b{number}") for number in range(1, 7)]
+
+
+def test_all_rows_go_out_once_and_the_request_succeeds() -> None:
+    desk = Desk()
+    desk.ask()
+    assert desk.status() is Status.SNAPSHOTTING
+    assert desk.finish() == WHOLE
+    assert desk.status() is Status.STREAMING
+    receipt = desk.receipts["ask"]
+    assert (receipt.state, receipt.tables[0].rows, receipt.tables[0].scan) == (
+        State.SUCCEEDED,
+        6,
+        Scan.SUCCEEDED,
+    )
+
+
+def test_an_empty_table_is_done_at_its_plan() -> None:
+    desk = Desk()
+    desk.machine.request(ASK)
+    (plan,) = desk.work()
+    desk.machine.planned(plan.ticket, ("id",), [])
+    desk.save(desk.machine.unsaved())
+    assert desk.status() is Status.STREAMING
+    assert desk.receipts["ask"].tables[0].scan is Scan.EMPTY
+
+
+def test_rule_2_a_read_waits_for_what_was_streamed_and_no_reader_has_seen() -> None:
+    desk = Desk()
+    desk.transaction(full(1, 10))
+    desk.transaction()  # nothing of ours: nobody need see it
+    desk.machine.request(ASK)
+    (plan,) = desk.work()
+    assert [commit.transaction for commit in plan.streamed] == ["x0"]
+    desk.transaction(full(2, 11))
+    desk.machine.planned(plan.ticket, ("id",), [Span(None, ("6",))])
+    read = desk.read()
+    assert [commit.transaction for commit in read.streamed] == ["x2"]  # the plan's reader has seen x0
+    desk.arrive(read)
+    assert desk.read().streamed == ()
+
+
+def test_rule_2_nothing_is_read_inside_a_transaction_of_which_a_part_has_gone_by() -> None:
+    desk = Desk()
+    desk.machine.request(ASK)
+    desk.step(Begin("open", 0))
+    desk.step(Rows([full(1, 10)], Place(0, 0, 1)))
+    assert desk.work() == []
+    assert [commit.transaction for commit in desk.machine.unproven()] == ["open"]
+    desk.step(Commit("open", Place(0, 1), 0))
+    assert [commit.transaction for commit in desk.work()[0].streamed] == ["open"]
+
+
+def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(delete(1))
+    desk.arrive(read, mark=1)
+    desk.transaction(delete(2), full(3, 12, "c"))
+    assert desk.out() == []
+
+
+def test_rule_5_a_partial_event_keeps_the_row_and_takes_its_columns_in_log_order() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(partial(1, 10), partial(1, 11))
+    desk.transaction(partial(2, 12), full(2, 13), partial(2, 14))
+    desk.arrive(read, mark=1)
+    desk.transaction(partial(1, 15), partial(3, 16))
+    assert desk.out() == [(1, 15, "b1"), (3, 16, "b3")]
+
+
+def test_rule_5_a_full_image_after_a_partial_one_removes_the_row() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(partial(1, 10))
+    desk.arrive(read, mark=1)
+    desk.transaction(full(1, 11), partial(2, 12))
+    assert desk.out() == [(2, 12, "b2"), (3, 3, "b3")]
+
+
+def test_rule_5_a_partial_key_change_moves_the_row_to_its_new_key() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read(), mark=1)
+    desk.transaction(*moved(1, 9, 10), partial(9, 11))
+    assert desk.out() == [(9, 11, "b1"), (2, 2, "b2"), (3, 3, "b3")]
+    assert [work.request.only for work in desk.work() if isinstance(work, Read)] == [()]  # it is not missing
+
+
+def test_rule_5_a_moved_row_whose_old_key_is_used_again_may_be_another_row() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read(), {**ROWS, 1: (1, 12, "B12")}, mark=1)  # the SELECT saw the row that came after
+    desk.transaction(*moved(1, 9, 10), full(1, 12, "c"))
+    assert desk.out() == [(2, 2, "b2"), (3, 3, "b3")]
+    asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
+    assert (("9",),) in asked
+
+
+def test_rule_5_a_row_that_the_select_saw_under_its_new_key_stays_there() -> None:
+    desk = Desk()
+    desk.ask(ASK, Span(None, ("9",)))
+    desk.arrive(desk.read(), {1: (1, 12, "B12"), 9: (9, 10, "b1")}, mark=1)
+    desk.transaction(*moved(1, 9, 10), full(1, 12, "c"))
+    assert desk.out() == [(9, 10, "b1")]
+
+
+def test_rule_5_a_truncate_empties_the_window() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    first = desk.read()
+    desk.transaction(steps=[Truncate(1, b"", Place(0, 0, 1))])
+    desk.arrive(first, mark=1)
+    desk.arrive(desk.read(), mark=1)
+    desk.transaction(steps=[Truncate(1, b"", Place(0, 1, 1))])
+    assert desk.out() == []
+
+
+def test_rule_5_a_partial_create_outside_any_window_asks_for_its_row() -> None:
+    desk = Desk()
+    desk.transaction(*moved(1, 5, 10))
+    assert desk.status() is Status.REFRESHING
+    desk = desk.again()
+    read = desk.read()
+    assert (read.request.only, read.request.key) == ((("5",),), ("id",))
+    desk.arrive(read, {5: (5, 10, "b1")})
+    desk.transaction()
+    assert desk.out() == [(5, 10, "b1")]
+    assert desk.status() is Status.STREAMING
+
+
+def test_rule_5_a_row_that_waits_to_be_asked_for_is_forgotten_once_the_log_has_it() -> None:
+    desk = Desk()
+    desk.transaction(*moved(1, 5, 10), *moved(2, 6, 11))
+    desk.transaction(full(5, 12), delete(6))
+    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+
+
+def test_rule_5_a_moved_row_is_asked_for_if_its_window_is_lost() -> None:
+    desk = Desk()
+    desk.ask(ASK, Span(("2",), ("6",)))
+    desk.arrive(desk.read(), mark=1)
+    desk.transaction(*moved(3, 1, 10))  # to where the range does not reach
+    desk = desk.again()
+    asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
+    assert (("1",),) in asked
+
+
+def test_rule_6_a_new_shape_drops_what_was_read_and_reads_it_again() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    late, desk.at = desk.read(), 5
+    desk.transaction(steps=[Shape(2, with_column(), TABLE)])
+    desk.arrive(late)
+    again = desk.read()
+    assert (again.request.after, desk.out()) == (None, [])
+    assert desk.status() is Status.SNAPSHOTTING
+
+
+@pytest.mark.parametrize(
+    ("shape", "filled"),
+    [
+        (with_column(), frozenset({4})),
+        (with_column(nullable=False), frozenset()),
+        (with_column(generated=True), frozenset()),
+        (
+            replace(
+                TABLE, columns=(*TABLE.columns[:2], replace(TABLE.columns[2], type=TABLE.columns[1].type))
+            ),
+            frozenset(),
+        ),
+    ],
+)
+def test_rule_6_a_shape_that_alters_stored_values_refreshes_the_table(
+    shape: TableSchema, filled: frozenset[int]
+) -> None:
+    desk = Desk()
+    desk.transaction(steps=[Shape(2, shape, TABLE, filled)])
+    (plan,) = desk.work()
+    assert isinstance(plan, Plan)
+    assert desk.status() is Status.REFRESHING
+    assert [receipt.state for receipt in desk.receipts.values()] == [State.RUNNING]
+
+
+def test_rule_6_a_nullable_column_without_a_default_needs_nothing() -> None:
+    desk = Desk()
+    desk.transaction(steps=[Shape(2, with_column(), TABLE)])
+    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+
+
+def test_rule_6_a_shape_that_changed_while_the_task_was_down_is_seen() -> None:
+    desk = Desk().again()
+    desk.step(Reshaped(ID, False, with_column(), frozenset({4})))
+    assert desk.status() is Status.QUEUED
+
+
+def test_rule_6_a_changed_key_restarts_the_table() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read())
+    desk.transaction()
+    assert desk.release() is not None
+    desk.transaction(*moved(1, 5, 10), steps=[Shape(2, replace(TABLE, key=("v",)), TABLE)])
+    works = desk.work()
+    assert Plan in map(type, works)
+
+
+def test_rule_7_the_cursor_moves_with_the_slice_that_goes_out() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read())
+    desk.transaction()
+    assert desk.release() is not None  # two of three rows
+    assert desk.again().read().request.after == ("2",)
+    assert desk.release() is not None
+    assert desk.again().read().request.after == ("3",)
+
+
+def test_rule_7_a_part_not_yet_released_goes_on_losing_keys() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read())
+    desk.transaction()
+    assert desk.release() is not None
+    desk.transaction(full(1, 20), full(3, 21))
+    assert desk.out() == []
+
+
+def test_rule_7_pause_and_stop_are_saved_and_obeyed() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read(), mark=1)
+    desk.machine.request(Pause("p"))
+    desk.save(desk.machine.unsaved())
+    desk = desk.again()
+    desk.transaction()
+    assert (desk.status(), desk.work(), desk.out()) == (Status.PAUSED, [], [])
+    assert desk.state_of("ask") is State.PAUSED
+    desk.machine.request(Resume("r"))
+    assert desk.read().request.after is None
+    assert desk.state_of("ask") is State.RUNNING
+    desk.machine.request(Stop("s"))
+    desk.save(desk.machine.unsaved())
+    assert desk.state_of("ask") is State.CANCELLED
+    assert (desk.again().status(), desk.again().work()) == (Status.STREAMING, [])
+
+
+def test_rule_7_a_stop_leaves_what_the_worker_itself_needs() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.transaction(steps=[Shape(2, with_column(), TABLE, frozenset({4}))])
+    desk.machine.request(Stop("s"))
+    desk.save(desk.machine.unsaved())
+    assert desk.status() is Status.REFRESHING
+    assert desk.state_of("ask") is State.CANCELLED
+
+
+def test_rule_7_a_ticket_or_mark_of_another_run_means_nothing() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    old = desk.read()
+    desk = desk.again("second")
+    desk.arrive(old)
+    desk.machine.planned(Ticket("run/9"), ("id",), [])
+    desk.machine.failed(Ticket("run/9"), LOST(), 0.0)
+    read = desk.read()
+    desk.step(Message("mark", old.ticket.encode(), Place(0, 0)))
+    desk.machine.chunk(read.ticket, Chunk(TABLE, (), True, lambda *_, **__: TAIL), Said(read.ticket))
+    assert desk.out() == []
+    assert desk.status() is Status.SNAPSHOTTING
+
+
+def test_rule_7_the_same_id_twice_is_one_request() -> None:
+    desk = Desk()
+    desk.ask()
+    assert len(desk.finish()) == 6
+    desk = desk.again()
+    desk.machine.request(ASK)
+    assert (desk.work(), desk.status()) == ([], Status.STREAMING)
+
+
+def test_rule_8_a_window_says_that_it_waits_and_closes_by_the_logs_place() -> None:
+    desk = Desk()
+    desk.ask()
+    desk.arrive(desk.read(), mark=5)
+    assert desk.machine.waiting
+    assert desk.out() == []
+
+    class Anywhere(Fence):
+        def passed(self, step: object) -> bool:
+            return isinstance(step, Progress)
+
+    read = desk.read()
+    desk.machine.chunk(read.ticket, Chunk(TABLE, (), True, lambda *_, **__: TAIL), Anywhere("x", 0))
+    desk.at = 5
+    desk.transaction()
+    desk.step(Progress(Place(0, 7)))
+    assert len(desk.out()) == 3
+    assert not desk.machine.waiting
+
+
+def test_rule_8_a_mark_that_comes_back_before_its_reader_does_is_not_missed() -> None:
+    desk = Desk()
+    desk.ask()
+    read = desk.read()
+    desk.step(Begin("m", 0))
+    desk.step(Message("mark", read.ticket.encode(), Place(0, 0)))
+    desk.step(Commit("m", Place(0, 1), 0))
+    desk.transaction()
+    desk.machine.chunk(read.ticket, Chunk(TABLE, (), True, lambda *_, **__: TAIL), Said(read.ticket))
+    assert desk.release() is not None
+
+
+def test_rule_9_a_failed_read_waits_longer_each_time_and_then_the_table_fails() -> None:
+    desk = Desk()
+    desk.machine.request(Snapshot("ask", (ID, OTHER.id)))
+    plan, _ = desk.work()  # the other's is under way all the time
+    desk.machine.planned(plan.ticket, ("id",), [Span(None, ("6",))])
+    desk.machine.failed(desk.read().ticket, LOST(), 0.0)
+    assert desk.work(0.5) == []
+    assert desk.machine.due(0.5) == 1.0
+    for wait in (1.0, 3.0):
+        (again,) = desk.work(wait)
+        desk.machine.failed(again.ticket, LOST(), wait)
+    desk.save(desk.machine.unsaved())
+    assert (desk.status(), desk.machine.due(9.0)) == (Status.FAILED, math.inf)
+    desk = desk.again()
+    assert desk.status() is Status.FAILED
+    assert {work.table for work in desk.work(99.0) if isinstance(work, Plan)} == {OTHER.id}
+    desk.machine.request(Snapshot("second", (ID,)))
+    assert desk.status() is Status.QUEUED
+
+
+def test_rule_9_what_no_wait_mends_fails_at_once_and_is_tried_again_when_asked() -> None:
+    desk = Desk()
+    desk.ask(Snapshot("first", (ID,), Purpose.INITIAL))
+    desk.machine.failed(desk.read().ticket, REFUSED(), 0.0)
+    desk.save(desk.machine.unsaved())
+    assert desk.status() is Status.FAILED
+    receipt = desk.receipts["first"]
+    assert (receipt.state, receipt.code) == (State.FAILED, "test.desk_refused")
+    desk.machine.request(Snapshot("less", (ID,), keys=(("1",),)))
+    desk.save(desk.machine.unsaved())
+    assert sorted(desk.receipts) == ["first", "less", "run/refresh/3"]  # the first read is not lost
+    desk.finish()
+    assert {name: one.state for name, one in desk.receipts.items()}["run/refresh/3"] is State.SUCCEEDED
+
+
+def test_rule_9_a_table_at_fault_stays_so_until_its_rows_are_asked_for() -> None:
+    desk = Desk()
+    desk.ask()
+    late = desk.read()
+    desk.step(Fault(ID, REFUSED()))
+    desk.arrive(late)
+    assert (desk.status(), desk.work(), desk.out()) == (Status.FAILED, [], [])
+    assert set_aside.reason_in({"set_aside": {"code": "c", "sentence": "s", "hint": "h"}}) is not None
+    desk = desk.again()
+    assert desk.status() is Status.FAILED
+    desk.machine.request(Snapshot("mended", (ID,)))
+    assert (list(desk.machine.unstreamed), desk.work()) == ([ID], [])  # the stream is to be opened again
+    desk.save(desk.machine.unsaved())
+    desk = desk.again("third")
+    assert list(desk.machine.unstreamed) == []
+    assert len(desk.finish()) == 6
+
+
+def test_rule_10_rows_without_a_key_are_told_apart_by_their_number() -> None:
+    desk = Desk()
+    desk.machine.request(ASK)
+    (plan,) = desk.work()
+    desk.machine.planned(plan.ticket, (), [Span()])
+    read = desk.read()
+    assert read.request.most_rows == 0xFFFF_FFFF
+    heads = [(None, ENCODER.head(None, (1, n, "x"))) for n in range(3)]
+    slices = (Slice(heads[:2], (), 1), Slice(heads[2:], (), 1))
+    desk.machine.chunk(read.ticket, Chunk(TABLE, slices, True, lambda *_, **__: TAIL), Fence("x", 0))
+    desk.transaction()
+    values = []
+    while (made := desk.release()) is not None:
+        values += [value for _, value in made.rows]
+    assert [value[-8:] for value in values] == [ordinal_digits(n) for n in range(3)]
+    assert desk.status() is Status.STREAMING
+
+
+def test_rule_12_readers_and_bytes_are_bounded_and_tables_share_them() -> None:
+    limits = Limits(readers=2, most_bytes=100, chunk_rows=3, slice_rows=2)
+    desk = Desk(limits=limits)
+    desk.machine.request(Snapshot("ask", (ID, OTHER.id)))
+    plans = desk.work()
+    assert [plan.table for plan in plans if isinstance(plan, Plan)] == [ID, OTHER.id]
+    assert desk.work() == []
+    for plan in plans:
+        desk.machine.planned(plan.ticket, ("id",), [Span(None, ("3",)), Span(("3",), ("6",))])
+    first, second = desk.work()
+    assert isinstance(first, Read)
+    assert isinstance(second, Read)
+    assert (first.request.after, second.request.after, first.request.table) == (None, ("3",), ID)
+    huge = Chunk(TABLE, (Slice([], ("1",), 90),), True, lambda *_, **__: TAIL)
+    desk.machine.chunk(first.ticket, huge, Fence("x", 99))
+    assert desk.work() == []  # 90 bytes are held and 12 may come
+
+
+def test_a_late_ticket_frees_its_reader() -> None:
+    desk = Desk(limits=Limits(readers=1, chunk_rows=3))
+    desk.ask()
+    late = desk.read()
+    desk.step(Shape(2, with_column(), TABLE))
+    assert desk.work() == []
+    desk.arrive(late)
+    assert len(desk.work()) == 1
