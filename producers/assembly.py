@@ -20,6 +20,7 @@ from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
 from wrackline.producers.lanes import QueueWitness, SourceLanes, Witness
+from wrackline.producers.left_out import Bounds
 from wrackline.producers.pace import Limits
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
 from wrackline.producers.task import Task
@@ -153,8 +154,7 @@ def _policy(values: Values) -> Policy:
     return Policy(
         tombstones=values.flag("tombstones.on.delete"),
         skipped=skipped,
-        # an update may carry its row before and after
-        most_record_bytes=_client(values).most_record_bytes,
+        bounds=Bounds(values.integer("max.row.bytes"), _client(values).most_record_bytes),
     )
 
 

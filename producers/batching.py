@@ -11,7 +11,7 @@ transaction.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Protocol, Self, TypeAlias
@@ -32,7 +32,6 @@ from wrackline.producers.changes import (
     Progress,
     Renamed,
     Reshaped,
-    RowChange,
     Rows,
     Shape,
     Signal,
@@ -40,20 +39,13 @@ from wrackline.producers.changes import (
     Vanished,
 )
 from wrackline.producers.chunks import ChunkRow
+from wrackline.producers.left_out import Bounds, LeftOut
 from wrackline.producers.row_records import put_records
-from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 Record: TypeAlias = tuple[str, bytes | None, bytes | None]  # topic, key, value
-
-ROW_TOO_LARGE = define(
-    "kafka.row_too_large",
-    OperatorNeeded,
-    "an event of {table} has {size} bytes; Kafka is asked to carry {most}",
-    hint="raise max.row.bytes (and the broker's message.max.bytes), or leave the column out: "
-    "column.exclude.list",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +58,7 @@ class Policy:
     quiet: float = 10.0  # seconds after which the position alone is published
     tombstones: bool = True
     skipped: frozenset[str] = frozenset()
-    most_record_bytes: int = 64 << 20
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +180,9 @@ class Cutter:
         fresh: bool,
         cut: CutTransaction | None = None,
         aside: Callable[[Fault], Mapping[TableId, Json]] = set_aside.states,
+        refused: MutableMapping[str, WracklineError] | None = None,
     ) -> None:
-        """Take how a table's fault is kept in the tables' states."""
+        """Take how a table's fault is kept in the tables' states, and which topics Kafka has refused."""
         self._partition, self._policy, self._topic_of, self._control = partition, policy, topic_of, control
         self._fresh = fresh  # no position was ever saved: the first one is worth a transaction at once
         self._cut, self._aside = cut, aside
@@ -207,7 +200,9 @@ class Cutter:
         self._confirmable: Position | None = None  # the last place outside a transaction
         self._sealed: deque[Publication] = deque()
         self._sealed_size = 0
-        self._refused: WracklineError | None = None
+        self._left_out = LeftOut(policy.bounds, {} if refused is None else refused)
+        self._batch_size = 0
+        self._faults: list[Fault] = []
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             Begin: self._begin,
             Rows: self._rows,
@@ -240,18 +235,18 @@ class Cutter:
         """Where the log is, if it is between two source transactions."""
         return None if self._open is not None else self._place
 
-    def feed(self, batch: Batch, now: float) -> None:
-        """Take the next steps of the log."""
-        self._now = now
-        if self._refused is not None:
-            return
-        may_be_refused = batch.size > self._policy.most_record_bytes
+    @property
+    def topics(self) -> Collection[str]:
+        """The topics of tables that were met."""
+        return self._table_of.keys()
+
+    def feed(self, batch: Batch, now: float) -> Sequence[Fault]:
+        """Take the next steps of the log; return what was found of tables that are set aside."""
+        self._now, self._batch_size = now, batch.size
         for step in batch.steps:
-            if may_be_refused and isinstance(step, Rows):
-                self._refused = self._too_large(step)
-                if self._refused is not None:
-                    return  # what was finished before it is still given out
             self._handlers[type(step)](step)
+        faults, self._faults = self._faults, []
+        return faults
 
     def insert(
         self, table: TableId, rows: Sequence[ChunkRow], states: Mapping[TableId, Json], now: float
@@ -277,7 +272,7 @@ class Cutter:
 
     def due(self) -> float:
         """The moment from which `take` gives something."""
-        if self._sealed or self._refused is not None:
+        if self._sealed:
             return -inf
         if self._place is None:
             return inf
@@ -286,24 +281,26 @@ class Cutter:
         return -inf if self._fresh else self._last + self._policy.quiet
 
     def take(self, now: float) -> Publication | None:
-        """The next publication, if one is due; an error that stands in the way of all that follows."""
+        """The next publication, if one is due."""
         if self.due() > now:
             return None
         self._last = now
-        if not self._sealed and self._place is not None and (self._since is not None or not self._refused):
+        if not self._sealed:
             self._seal()
-        if self._sealed:
-            made = self._sealed.popleft()
-            self._sealed_size -= made.size
-            return made
-        if self._refused is not None:
-            raise self._refused
-        return None
+        made = self._sealed.popleft()
+        self._sealed_size -= made.size
+        return made
 
     def _shape(self, step: Shape) -> None:
         topic = self._topic_of(step.table.id)
         self._tables[step.ref], self._topics[step.ref] = step.table.id, topic
-        self._new_topics[topic], self._table_of[topic] = None, step.table.id
+        self._table_of[topic] = step.table.id
+        fault = self._left_out.announce(step.ref, step.table.id, topic)
+        if fault is not None:
+            self._fault(fault)
+        if step.ref in self._left_out:
+            return
+        self._new_topics[topic] = None
         record = self._control.shape(step, self._moment())
         if record is not None:
             self._add(record)
@@ -318,7 +315,9 @@ class Cutter:
     def _rows(self, step: Rows) -> None:
         policy, part = self._policy, self._unfinished
         self._announce()
-        rows: Sequence[RowChange] = step.rows
+        rows, faults = self._left_out.kept(step.rows, self._batch_size)
+        for fault in faults:
+            self._fault(fault)
         if policy.skipped:
             rows = [row for row in rows if row[1] not in policy.skipped]
         size, counts = put_records(rows, self._topics, part.records, tombstones=policy.tombstones)
@@ -330,7 +329,7 @@ class Cutter:
         self._cut_if_large(step.upto)
 
     def _truncate(self, step: Truncate) -> None:
-        if "t" not in self._policy.skipped:
+        if "t" not in self._policy.skipped and step.ref not in self._left_out:
             self._announce()
             if self._open is not None:
                 self._open.counts[self._tables[step.ref]] += 1
@@ -359,6 +358,7 @@ class Cutter:
 
     def _fault(self, step: Fault) -> None:
         """Say of a table that it is set aside, at the latest with the position that moves past its rows."""
+        self._faults.append(step)
         if step.row is None:
             self._states |= self._aside(step)
 
@@ -438,12 +438,3 @@ class Cutter:
     def _tallied(self, part: _Part) -> Tally:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}
         return Tally(events, part.transactions, self._moment() if part.events else None)
-
-    def _too_large(self, step: Rows) -> WracklineError | None:
-        """The error of the first row that Kafka would not carry."""
-        most = self._policy.most_record_bytes
-        for ref, _, key, value, _ in step.rows:
-            size = len(key or b"") + len(value)
-            if size > most:
-                return ROW_TOO_LARGE(table=self._tables[ref], size=size, most=most)
-        return None

@@ -15,6 +15,7 @@ from wrackline.producers import set_aside
 from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.plugin import LogStream, Source
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition, TableId
 
@@ -49,6 +50,13 @@ class Lanes(Protocol):
 
     def open(self, partition: SourcePartition, state: State) -> Lane:
         """Open its log where its committed position is, or from now on."""
+        ...
+
+    def refuse(self, topic: str, error: WracklineError) -> None:
+        """Leave out the table of a topic that Kafka refuses when its log is opened next.
+
+        An error of any other topic is the whole task's, and raised.
+        """
         ...
 
 
@@ -106,6 +114,7 @@ class SourceLanes:
         self._source, self._tables, self._connector, self._policy = source, tables, connector, policy
         self._topic_of, self._control_of, self._clock = topic_of, control_of, clock
         self._opened: dict[SourcePartition, Cutter] = {}
+        self._refused: dict[str, WracklineError] = {}
 
     @property
     def queued(self) -> int:
@@ -115,6 +124,12 @@ class SourceLanes:
     def partitions(self) -> Sequence[SourcePartition]:
         """The source partitions of this task."""
         return tuple(self._tables)
+
+    def refuse(self, topic: str, error: WracklineError) -> None:
+        """Leave out the table of a topic that Kafka refuses when its log is opened next."""
+        if not any(topic in cutter.topics for cutter in self._opened.values()):
+            raise error
+        self._refused[topic] = error
 
     def open(self, partition: SourcePartition, state: State) -> Lane:
         """Open a log where its committed position is, or from now on, without tables that are set aside."""
@@ -127,6 +142,7 @@ class SourceLanes:
             opened=self._clock(),
             fresh=offset is None,
             cut=None if offset is None or offset.cut is None else CutTransaction.parse(offset.cut),
+            refused=self._refused,
         )
         self._opened[partition] = cutter
         saved = None if offset is None else orjson.loads(offset.position)

@@ -15,8 +15,8 @@ from functools import partial
 from threading import Event
 
 from wrackline.producers import background
-from wrackline.producers.changes import Fault
 from wrackline.producers.failpoints import reach
+from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.lanes import Flight, Health, Lane, Lanes, Witness
 from wrackline.producers.pace import Limits
@@ -56,6 +56,8 @@ class Task:
             while not self._stopping.is_set():
                 try:
                     self._session()
+                except TopicRefusedError as refused:
+                    self._lanes.refuse(refused.topic, refused.error)
                 except Transient as error:
                     tries = 1 if self._progressed else tries + 1
                     self._progressed = False
@@ -117,9 +119,8 @@ class Task:
                 lane.stream.keep_alive()
                 full += 1
             elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
-                for fault in (step for step in batch.steps if isinstance(step, Fault)):
+                for fault in lane.cutter.feed(batch, self._clock()):
                     self._witness.fault(lane.partition, fault)
-                lane.cutter.feed(batch, self._clock())
                 came += 1
         if full == len(lanes) and flight is not None:
             wait([flight.future], self._limits.slice)

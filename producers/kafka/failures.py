@@ -88,6 +88,14 @@ _OF_A_TOPIC: Final[Mapping[int, ErrorCode]] = MappingProxyType(
 )
 
 
+class TopicRefusedError(Exception):
+    """Kafka takes nothing more for one topic; the others have no part in that."""
+
+    def __init__(self, topic: str, error: WracklineError) -> None:
+        super().__init__(topic, error)
+        self.topic, self.error = topic, error
+
+
 def denies(error: KafkaError) -> bool:
     """Whether it will be refused again, until somebody changes rights."""
     return error.code() in _DENIED | _NOT_LET_IN

@@ -16,8 +16,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     NewTopic,
 )
 
-from wrackline.producers.kafka.failures import of_exception
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.producers.kafka.failures import TopicRefusedError, of_exception
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.settings import DEFAULT_GROUP, Values
 
 SECONDS: Final = 30.0
@@ -108,9 +108,12 @@ class Topics:
             except KafkaException as exc:
                 error: KafkaError = exc.args[0]
                 if error.code() in _UNHEALED:
-                    raise NOT_MADE(topic=topic, name=error.name()) from exc
+                    raise TopicRefusedError(topic, NOT_MADE(topic=topic, name=error.name())) from exc
                 if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise of_exception(exc, "the administrator", topic) from exc
+                    meant = of_exception(exc, "the administrator", topic)
+                    raise (
+                        meant if isinstance(meant, Transient) else TopicRefusedError(topic, meant)
+                    ) from exc
             self._there.add(topic)
 
     def _new(self, topic: str) -> NewTopic:

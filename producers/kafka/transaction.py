@@ -24,7 +24,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from wrackline.producers.batching import Record
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.client import Settings
-from wrackline.producers.kafka.failures import UNREACHABLE, denies, meaning, of_exception
+from wrackline.producers.kafka.failures import UNREACHABLE, TopicRefusedError, denies, meaning, of_exception
+from wrackline.schemas.errors import Transient
 
 FOR_EVER: Final = -1.0  # a shorter wait would leave the transaction's state open
 _ROOM: Final = 0.05  # seconds to wait for room in the client's memory
@@ -115,8 +116,7 @@ class Transactor:
             self._end()
             ended = self._clock()
         except (KafkaException, SystemError) as exc:
-            topic = None if self._watch.failed is None else self._watch.failed[1]
-            raise of_exception(self._said_again(exc), self._who, topic) from exc
+            raise self._meant(self._said_again(exc)) from exc
         self.commit_seconds = ended - started
         self.doubtful = self._may_be_repeated()
         return ended
@@ -150,6 +150,14 @@ class Transactor:
             except KafkaException as fatal:
                 return fatal
         return error
+
+    def _meant(self, error: BaseException) -> Exception:
+        """Say whose trouble an error is: the task's, or that of the first record that did not arrive."""
+        topic = None if self._watch.failed is None else self._watch.failed[1]
+        meant = of_exception(error, self._who, topic)
+        if topic is None or topic == self._slot.topic or isinstance(meant, Transient):
+            return meant
+        return TopicRefusedError(topic, meant)
 
     def _may_be_repeated(self) -> bool:
         return self.commit_seconds >= self._slow or self._watch.disturbed

@@ -172,6 +172,7 @@ def task(
     limits: Limits | None = None,
     policy: Policy = POLICY,
     group: Group | None = None,
+    groups: tuple[Group, ...] = (),
 ) -> Task:
     """The task over all databases."""
     reading = source(made)
@@ -183,6 +184,7 @@ def task(
         generation=given.generation,
         newest=lambda: int(given.newest.read_text()),
         group=group or Group(2),
+        groups=groups,
     )
     lanes = SourceLanes(
         reading,

@@ -1,5 +1,6 @@
 """A task over three source partitions on a real broker, also when that is killed, frozen or too small."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from tests.fakes.place import Place
 from tests.integration.kafka import child
 from tests.integration.kafka.checker import check_all
 from tests.integration.kafka.world import (
+    CONNECTOR,
     Names,
     Notes,
     committed,
@@ -20,11 +22,14 @@ from tests.integration.kafka.world import (
     until,
 )
 from wrackline.control.stack.servers import Broker
+from wrackline.producers import set_aside
+from wrackline.producers.batching import Policy
 from wrackline.producers.changes import Batch
 from wrackline.producers.kafka.topics import Group
 from wrackline.producers.lanes import Health
+from wrackline.producers.left_out import Bounds
 from wrackline.producers.pace import Limits
-from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.topics import table_topic
 
 DROPPED = define("test.dropped", Transient, "the log of {database} was dropped", hint="it is opened again")
@@ -158,40 +163,61 @@ def test_while_kafka_stands_still_memory_is_bounded_and_streams_stay_alive(
     check_all(replace(given, transactions=400))
 
 
-def test_a_row_that_is_too_large_stops_the_task_and_nothing_of_it_is_published(given: child.Orders) -> None:
-    made, stopping = child.databases(given.prefix, 0), threading.Event()
-    base = next(iter(made.values()))
-    base.commit(Insert({"shop": "a", "number": 1, "label": "small", "big": None}))
-    base.commit(
-        Insert({"shop": "a", "number": 2, "label": "small", "big": None}),
-        Insert({"shop": "a", "number": 3, "label": "large", "big": "B" * 20_000}),
-    )
-    policy = replace(child.POLICY, most_record_bytes=10_000)
-    with running(child.task(given, made, Notes(), stopping, policy=policy).run, stopping) as errors:
-        until(lambda: bool(errors), "the task stops")
-    assert isinstance(errors[0], OperatorNeeded)
-    assert errors[0].code == "kafka.row_too_large"
-    assert "BBB" not in str(errors[0])
-    rows = committed(given.bootstrap, table_topic(given.prefix, base.shape.id))
-    assert len(rows) == 1, "the transaction before it, and nothing of its own"
-    assert base.told == Place(0, 2)
+ONE = Insert({"shop": "a", "number": 1, "label": "small", "big": None})
+# nothing that compresses
+NOISE = "".join(chr(0x4E00 + (number * number * 7919) % 20_000) for number in range(3000))
+TOO_LARGE = Insert({"shop": "a", "number": 2, "label": "large", "big": NOISE})
+AFTER = Insert({"shop": "a", "number": 3, "label": "small", "big": None})
 
 
-def test_a_topic_that_takes_no_such_record_stops_the_task(given: child.Orders) -> None:
-    made, stopping = child.databases(given.prefix, 0), threading.Event()
-    base = next(iter(made.values()))
-    group = Group(partitions=1, config={"max.message.bytes": "2000"})
-    base.commit(Insert({"shop": "a", "number": 1, "label": "small", "big": None}))
-    # nothing that compresses
-    noise = "".join(chr(0x4E00 + (number * number * 7919) % 20_000) for number in range(3000))
-    base.commit(Insert({"shop": "a", "number": 2, "label": "large", "big": noise}))
-    task = child.task(given, made, Notes(), stopping, group=group)
+def _set_aside(given: child.Orders, made: child.Databases) -> list[str]:
+    """The databases whose table the offsets topic says is set aside."""
+    state = made_publisher(given.bootstrap, Names(given.prefix), generation=1).start()
+    return [p.database for p in made if set_aside.of(state, CONNECTOR, p)]
+
+
+@pytest.mark.parametrize(
+    ("code", "policy", "group", "rows"),
+    [
+        ("kafka.row_too_large", replace(child.POLICY, bounds=Bounds(record=4_000)), None, 1),
+        ("kafka.record_refused", child.POLICY, Group(1, config={"max.message.bytes": "2000"}), 1),
+    ],
+)
+def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_go_on(
+    given: child.Orders, code: str, policy: Policy, group: Group | None, rows: int
+) -> None:
+    made, notes, stopping = child.databases(given.prefix, 0), Notes(), threading.Event()
+    base, *neighbours = made.values()
+    base.commit(ONE)
+    task = child.task(given, made, notes, stopping, policy=policy, group=group)
     with running(task.run, stopping) as errors:
-        until(lambda: bool(errors), "the task stops")
-    assert isinstance(errors[0], OperatorNeeded)
-    assert errors[0].code == "kafka.record_refused"
-    assert len(committed(given.bootstrap, table_topic(given.prefix, base.shape.id))) < 2
-    made_publisher(given.bootstrap, Names(given.prefix)).start()  # no open transaction holds it up
+        until(lambda: base.told == Place(0, base.end), "the first row is published")
+        base.commit(TOO_LARGE)
+        for neighbour in neighbours:
+            neighbour.commit(ONE)
+        until(drained(made), "every database is told everything")
+        base.commit(AFTER)
+        until(drained(made), "also what is left out")
+    assert errors == []
+    assert [(fault.table, fault.error.code) for fault in notes.faults] == [(base.shape.id, code)]
+    assert NOISE[:9] not in str(notes.faults[0].error)
+    topics = [table_topic(given.prefix, database.shape.id) for database in made.values()]
+    assert [len(committed(given.bootstrap, topic)) for topic in topics] == [rows, 1, 1]
+    assert _set_aside(given, made) == ["db0"], "a restart goes on without it"
+
+
+def test_a_topic_that_cannot_be_made_sets_its_table_aside(given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, 0), Notes(), threading.Event()
+    for database in made.values():
+        database.commit(ONE)
+    bad = Group(1, replication=7, include=(re.compile(r".*\.db0\..*"),))
+    with running(child.task(given, made, notes, stopping, groups=(bad,)).run, stopping) as errors:
+        until(drained(made), "every database is told everything")
+    assert errors == []
+    assert [(f.table.database, f.error.code) for f in notes.faults] == [("db0", "kafka.topic_not_made")]
+    assert _set_aside(given, made) == ["db0"]
+    topics = [table_topic(given.prefix, database.shape.id) for database in made.values()]
+    assert [len(committed(given.bootstrap, topic)) for topic in topics[1:]] == [1, 1]
 
 
 def test_an_idle_task_says_where_it_is(given: child.Orders) -> None:

@@ -81,12 +81,13 @@ def made_publisher(  # each argument is one thing that a test changes
     transactor: Callable[..., Transactor] = Transactor,
     clock: Callable[[], float] = time.monotonic,
     group: Group = Group(2),  # noqa: B008 - frozen
+    groups: tuple[Group, ...] = (),
 ) -> Publisher:
     """A publisher of task 0, whose offsets topic is there."""
     of = kafka or client(bootstrap)
     admin = AdminClient(of.admin())
     offsets_topic.prepare(admin, names.offsets, slots, 1)
-    topics = Topics(admin, Creation(group), of.most_record_bytes)
+    topics = Topics(admin, Creation(group, groups), of.most_record_bytes)
     identity = Identity(names.prefix, CONNECTOR, task, generation)
     made = Publisher(
         identity,

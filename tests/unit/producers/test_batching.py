@@ -1,7 +1,7 @@
 """The cutter against the fake source's log: whatever is cut, and wherever somebody resumes, nothing moves."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.contract.source_world import Change, Delete, Insert, Said, Truncated, Update, orders
 from tests.fakes.place import Place
 from tests.fakes.source_world import FakeSourceWorld
+from wrackline.producers import set_aside
 from wrackline.producers.batching import Cutter, CutTransaction, Policy, Publication, Record
 from wrackline.producers.changes import (
     Appeared,
@@ -32,12 +33,14 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.schemas.errors import OperatorNeeded
+from wrackline.producers.left_out import ENVELOPE_BYTES, Bounds
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offsets import canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION)
+REFUSED = define("test.refused", OperatorNeeded, "Kafka refuses it", hint="ask")
 
 
 class PlainControl:
@@ -68,8 +71,10 @@ def cutter(
     cut: CutTransaction | None = None,
     *,
     fresh: bool = True,
+    refused: MutableMapping[str, WracklineError] | None = None,
 ) -> Cutter:
-    return Cutter(PARTITION, policy, str, control or PlainControl(), opened=0.0, fresh=fresh, cut=cut)
+    said = control or PlainControl()
+    return Cutter(PARTITION, policy, str, said, opened=0.0, fresh=fresh, cut=cut, refused=refused)
 
 
 def expected(steps: Sequence[Step], *, tombstones: bool = True) -> list[Record]:
@@ -280,17 +285,79 @@ def test_without_tombstones_a_delete_is_one_record() -> None:
     assert records(taken) == expected(whole, tombstones=False)
 
 
-def test_a_row_too_large_stands_in_the_way_only_of_what_follows() -> None:
-    made = cutter(Policy(most_record_bytes=100), PlainControl(counts=False), fresh=False)
-    large = Rows(((0, "c", b"k", b"v" * 100, None),), Place(0, 3, 1))
-    made.feed(Batch((*steps_of("a", "b"), Begin("c", 3), large, Commit("c", Place(0, 4), 3)), 123), now=0.0)
-    made.feed(Batch(tuple(steps_of("d")), 11), now=0.0)
-    before = made.take(0.0)
-    assert before is not None
-    assert (len(before.records), before.position) == (2, Place(0, 3))
-    with pytest.raises(OperatorNeeded, match=r"kafka\.row_too_large.*101 bytes") as refused:
-        made.take(0.0)
-    assert "vvv" not in str(refused.value)
+OTHER = TABLE.id._replace(name="other")
+SMALL = Bounds(row=100, record=300 + ENVELOPE_BYTES)
+
+
+def log_of_two(*rows: tuple[int, str, bytes]) -> Batch:
+    """A transaction over two tables, 1 and 2; large enough to be looked at."""
+    changes = tuple((ref, op, b"k", b"\0\0\0\0\0" + value, None) for ref, op, value in rows)
+    other = replace(TABLE, id=OTHER)
+    steps = (Shape(1, TABLE, None), Shape(2, other, None), Begin("1", 7), Rows(changes, Place(0, 4, 1)))
+    return Batch((*steps, Commit("1", Place(0, 5), 7)), 1 << 22)
+
+
+def values_of(taken: Publication | None, table: TableId = TABLE.id) -> list[bytes | None]:
+    assert taken is not None
+    return [value and value[-4:] for topic, _, value in taken.records if topic == str(table)]
+
+
+def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_go_on() -> None:
+    made = cutter(Policy(linger=0.0, bounds=SMALL), fresh=False)
+    large = b"\0" + b"v" * (101 + ENVELOPE_BYTES)
+    log = log_of_two(
+        (1, "c", b"\0one"), (2, "c", b"\0two"), (1, "c", large), (1, "c", b"\0not"), (2, "c", b"\0six")
+    )
+    (fault,) = made.feed(log, now=0.0)
+    assert (fault.table, fault.error.code) == (TABLE.id, "kafka.row_too_large")
+    assert "vvv" not in str(fault.error)
+    taken = made.take(0.0)
+    assert values_of(taken) == [b"\0one"]
+    assert values_of(taken, OTHER) == [b"\0two", b"\0six"]
+    assert taken is not None
+    assert taken.states == set_aside.states(fault), "with the position that moves past it"
+    assert taken.position == Place(0, 5)
+    assert taken.records[-1][2] == b"1 7 3", "END counts what is published"
+    again = (Shape(3, TABLE, TABLE), Begin("2", 8), Rows([(3, "c", b"k", b"value", None)], Place(0, 6, 1)))
+    assert (
+        made.feed(Batch((*again, Truncate(3, b"t", Place(0, 6, 2)), Commit("2", Place(0, 7), 8)), 9), 1.0)
+        == []
+    )
+    later = made.take(1.0)
+    assert values_of(later) == []
+    assert later is not None
+    assert (later.position, later.states) == (Place(0, 7), {})
+
+
+def test_a_row_is_judged_and_not_its_event() -> None:
+    made = cutter(Policy(linger=0.0, bounds=SMALL), fresh=False)
+    both, one = b"\2" + b"v" * (150 + ENVELOPE_BYTES), b"\0" + b"v" * (150 + ENVELOPE_BYTES)
+    assert made.feed(log_of_two((1, "u", both)), now=0.0) == [], "twice a row of 75 bytes"
+    assert [fault.table for fault in made.feed(log_of_two((1, "u", one)), now=0.0)] == [TABLE.id]
+    narrow = cutter(Policy(linger=0.0, bounds=replace(SMALL, record=120)), fresh=False)
+    assert [f.table for f in narrow.feed(log_of_two((2, "u", b"\2" + b"v" * 130)), now=0.0)] == [OTHER]
+
+
+def test_a_table_whose_topic_was_refused_is_left_out_from_its_shape_on() -> None:
+    refused: dict[str, WracklineError] = {str(TABLE.id): REFUSED()}
+    made = cutter(Policy(linger=0.0), refused=refused)
+    (fault,) = made.feed(log_of_two((1, "c", b"\0one"), (2, "c", b"\0two")), now=0.0)
+    assert (fault.table, fault.error.code) == (TABLE.id, "test.refused")
+    taken = made.take(0.0)
+    assert (values_of(taken), values_of(taken, OTHER)) == ([], [b"\0two"])
+    assert taken is not None
+    assert str(TABLE.id) not in taken.topics, "or it would be made again"
+    assert taken.states == set_aside.states(fault)
+    assert refused == {}, "once it is kept, it need not be remembered here"
+
+
+def test_both_halves_of_a_changed_key_count() -> None:
+    made = cutter(Policy(linger=0.0), fresh=False)
+    made.feed(log_of_two((1, "d", b"\0old"), (1, "c", b"\0new"), (2, "u", b"\0two")), now=0.0)
+    taken = made.take(0.0)
+    assert taken is not None
+    told = [record for record in taken.records if record[0] != "tx" and record[2] is not None]
+    assert taken.records[-1][2] == f"1 7 {len(told)}".encode(), "events, whose tombstones are none"
 
 
 def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> None:

@@ -1,0 +1,91 @@
+"""Tables that can't be published, and why: their rows are left out, and their neighbours go on.
+
+    a row larger than the limit   ->  left out from that row on: one Fault, told once
+    a topic that Kafka refuses    ->  left out from its shape on: the same
+
+Pure.  Why it is right (INV-4): the fault is kept in the table's state, which is saved at the latest with the
+position that moves past the rows.  A row is judged, not its event: an update may carry its row twice.
+"""
+
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wrackline.producers.changes import Fault, RowChange
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.table import TableId
+
+ENVELOPE_BYTES: Final = 1 << 20  # what an event has besides a row's images
+_BEFORE_AT: Final = 5  # behind the schema's id: whether the row is there as it was before
+
+ROW_TOO_LARGE = define(
+    "kafka.row_too_large",
+    OperatorNeeded,
+    "a row of {table} has {size} bytes; {most} are allowed",
+    hint="raise max.row.bytes (and the broker's message.max.bytes), or leave the column out: "
+    "column.exclude.list; then read the table anew: wrackline snapshot start '{table}'",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large a row may be, and how large the record that carries it."""
+
+    row: int = 64 << 20
+    record: int = (128 << 20) + ENVELOPE_BYTES
+
+    @property
+    def surely_fits(self) -> int:
+        """What no check is needed for."""
+        return min(self.row, self.record)
+
+    def excess(self, row: RowChange) -> tuple[int, int] | None:
+        """The size of a row and the bound that it passes, or None."""
+        _, op, key, value, _ = row
+        size = len(key or b"") + len(value)
+        images = 2 if op == "u" and value[_BEFORE_AT] else 1
+        most = min(images * self.row + ENVELOPE_BYTES, self.record)
+        return None if size <= most else (size, most)
+
+
+class LeftOut:
+    """The tables of one log that are left out; `refused` has the topics that Kafka has refused before."""
+
+    def __init__(self, bounds: Bounds, refused: MutableMapping[str, WracklineError]) -> None:
+        self._bounds, self._refused = bounds, refused
+        self._tables: dict[int, TableId] = {}
+        self._left: set[TableId] = set()
+        self._refs: set[int] = set()
+
+    def __contains__(self, ref: int) -> bool:
+        """Whether the table of this shape is left out."""
+        return ref in self._refs
+
+    def announce(self, ref: int, table: TableId, topic: str) -> Fault | None:
+        """A shape begins; its table may be left out already, or its topic be one that was refused."""
+        self._tables[ref] = table
+        if table in self._left:
+            self._refs.add(ref)
+        error = self._refused.pop(topic, None)
+        return None if error is None else self._leave(table, error)
+
+    def kept(self, rows: Sequence[RowChange], size: int) -> tuple[Sequence[RowChange], Sequence[Fault]]:
+        """The rows that are published, out of a batch of so many bytes, and what is found of the others."""
+        if size <= self._bounds.surely_fits:
+            return [row for row in rows if row[0] not in self._refs] if self._refs else rows, ()
+        kept, found = [], []
+        for row in rows:
+            if row[0] in self._refs:
+                continue
+            excess = self._bounds.excess(row)
+            if excess is None:
+                kept.append(row)
+            else:
+                table = self._tables[row[0]]
+                found.append(self._leave(table, ROW_TOO_LARGE(table=table, size=excess[0], most=excess[1])))
+        return kept, found
+
+    def _leave(self, table: TableId, error: WracklineError) -> Fault:
+        self._left.add(table)
+        self._refs |= {ref for ref, known in self._tables.items() if known == table}
+        return Fault(table, error)
