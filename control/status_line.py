@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from threading import Lock
 
+from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Saved
 from wrackline.producers.lanes import Health
@@ -79,8 +80,12 @@ class Narration:
             self._screen.say("running")
 
     def resumed(self, state: State) -> None:
-        """Say what does not fit together in the offsets."""
+        """Say which tables stay set aside, and what does not fit together in the offsets."""
         self._measures.resumed(state)
+        for key, reason in set_aside.every(state).items():
+            self._screen.say(
+                f"{key.table} stays set aside: [{reason.code}] {reason.sentence}\n  hint: {reason.hint}"
+            )
         for found in state.findings:
             self._screen.say(f"offsets: {found.fault.value} at {found.place}")
 

@@ -54,6 +54,12 @@ RECOVERIES = Metric(
     "wrackline_recoveries_total", _C, "Errors after which the task began again by itself.", ("code",)
 )
 FAULTS = Metric("wrackline_faults_total", _C, "Tables and rows that were set aside.", ("table", "code"))
+ASIDE = Metric(
+    "wrackline_table_set_aside",
+    _G,
+    "1 while a table is set aside, also from before a restart.",
+    ("table", "code"),
+)
 LAG_MS = Metric(
     "wrackline_lag_milliseconds",
     _G,
@@ -90,6 +96,7 @@ METRICS = (
     COMMITS,
     RECOVERIES,
     FAULTS,
+    ASIDE,
     LAG_MS,
     IDLE_MS,
     LAG_BYTES,

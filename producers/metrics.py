@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 
+import orjson
+
 from wrackline.producers import metric_names as names
+from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Position
 from wrackline.producers.exposition import Family, Histogram, Sample
@@ -34,6 +37,7 @@ class Figures:
 
     events: Counter[tuple[TableId, str]] = field(default_factory=Counter)
     faults: Counter[tuple[TableId, str]] = field(default_factory=Counter)
+    aside: dict[TableId, str] = field(default_factory=dict)  # tables, each with its error's code
     bytes: int = 0
     transactions: int = 0
     position: Position | None = None  # the last one that was committed
@@ -86,7 +90,16 @@ class Measures:
                 self._recoveries[code] += 1
 
     def resumed(self, state: State) -> None:
-        """Nothing is counted of it."""
+        """Take the tables that are set aside."""
+        aside = set_aside.every(state)
+        with self._lock:
+            for partition, figures in self._figures.items():
+                own = (partition.server, partition.database)
+                figures.aside = {
+                    key.table: reason.code
+                    for key, reason in aside.items()
+                    if (key.server, key.table.database) == own
+                }
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """Count it."""
@@ -103,6 +116,10 @@ class Measures:
                 figures.bytes += publication.size
                 figures.position = publication.position
                 figures.transactions += tally.transactions
+                for table, state in publication.states.items():
+                    figures.aside.pop(table, None)
+                    if reason := set_aside.reason_in(orjson.loads(state)):
+                        figures.aside[table] = reason.code
                 if tally.events:
                     figures.events.update(tally.events)
                     figures.last_ms = now
@@ -168,6 +185,8 @@ class Measures:
             yield names.EVENTS, {"table": _named(table), "operation": operation}, times
         for (table, code), times in figures.faults.items():
             yield names.FAULTS, {"table": _named(table), "code": code}, times
+        for table, code in figures.aside.items():
+            yield names.ASIDE, {"table": _named(table), "code": code}, 1
         yield names.BYTES, none, figures.bytes
         yield names.TRANSACTIONS, none, figures.transactions
         yield names.QUEUE, none, self._queued()

@@ -4,7 +4,9 @@
 
 Why it is right: the position goes on for the table's neighbours, so what was not handed out is behind
 it.  A task that started again and merely went on with the table would leave a gap that nobody knows of
-(INV-4).  The record is gone once the table's rows are asked for again, or its position is reset.
+(INV-4).  So each start names it, and the record ends in two ways only: the table's rows are asked for again,
+or all is begun anew (`offsets reset`).  A rewind and a set position leave it, also where they lie before the
+fault: what made the fault lies on the way again, and what was not handed out since is a snapshot's.
 """
 
 from collections.abc import Mapping
@@ -15,7 +17,7 @@ import orjson
 
 from wrackline.producers.changes import Fault
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Json, canonical
+from wrackline.schemas.offsets import Json, TableKey, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 _NAME = "set_aside"
@@ -57,6 +59,14 @@ def states(fault: Fault) -> Mapping[TableId, Json]:
 
 def of(state: State, connector: str, partition: SourcePartition) -> Mapping[TableId, Reason]:
     """Return the tables that were set aside, and why."""
-    kept = state.tables_of(connector, partition)
-    found = {table: reason_in(orjson.loads(one.snapshot)) for table, one in kept.items()}
-    return {table: reason for table, reason in found.items() if reason is not None}
+    return {
+        key.table: reason
+        for key, reason in every(state).items()
+        if (key.connector, key.server, key.table.database) == (connector, *partition)
+    }
+
+
+def every(state: State) -> Mapping[TableKey, Reason]:
+    """Return all tables that were set aside, of whatever connector and database."""
+    found = {key: reason_in(orjson.loads(kept.snapshot)) for key, kept in state.tables.items()}
+    return {key: reason for key, reason in found.items() if reason is not None}

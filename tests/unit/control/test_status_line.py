@@ -6,11 +6,15 @@ import pytest
 
 from tests.fakes.place import Place
 from wrackline.control.status_line import Narration, Screen, StatusLine
+from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication, Tally
+from wrackline.producers.changes import Fault
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
 from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.offset_replay import State
+from wrackline.schemas.offsets import TableKey, TableState, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("shop1", "shop")
@@ -82,3 +86,13 @@ def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[st
     narration.health(Health.RUNNING, None)
     assert capsys.readouterr().out.count("[test.status_lost] a try failed") == 2
     assert measures.running
+
+
+def test_a_start_names_the_tables_that_stay_set_aside(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    kept = TableState(1, set_aside.saved(Fault(ORDERS, LOST())))
+    other = TableState(1, canonical({"version": 1}))
+    of = {TableKey("c", "shop1", ORDERS): kept, TableKey("c", "shop1", ORDERS._replace(name="b")): other}
+    Narration(made(clock), Screen(clock), clock).resumed(State({}, of, ()))
+    said = capsys.readouterr().out
+    assert said == "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"

@@ -1,6 +1,7 @@
 """A task's figures: added up, and written as Prometheus reads them."""
 
 import re
+from dataclasses import replace
 from math import inf
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.place import Place
-from wrackline.producers import exposition
+from wrackline.producers import exposition, set_aside
 from wrackline.producers.batching import Publication, Tally
 from wrackline.producers.changes import Fault
 from wrackline.producers.exposition import PORT_TAKEN, Family, Histogram, Sample, serving
@@ -19,6 +20,8 @@ from wrackline.producers.metric_names import ALIASES, METRICS
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.offset_replay import State
+from wrackline.schemas.offsets import TableKey, TableState, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("shop1", "shop")
@@ -109,6 +112,22 @@ def test_recoveries_and_faults_are_counted_by_code(clock: Clock) -> None:
     assert found['wrackline_recoveries_total{code="test.metrics_lost"}'] == 1
     assert found['wrackline_faults_total{table="public.orders",code="test.metrics_gone"}'] == 1
     assert found["wrackline_running{}"] == 0
+
+
+def test_a_table_is_shown_while_it_is_set_aside_also_over_a_restart(clock: Clock) -> None:
+    line = 'wrackline_table_set_aside{table="public.orders",code="test.metrics_gone"}'
+    kept = set_aside.saved(Fault(ORDERS, GONE()))
+    elsewhere = TableKey("c", "shop1", ORDERS._replace(database="other"))
+    restarted = clock.measures()
+    restarted.resumed(
+        State({}, {TableKey("c", "shop1", ORDERS): TableState(1, kept), elsewhere: TableState(1, kept)}, ())
+    )
+    assert served(restarted)[line] == 1
+    again = replace(publication({}, 1, None), states={ORDERS: canonical({"version": 1})})
+    restarted.published([again], 0.1)
+    assert line not in served(restarted)
+    restarted.published([replace(again, states={ORDERS: kept})], 0.1)
+    assert served(restarted)[line] == 1
 
 
 def log(end: int, spare: int | None) -> LogState:
