@@ -12,9 +12,8 @@ if cython.compiled:
 
 COMPILED: bool = cython.compiled
 
-_KEEP = cython.declare(
-    cython.longlong, 1 << 20
-)  # a buffer grown beyond this is given back at the next small row
+_SMALL = cython.declare(cython.longlong, 4096)
+_KEEP = cython.declare(cython.longlong, 1 << 20)  # a buffer grown beyond this is given back at once
 
 
 @cython.cfunc
@@ -71,19 +70,24 @@ class Writer:
     """The buffer; `raw` is its memory, good until the next reservation."""
 
     def __init__(self) -> None:
-        self.buffer = bytearray(4096)
-        self.size = 4096
+        self.size = _SMALL
+        self.buffer = bytearray(self.size)
         self.raw = self.buffer
 
     @cython.cfunc
     def reserve(self, size: cython.Py_ssize_t) -> None:
         """Make room for `size` bytes from the start; what was written before is gone."""
-        if size > self.size or (self.size > _KEEP and size < _KEEP):
-            self.size = max(size, 4096)
-            self.buffer = bytearray(self.size)
+        if size > self.size:
+            self.size = size
+            self.buffer = bytearray(size)
             self.raw = self.buffer
 
     @cython.cfunc
     def take(self, size: cython.Py_ssize_t) -> bytes:
         """Return the first `size` bytes, as an object of their own."""
-        return bytes(self.raw[:size])
+        taken: bytes = bytes(self.raw[:size])
+        if self.size > _KEEP:
+            self.size = _SMALL
+            self.buffer = bytearray(self.size)
+            self.raw = self.buffer
+        return taken

@@ -78,11 +78,12 @@ def test_it_stays_flat_while_kafka_stands_still(world: World) -> None:
 def test_it_stays_flat_while_kafka_stands_still_for_a_minute(world: World) -> None:
     running = world.run()
     with world.writing() as writers:
-        load(world, 64)
+        world.insert("lines", 3, ROW)
+        world.caught_up()
         reader = sender(world)
         world.kafka.process.pause()
-        load(world, 192)
-        heard_for(world, 20)
+        load(world, 96)
+        heard_for(world, 15)
         assert sender(world) == reader
         early = peak(running)
         load(world, 192)

@@ -173,6 +173,7 @@ class PgStream:
                 if size > 0:
                     left -= size
                     data = bytes(message)
+                    del message  # a large row is not held twice while it is decoded
                     if data[0] == _DATA:
                         feed(data)
                     elif data[0] == _KEEPALIVE:
