@@ -26,6 +26,7 @@ from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
 from wrackline.control.run import run
+from wrackline.control.worker import work
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
@@ -99,6 +100,23 @@ def run_pipeline(
     It publishes the source's changes to Kafka; what merges them into a target is started apart.
     """
     run(good_pipeline(file))
+
+
+@app.command()
+def worker(
+    context: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="pipeline.toml...", help="The pipelines' files.")],
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+) -> None:
+    """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
+
+    A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
+    """
+    context.ensure_object(Options).json = json
+    code = work({file: good_pipeline(file) for file in files}, json=json)
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()

@@ -8,6 +8,8 @@
 Each pipeline's internal topics are its own, `wrackline-<name>-*`: a partition of an offsets topic has one
 writer, and without a group there is nobody to hand partitions out.  A second run of the same pipeline claims
 a newer generation; the first one finds that out when it is fenced, says so and ends.
+
+A server that is not there yet is waited for as one that goes away later: errors.max.retries counts.
 """
 
 import random
@@ -16,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from threading import Event
 
 import orjson
@@ -27,20 +30,31 @@ from wrackline.producers.exposition import HOST, serving
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.ownership import Ownership
+from wrackline.producers.lanes import Health
 from wrackline.producers.log_watch import watching
 from wrackline.producers.metrics import Measures
-from wrackline.producers.pace import Limits
+from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import Attended, Source, SourcePlugin, Surroundings, WriterIds, load
-from wrackline.schemas.errors import Transient
+from wrackline.producers.task import Task
+from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableSchema
 
 TASK = 0
-CLAIMS = 3  # tries, when another run claims at the same moment
 LAST_WORD = 20.0  # seconds for what was begun, once it is asked to stop
 _LOOK = 0.2  # seconds between two looks at a wish to stop
 _NAMED = 5  # tables in the line about them
+
+
+Tell = Callable[[Health, Exception | None], None]
+
+NOT_STOPPED = define(
+    "run.not_stopped",
+    Transient,
+    "{pipeline} was asked to stop and has not within {seconds:.0f} s; it is left where it is",
+    hint="nothing is lost; see whether Kafka and the database are there",
+)
 
 
 def group_of(name: str) -> str:
@@ -48,13 +62,13 @@ def group_of(name: str) -> str:
     return f"wrackline-{name}"
 
 
-def run(pipeline: Pipeline) -> None:
+def run(pipeline: Pipeline, tell: Tell = lambda _health, _error: None) -> None:
     """Run a pipeline that was found good; an error that asks for somebody is raised."""
     if pipeline.source is None or pipeline.values is None:
         raise ValueError("a pipeline with errors does not run")
     screen, stopping = Screen(time.monotonic), Event()
     plugin, values = load(pipeline.source), pipeline.values
-    with _asked_to_stop() as asked, ExitStack() as opened:
+    with asked_to_stop() as asked, ExitStack() as opened:
         source = plugin.open(values, around())
         opened.callback(source.close)
         opened.callback(screen.close)
@@ -63,17 +77,19 @@ def run(pipeline: Pipeline) -> None:
         if port:
             opened.enter_context(serving(port, measures.families))
             screen.say(f"metrics: http://{HOST}:{port}/metrics")
-        working = background.begin(lambda: _work(plugin, values, source, measures, screen, stopping), "task")
+        narration = Narration(measures, screen, time.monotonic, tell)
+        begin = partial(_begin, plugin, values, source, narration, stopping)
+        work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
+        working = background.begin(work, "task")
         line = StatusLine(measures, placing(source), time.monotonic)
         while not wait([working], _LOOK).done:
             if asked():
                 stopping.set()
-                wait([working], LAST_WORD)
-                break
+                if not wait([working], LAST_WORD).done:
+                    raise NOT_STOPPED(pipeline=values.text("name"), seconds=LAST_WORD)
             if measures.running:
                 screen.status(line)
-        if working.done():
-            working.result()
+        working.result()
         screen.status(line, last=True)
         screen.say("stopped")
 
@@ -96,48 +112,64 @@ def ownership_of(values: Values) -> Ownership:
     return Ownership(client, group_of(name), name, TASK)
 
 
+Begun = tuple[Task, ExitStack]
+
+
 def _work(
-    plugin: SourcePlugin, values: Values, source: Source, measures: Measures, screen: Screen, stopping: Event
+    begin: Callable[[], Begun],
+    limits: Limits,
+    narration: Narration,
+    stopping: Event,
+    chance: Callable[[], float],
 ) -> None:
-    name = values.text("name")
+    """Begin, again and again while that may help, and run the task."""
+    tries = 0
+    while not stopping.is_set():
+        try:
+            task, opened = begin()
+        except Transient as error:
+            tries += 1
+            if 0 <= limits.most_tries < tries:
+                raise
+            narration.health(Health.RECOVERING, error)
+            stopping.wait(limits.wait_before(tries, chance()))
+        else:
+            with opened:
+                task.run()
+            return
+
+
+def _begin(
+    plugin: SourcePlugin, values: Values, source: Source, narration: Narration, stopping: Event
+) -> Begun:
+    name, say = values.text("name"), narration.say
     for partition in source.partitions():
         tables = source.tables(partition)
         first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
         more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
-        screen.say(f"{name}: connected to {plugin.kind}, database {partition.database}")
-        screen.say(f"tables: {len(tables)} ({first}{more})" if tables else "tables: none")
+        say(f"{name}: connected to {plugin.kind}, database {partition.database}")
+        say(f"tables: {len(tables)} ({first}{more})" if tables else "tables: none")
     ownership = ownership_of(values)
     ownership.prepare()
-    generation = _claim(ownership, source, screen, name)
+    generation = _claim(ownership, source, say, name)
     owner = assembly.Owner(group_of(name), TASK, ownership.newest, claimed=generation)
-    moments = assembly.Moments(time.monotonic, _now_ms, random.random)
-    narration = Narration(measures, screen, time.monotonic)
-    if stopping.is_set():
-        return
-    with (
-        watching(source, measures.looked),
-        assembly.task(plugin, values, owner, narration, moments, stopping) as task,
-    ):
-        task.run()
+    moments = Moments(time.monotonic, _now_ms, random.random)
+    with ExitStack() as opened:
+        opened.enter_context(watching(source, narration.looked))
+        made = assembly.task(plugin, values, owner, narration, moments, stopping)
+        return opened.enter_context(made), opened.pop_all()
 
 
-def _claim(ownership: Ownership, source: Source, screen: Screen, name: str) -> int:
-    for last in (False,) * (CLAIMS - 1) + (True,):
-        try:
-            claim = ownership.claim(time.monotonic)
-        except Transient:
-            if last:
-                raise
-        else:
-            break
+def _claim(ownership: Ownership, source: Source, say: Callable[[str], None], name: str) -> int:
+    claim = ownership.claim(time.monotonic)
     place = placing(source)
     for partition in source.partitions():
         offset = claim.state.resume(name, partition)
         begins = "no stored position" if offset is None else place(orjson.loads(offset.position))
         log = source.log_state(partition) if isinstance(source, Attended) else None
         kept = "" if log is None else f"; {log.name} is there"
-        screen.say(f"{partition.database}: begins at {begins}{kept}")
-    screen.say(f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}")
+        say(f"{partition.database}: begins at {begins}{kept}")
+    say(f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}")
     return claim.generation
 
 
@@ -153,7 +185,7 @@ def _measures(plugin: SourcePlugin, source: Source) -> Measures:
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[Callable[[], bool]]:
+def asked_to_stop() -> Iterator[Callable[[], bool]]:
     """Hear SIGTERM and SIGINT; a handler may take no lock, so it only makes a note."""
     heard: list[int] = []
     before = {

@@ -13,6 +13,7 @@ from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Saved
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Figures, Measures
+from wrackline.producers.plugin import LogState
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition
@@ -63,9 +64,23 @@ class Screen:
 class Narration:
     """A witness that counts, and says what somebody should know."""
 
-    def __init__(self, measures: Measures, screen: Screen, clock: Callable[[], float]) -> None:
-        self._measures, self._screen, self._clock = measures, screen, clock
+    def __init__(
+        self,
+        measures: Measures,
+        screen: Screen,
+        clock: Callable[[], float],
+        tell: Callable[[Health, Exception | None], None],
+    ) -> None:
+        self._measures, self._screen, self._clock, self._tell = measures, screen, clock, tell
         self._told: tuple[str, float] = ("", 0.0)
+
+    def say(self, line: str) -> None:
+        """Say what is no event of the task's."""
+        self._screen.say(line)
+
+    def looked(self, partition: SourcePartition, log: LogState | None) -> None:
+        """Hand on how the server sees the log."""
+        self._measures.looked(partition, log)
 
     def queue(self, queued: Callable[[], int]) -> None:
         """Hand it on."""
@@ -74,6 +89,7 @@ class Narration:
     def health(self, health: Health, error: Exception | None) -> None:
         """Say that it runs, or what it recovers from."""
         self._measures.health(health, error)
+        self._tell(health, error)
         if error is not None:
             self._recovering(error)
         elif health is Health.RUNNING:
@@ -93,6 +109,10 @@ class Narration:
         """Say what is set aside."""
         self._measures.fault(partition, fault)
         self._screen.say(f"{fault.table} is set aside: {fault.error}")
+
+    def notice(self, error: WracklineError) -> None:
+        """Say what does not work beside the stream."""
+        self._screen.say(f"goes on without: {error}")
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
         """Count them."""

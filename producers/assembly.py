@@ -12,14 +12,15 @@ from threading import Event
 from confluent_kafka.admin import AdminClient
 
 from wrackline.producers import garbage
-from wrackline.producers.batching import Policy
+from wrackline.producers.batching import QUIET, Policy
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.heartbeat import beating
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
-from wrackline.producers.lanes import QueueWitness, SourceLanes, Witness
+from wrackline.producers.lanes import NoticeWitness, QueueWitness, SourceLanes, Witness
 from wrackline.producers.left_out import Bounds
 from wrackline.producers.pace import Limits
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
@@ -60,7 +61,7 @@ def task(
     witness: Witness,
     moments: Moments,
     stopping: Event,
-    limits: Limits | None = None,
+    limits_given: Limits | None = None,
 ) -> Iterator[Task]:
     """Put a task together; its source is opened, nothing is read yet."""
     server, name = values.text("topic.prefix"), values.text("name")
@@ -71,13 +72,14 @@ def task(
         opened.callback(source.close)
         partitions = source.partitions()
         origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
-        topics = control_topics(server)
+        topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
         tables = {partition: source.tables(partition) for partition in partitions}
         _see_that_none_share(server, [table for some in tables.values() for table in some])
         wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
 
         def control_of(partition: SourcePartition) -> ControlRecords:
-            return ControlRecords(topics, wanted, origin, partition.database, registry.register)
+            database, now_ms = partition.database, moments.now_ms
+            return ControlRecords(topics, wanted, origin, database, registry.register, now_ms=now_ms)
 
         lanes = SourceLanes(
             source,
@@ -91,12 +93,22 @@ def task(
         if isinstance(witness, QueueWitness):
             witness.queue(lambda: lanes.queued)
         publisher = _publisher(values, name, owner, moments)
+        opened.enter_context(
+            beating(
+                source,
+                partitions,
+                lanes.busy,
+                values.integer("heartbeat.interval.ms") / 1000,
+                clock=moments.monotonic,
+                tell=witness.notice if isinstance(witness, NoticeWitness) else lambda _: None,
+            )
+        )
         opened.enter_context(garbage.looked_for_seldom())
         yield Task(
             lanes,
             publisher,
             witness,
-            limits or _limits(values),
+            limits_given or limits(values),
             clock=moments.monotonic,
             chance=moments.chance,
             stopping=stopping,
@@ -151,14 +163,18 @@ def _client(values: Values) -> Client:
 
 def _policy(values: Values) -> Policy:
     skipped = frozenset(values.listed("skipped.operations")) - {"none"}
+    heartbeat = values.integer("heartbeat.interval.ms") / 1000
     return Policy(
+        quiet=min(QUIET, heartbeat or QUIET),
+        heartbeat=heartbeat,
         tombstones=values.flag("tombstones.on.delete"),
         skipped=skipped,
         bounds=Bounds(values.integer("max.row.bytes"), _client(values).most_record_bytes),
     )
 
 
-def _limits(values: Values) -> Limits:
+def limits(values: Values) -> Limits:
+    """How often a pipeline tries again, and how long it waits."""
     return Limits(
         most_tries=values.integer("errors.max.retries"),
         longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,

@@ -48,6 +48,9 @@ from wrackline.schemas.table import SourcePartition, TableId
 Record: TypeAlias = tuple[str, bytes | None, bytes | None]  # topic, key, value
 
 
+QUIET = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How large a Kafka transaction grows, how long it waits, and what is left out."""
@@ -55,7 +58,8 @@ class Policy:
     most_bytes: int = 8 << 20
     most_events: int = 200_000
     linger: float = 0.002  # seconds that a finished source transaction waits for company
-    quiet: float = 10.0  # seconds after which the position alone is published
+    quiet: float = QUIET  # seconds after which the position alone is published
+    heartbeat: float = 0.0  # seconds between two such publications that carry a heartbeat; 0: none does
     tombstones: bool = True
     skipped: frozenset[str] = frozenset()
     bounds: Bounds = field(default_factory=Bounds)
@@ -106,6 +110,10 @@ class Publication:
 
 class Control(Protocol):
     """Makes the records beside the rows; None for what is not published."""
+
+    def heartbeat(self) -> Record:
+        """The position moves on, and nothing else does."""
+        ...
 
     @property
     def counts(self) -> bool:
@@ -186,7 +194,7 @@ class Cutter:
         self._partition, self._policy, self._topic_of, self._control = partition, policy, topic_of, control
         self._fresh = fresh  # no position was ever saved: the first one is worth a transaction at once
         self._cut, self._aside = cut, aside
-        self._last = self._now = opened
+        self._last = self._now = self.busy = self._beaten = opened
         self._tables: dict[int, TableId] = {}
         self._topics: dict[int, str] = {}
         self._table_of: dict[str, TableId] = {}
@@ -286,10 +294,21 @@ class Cutter:
             return None
         self._last = now
         if not self._sealed:
+            if self._since is None:
+                self._beat(now)
             self._seal()
         made = self._sealed.popleft()
         self._sealed_size -= made.size
         return made
+
+    def _beat(self, now: float) -> None:
+        """The position goes out alone: put a heartbeat beside it when it is time for one."""
+        if 0 < self._policy.heartbeat <= now - self._beaten:
+            self._beaten = now
+            topic, key, value = record = self._control.heartbeat()
+            self._new_topics[topic] = None
+            self._finished.records.append(record)
+            self._finished.size += len(key or b"") + len(value or b"")
 
     def _shape(self, step: Shape) -> None:
         topic = self._topic_of(step.table.id)
@@ -437,4 +456,6 @@ class Cutter:
 
     def _tallied(self, part: _Part) -> Tally:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}
+        if events:
+            self.busy = self._now
         return Tally(events, part.transactions, self._moment() if part.events else None)

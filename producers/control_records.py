@@ -69,13 +69,27 @@ class ControlRecords:
     """Makes the records of one source partition."""
 
     def __init__(
-        self, topics: ControlTopics, wanted: Wanted, origin: Origin, database: str, register: Register
+        self,
+        topics: ControlTopics,
+        wanted: Wanted,
+        origin: Origin,
+        database: str,
+        register: Register,
+        *,
+        now_ms: Callable[[], int],
     ) -> None:
         self._topics, self._wanted, self._origin, self._register = topics, wanted, origin, register
-        self._database = database
+        self._database, self._now_ms = database, now_ms
         self._source_schema = _source_schema(origin)
         self._writers: dict[str, _Writer] = {}
         self._shapes: dict[TableId, TableSchema] = {}  # as they were last written
+
+    def heartbeat(self) -> Record:
+        """The position moves on, and nothing else does."""
+        writer = self._made(
+            self._topics.heartbeat, lambda: (control_events.HEARTBEAT_KEY, control_events.HEARTBEAT_VALUE)
+        )
+        return writer.write(control_events.Heartbeat(self._origin.server, self._now_ms()))
 
     @property
     def counts(self) -> bool:

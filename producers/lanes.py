@@ -97,6 +97,15 @@ class QueueWitness(Protocol):
         ...
 
 
+@runtime_checkable
+class NoticeWitness(Protocol):
+    """A witness that also wants to know what does not work beside the stream; on any thread."""
+
+    def notice(self, error: WracklineError) -> None:
+        """This does not work, and nothing stops for it."""
+        ...
+
+
 class SourceLanes:
     """Lanes over a source plug-in."""
 
@@ -120,6 +129,11 @@ class SourceLanes:
     def queued(self) -> int:
         """Bytes that were read and not yet given to a Kafka transaction; any thread may ask."""
         return sum(cutter.ahead for cutter in self._opened.copy().values())
+
+    def busy(self, partition: SourcePartition) -> float | None:
+        """When a change of this log was last cut; None while it is not open. Any thread may ask."""
+        cutter = self._opened.get(partition)
+        return None if cutter is None else cutter.busy
 
     def partitions(self) -> Sequence[SourcePartition]:
         """The source partitions of this task."""

@@ -223,6 +223,15 @@ class Attended(Protocol):
         ...
 
 
+@runtime_checkable
+class Beating(Protocol):
+    """A source that can write something small into its log by itself; it may be left out."""
+
+    def beat(self, partition: SourcePartition) -> None:
+        """Write it, on a connection of its own; what comes of it passes the stream, and no row does."""
+        ...
+
+
 class SourcePlugin(Protocol):
     """What a source's folder offers as `PLUGIN`."""
 

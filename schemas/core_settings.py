@@ -230,7 +230,7 @@ _EVENTS = (
     Setting(
         "heartbeat.interval.ms",
         Kind.INT,
-        "How often a heartbeat is published while nothing changes; 0 is never.",
+        "How often a heartbeat is published, and written into the log, while nothing changes; 0 is never.",
         "0",
         MEDIUM,
         "Events",

@@ -9,7 +9,6 @@ from wrackline.schemas.setting import NotYet
 _NO_SNAPSHOT = "rows that exist already are not read yet, the copy begins with what changes from now on"
 _TAKE_OUT = "take the line out"
 _ALL_UPDATES = "every update is published"
-_NO_HEARTBEAT = "no heartbeats are published"
 _NO_SIGNALS = "signals are not obeyed"
 _NO_TARGET = "only the demo merges into a target, and in one fixed way"
 
@@ -48,7 +47,5 @@ NOT_YET = (
     NotYet(
         "unavailable.value.placeholder", "it is null, and the event names the column", _TAKE_OUT, done=("",)
     ),
-    NotYet("heartbeat.interval.ms", _NO_HEARTBEAT, _TAKE_OUT, done=("0",)),
-    *_rows(_NO_HEARTBEAT, "topic.heartbeat.prefix"),
     *_rows(_NO_TARGET, "target.schema.change.behavior", "target.column.prefix"),
 )

@@ -5,7 +5,7 @@ so a host name or password can't smuggle in `service`, `passfile` or `options`.
 """
 
 from wrackline.producers.sources.postgres.types import INSTANTS
-from wrackline.schemas.setting import Declared, Importance, NotHonoured, NotYet, Setting
+from wrackline.schemas.setting import Declared, Importance, Need, NotHonoured, NotYet, Setting
 from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -164,6 +164,7 @@ SETTINGS = Declared(
         ),
     ),
     exclusive=(("message.prefix.include.list", "message.prefix.exclude.list"),),
+    needs=(Need("heartbeat.action.query", "heartbeat.interval.ms"),),
     not_honoured=(
         NotHonoured(
             "hstore.handling.mode",
@@ -199,7 +200,6 @@ SETTINGS = Declared(
     ),
     not_yet=(
         NotYet("slot.drop.on.stop", "the slot stays", _TAKE_OUT, done=("false",)),
-        NotYet("heartbeat.action.query", "there are no heartbeats, so nothing runs", _TAKE_OUT),
         *(
             NotYet(f"message.prefix.{way}.list", "every logical message is published", _TAKE_OUT)
             for way in ("include", "exclude")

@@ -16,6 +16,7 @@ from wrackline.producers.sources.postgres.chunks import PgReader
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.decode import Decoder
 from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.heartbeat import Heartbeat
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.patience import Guarded
@@ -58,6 +59,7 @@ class PgSource:
         self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
         self._connection: Guarded | None = None
         self._catalogue_lock = threading.Lock()
+        self._heartbeat = Heartbeat(self._server, settings)
         self._streams: WeakSet[PgStream] = WeakSet()  # one that is dropped takes its buffers along
         self._readers: list[PgReader] = []
 
@@ -155,6 +157,11 @@ class PgSource:
         with self._asking() as connection:
             return slot_health.log_state(connection, self._settings.text("slot.name"))
 
+    def beat(self, partition: SourcePartition) -> None:
+        """Write a heartbeat into the log."""
+        del partition
+        self._heartbeat.beat()
+
     def place(self, saved: Saved) -> str:
         """Write a position as people read it."""
         return slot_health.place(saved, self._settings.text("slot.name"))
@@ -175,6 +182,7 @@ class PgSource:
             stream.close()
         for reader in self._readers:
             reader.close()
+        self._heartbeat.close()
         with self._catalogue_lock:
             if self._connection is not None:
                 self._connection.close()

@@ -206,6 +206,9 @@ class NoControl:
     def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
         raise NotImplementedError
 
+    def heartbeat(self) -> Record:
+        raise NotImplementedError
+
     def message(self, step: object, ts_ms: int) -> None:
         """Publish no messages."""
 

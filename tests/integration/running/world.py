@@ -139,7 +139,7 @@ class World:
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
             command = [*COMMAND, "run", str(self.file)]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=_environment())
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         running = Running(process, printed)
         self.started.append(running)
         running.says("running\n")
@@ -149,7 +149,7 @@ class World:
         """Run another `wrackline` command on the file."""
         command = [*COMMAND, *arguments[:2], str(self.file), *arguments[2:]]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, env=_environment()
+            command, capture_output=True, text=True, timeout=120, check=False, env=environment()
         )
 
     def offsets(self, *arguments: str) -> Any:
@@ -240,5 +240,6 @@ def committed(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | No
     raise TimeoutError(topic)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """What a command is started with."""
     return {**os.environ, "WRACKLINE_DB_PASSWORD": CANARY, "COLUMNS": "200", "NO_COLOR": "1"}

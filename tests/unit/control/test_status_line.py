@@ -79,7 +79,7 @@ def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
 def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     measures = made(clock)
-    narration = Narration(measures, Screen(clock), clock)
+    narration = Narration(measures, Screen(clock), clock, lambda _health, _error: None)
     for _ in range(12):
         narration.health(Health.RECOVERING, LOST())
         clock.now += 1
@@ -93,6 +93,6 @@ def test_a_start_names_the_tables_that_stay_set_aside(capsys: pytest.CaptureFixt
     kept = TableState(1, set_aside.saved(Fault(ORDERS, LOST())))
     other = TableState(1, canonical({"version": 1}))
     of = {TableKey("c", "shop1", ORDERS): kept, TableKey("c", "shop1", ORDERS._replace(name="b")): other}
-    Narration(made(clock), Screen(clock), clock).resumed(State({}, of, ()))
+    Narration(made(clock), Screen(clock), clock, lambda _health, _error: None).resumed(State({}, of, ()))
     said = capsys.readouterr().out
     assert said == "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"

@@ -18,9 +18,9 @@ def values(**given: str) -> Values:
 
 def test_tries_and_waits_are_the_settings() -> None:
     given = {"errors.max.retries": "3", "retriable.restart.connector.wait.ms": "250"}
-    limits = assembly._limits(values(**given))
+    limits = assembly.limits(values(**given))
     assert (limits.most_tries, limits.longest_wait) == (3, 0.25)
-    assert assembly._limits(values()) == Limits()
+    assert assembly.limits(values()) == Limits()
 
 
 def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:

@@ -49,6 +49,9 @@ class PlainControl:
     def __init__(self, *, counts: bool = True) -> None:
         self.counts = counts
 
+    def heartbeat(self) -> Record:
+        return ("beat", b"server", b"now")
+
     def begin(self, transaction: str, ts_ms: int) -> Record:
         return ("tx", b"BEGIN", f"{transaction} {ts_ms}".encode())
 
@@ -256,6 +259,36 @@ def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once()
     again = fresh.take(11.0)
     assert again is not None
     assert again.position == Place(0, 7), "it keeps the transactional id alive"
+
+
+def test_a_heartbeat_stands_beside_a_position_that_goes_out_alone_and_not_too_often() -> None:
+    made = cutter(Policy(quiet=2.0, heartbeat=5.0), fresh=False)
+
+    def published(now: float, *steps: Step) -> list[str] | None:
+        made.feed(Batch(steps, 0), now)
+        taken = made.take(now)
+        return None if taken is None else [topic for topic, _, _ in taken.records]
+
+    assert published(2.0, Progress(Place(0, 1))) == []
+    assert published(4.0, Progress(Place(0, 2))) == []
+    assert published(6.0, Progress(Place(0, 3))) == ["beat"]
+    assert made.busy == 0.0
+    assert published(7.0, Progress(Place(0, 4))) is None
+    row = Rows([(1, "c", b"key", b"value", None)], Place(0, 8))
+    steps = (Shape(1, TABLE, None), Begin("5", 1), row, Commit("5", Place(0, 9), 1))
+    made.feed(Batch(steps, 0), 12.0)
+    changed = made.take(13.0)
+    assert changed is not None
+    assert [topic for topic, _, _ in changed.records] == ["tx", str(TABLE.id), "tx"], (
+        "a change is sign enough"
+    )
+    assert made.busy == 12.0
+    assert published(20.0, Progress(Place(0, 9))) == ["beat"]
+    unasked = cutter(Policy(quiet=2.0), fresh=False)
+    unasked.feed(Batch((Progress(Place(0, 1)),), 0), 1.0)
+    quiet = unasked.take(100.0)
+    assert quiet is not None
+    assert not quiet.records
 
 
 def test_after_a_cut_a_quiet_log_does_not_take_the_position_back() -> None:

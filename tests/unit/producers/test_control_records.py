@@ -43,7 +43,10 @@ class Subjects:
 
 
 def made(subjects: Subjects, **wanted: bool) -> ControlRecords:
-    return ControlRecords(control_topics("server"), Wanted(**wanted), ORIGIN, "db0", subjects.register)  # type: ignore[arg-type] # mypy: one field is no bool
+    kinds = Wanted(**wanted)  # type: ignore[arg-type] # mypy: one field is no bool
+    return ControlRecords(
+        control_topics("server"), kinds, ORIGIN, "db0", subjects.register, now_ms=lambda: 1_700_000_000_123
+    )
 
 
 def test_begin_and_end_are_debeziums() -> None:
@@ -57,6 +60,13 @@ def test_begin_and_end_are_debeziums() -> None:
     assert (ended["status"], ended["event_count"], ended["ts_ms"]) == ("END", 3, 20)
     assert ended["data_collections"] == [{"data_collection": "public.orders", "event_count": 3}]
     assert len(subjects.schemas) == 2, "registered once"
+
+
+def test_a_heartbeat_is_debeziums() -> None:
+    subjects = Subjects()
+    record = made(subjects).heartbeat()
+    assert record[0] == "__debezium-heartbeat.server"
+    assert subjects.both(record) == ({"serverName": "server"}, {"ts_ms": 1_700_000_000_123})
 
 
 def test_messages_are_published_but_not_our_own_marks() -> None:

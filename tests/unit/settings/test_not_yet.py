@@ -68,7 +68,6 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
         ("snapshot.mode", "always"),
         ("incremental.snapshot.chunk.size", "10"),
         ("snapshot.select.statement.overrides.public.orders", "SELECT * FROM public.orders"),
-        ("heartbeat.interval.ms", "1000"),
         ("read.only", "true"),
         ("tasks.max", "4"),
         ("slot.drop.on.stop", "true"),
@@ -88,7 +87,7 @@ def test_a_default_that_promises_too_much_is_named_unasked() -> None:
 
 
 def test_what_is_done_anyway_is_no_finding() -> None:
-    given = {**GOOD, "heartbeat.interval.ms": "0", "read.only": "false", "tasks.max": " 1 "}
+    given = {**GOOD, "read.only": "false", "tasks.max": " 1 "}
     assert codes(checked(given)) == []
 
 

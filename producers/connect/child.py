@@ -1,0 +1,119 @@
+"""One task's process, as its worker sees it: started, heard, asked to stop, killed.
+
+In: a command; two words are added to it, the number of its end of the lifeline among them.  Out: its reports
+and the lines that it prints, as they come, and its exit code.  It is right because the worker never blocks on
+a child (what it says is read when there is something), and because a child can't outlive its worker: it holds
+the other end of a line that the kernel closes.
+"""
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+MOST_LINE = 1 << 16  # bytes of a line, above which it is cut
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line that the child printed."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What it told through the lifeline."""
+
+    report: dict[str, object]
+
+
+class _Lines:
+    """Whole lines out of pieces; a line without an end is cut, so that memory has a bound."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def add(self, data: bytes) -> list[bytes]:
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MOST_LINE:
+            whole, self._rest = [*whole, self._rest], b""
+        return whole
+
+
+class Child:
+    """A process that runs."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [*command, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,  # Ctrl-C goes to the worker, which stops its children in order
+            )
+        self._line = ours
+        ours.setblocking(False)
+        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        self._printed = self._process.stdout.fileno()
+        os.set_blocking(self._printed, False)
+        self._lines, self._reports = _Lines(), _Lines()
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended, a signal as a negative number; None while it runs."""
+        return self._process.poll()
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """What to wait for, to hear from it or of its end."""
+        return self._line.fileno(), self._printed
+
+    def hear(self) -> Iterator[Said | Reported]:
+        """Give what it has said since, without waiting."""
+        for line in self._lines.add(_read(self._printed)):
+            yield Said(line.decode(errors="replace").rstrip("\r"))
+        for report in self._reports.add(_read(self._line.fileno())):
+            yield Reported(orjson.loads(report))
+
+    def ask_to_stop(self) -> None:
+        """Ask it to end in order."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Let go of what belongs to it, once it has ended; one that has not is killed."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._line.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def _read(descriptor: int) -> bytes:
+    """Read all that is there now."""
+    pieces = []
+    while True:
+        try:
+            piece = os.read(descriptor, MOST_LINE)
+        except (BlockingIOError, ConnectionResetError):
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,47 @@
+"""The line between a worker and a task's process: a socket pair, made by the worker, given to the child.
+
+    child -> worker     what it is doing, a JSON object a line
+    worker -> child     nothing; that the line closes says that the worker is gone
+
+The kernel closes the line when its owner ends in whatever way, `kill -9` too, so a child needs no heartbeat
+to know that it is alone.  It then stops as if it had been asked to, and ends at once if that takes too long.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from threading import Lock, Thread
+
+import orjson
+
+GRACE = 5.0  # seconds to stop in order, once the worker is gone
+ALONE = 3  # exit code of a child that ended by itself for want of a worker
+
+_MOST = 4096
+
+
+class Lifeline:
+    """The child's end."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._line = socket.socket(fileno=descriptor)
+        self._lock = Lock()
+
+    def hold(self) -> None:
+        """End this process when the line does; a thread of its own looks."""
+        Thread(target=self._hold, name="lifeline", daemon=True).start()
+
+    def tell(self, report: dict[str, object]) -> None:
+        """Say something to the worker; one that is gone needs to know nothing."""
+        with self._lock, contextlib.suppress(OSError):
+            self._line.sendall(orjson.dumps(report) + b"\n")
+
+    def _hold(self) -> None:
+        with contextlib.suppress(OSError):
+            while self._line.recv(_MOST):
+                pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE)
+        os._exit(ALONE)

@@ -1,0 +1,85 @@
+"""A heartbeat in PostgreSQL: a logical message that is in no transaction, and a query of the user's own.
+
+A message needs no table, no right beyond the default, and no transaction id; the server writes it to disk
+within three rounds of its WAL writer.  It is written on a connection of its own, for the query may wait for
+locks; both are given up after a while, so that a heartbeat never hangs.
+"""
+
+import psycopg
+
+from wrackline.producers.sources.postgres.connect import Connection, Server
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.settings import Values
+
+PREFIX = "wrackline.heartbeat"  # messages of the first word are never published
+
+NOT_WRITTEN = define(
+    "pg.no_heartbeat",
+    OperatorNeeded,
+    "no heartbeat is written into the database: {reason}",
+    hint="let a job on the primary write instead, or take heartbeat.interval.ms out",
+)
+QUERY_FAILED = define(
+    "pg.heartbeat_query",
+    OperatorNeeded,
+    "heartbeat.action.query ended with SQLSTATE {state}; the heartbeat itself was written",
+    hint="run it as the role of database.user in psql, and mend it; it is tried again at each heartbeat",
+)
+LOST = define(
+    "pg.heartbeat_lost",
+    Transient,
+    "the server did not take a heartbeat (SQLSTATE {state})",
+    hint="it is tried again at the next one; see the server's log",
+)
+
+_MOST_S = 10  # for a statement; a lock is waited for half as long
+_NEVER_HERE = (
+    psycopg.errors.ObjectNotInPrerequisiteState,  # a standby
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.InsufficientPrivilege,
+)
+
+
+class Heartbeat:
+    """Writes heartbeats; the connection is opened for the first."""
+
+    def __init__(self, server: Server, settings: Values) -> None:
+        self._server, self._read_only = server, settings.flag("read.only")
+        query = settings["heartbeat.action.query"]
+        self._query = str(query).encode() if query else None
+        self._connection: Connection | None = None
+
+    def beat(self) -> None:
+        """Write one, then run the query."""
+        if self._read_only:
+            raise NOT_WRITTEN(reason="read.only is set")
+        try:
+            connection = self._connected()
+            connection.execute("SELECT pg_logical_emit_message(false, %s, '')", [PREFIX])
+        except _NEVER_HERE as exc:
+            raise NOT_WRITTEN(reason=exc.diag.message_primary) from exc
+        except psycopg.Error as exc:
+            self.close()
+            raise LOST(state=exc.sqlstate or "08006") from None
+        if self._query is None:
+            return
+        try:
+            connection.execute(self._query)
+        except psycopg.Error as exc:  # its text may hold values of a row
+            state = exc.sqlstate or "08006"
+            if connection.closed:
+                self.close()
+            raise QUERY_FAILED(state=state) from None
+
+    def close(self) -> None:
+        """End the connection; a statement under way ends with it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            made = self._server.guarded()
+            made.execute(f"SET statement_timeout = '{_MOST_S}s'; SET lock_timeout = '{_MOST_S // 2}s'")
+            self._connection = made
+        return self._connection

@@ -1,0 +1,188 @@
+"""`wrackline worker` as processes: a crashed pipeline comes back, a failed one stays, nobody outlives it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.fixtures.servers import Database, drop_slots
+from tests.integration.running.world import COMMAND, PATIENCE, World, environment, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+pytestmark = pytest.mark.servers
+
+
+class Working:
+    """A `wrackline worker --json`; what it says is in a file, a JSON object a line."""
+
+    def __init__(self, folder: Path, *files: Path) -> None:
+        self._said = folder / "said"
+        with self._said.open("wb") as out:
+            command = [*COMMAND, "worker", "--json", *map(str, files)]
+            self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+
+    @property
+    def text(self) -> str:
+        return self._said.read_text()
+
+    def told(self, pipeline: str, state: str) -> list[dict[str, Any]]:
+        """Every time that this pipeline was in this state."""
+        whole = self.text.rpartition("\n")[0].splitlines()
+        documents = [json.loads(line) for line in whole]
+        return [one for one in documents if one["pipeline"] == pipeline and one.get("state") == state]
+
+    def waits_for(self, pipeline: str, state: str, times: int = 1) -> dict[str, Any]:
+        """Wait until it was in this state so often, and return the last time."""
+        wait_until(lambda: len(self.told(pipeline, state)) >= times or self.process.poll() is not None)
+        told = self.told(pipeline, state)
+        assert len(told) >= times, self.text
+        return told[-1]
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def worlds(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[tuple[World, World]]:
+    """Two databases of one server, each with a pipeline."""
+    other = Database(
+        f"{database.name}_b", database.server.database_dsn(f"{database.name}_b"), database.server
+    )
+    with psycopg.connect(database.server.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(other.name)))
+        made: list[World] = []
+        for number, one in enumerate((database, other)):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            made.append(World(folder, one, kafka, registry, f"{topic_prefix}{number}", 0))
+        yield made[0], made[1]
+        for world in made:
+            world.close()
+        drop_slots(admin, other.name)
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(other.name)))
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Working]]:
+    """Start a worker; one that still runs is ended, and its children with it."""
+    started: list[Working] = []
+
+    def begin(*worlds: World) -> Working:
+        started.append(Working(tmp_path, *(world.file for world in worlds)))
+        return started[-1]
+
+    yield begin
+    for working in started:
+        if working.process.poll() is None:
+            working.process.kill()
+            working.process.wait()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def asks_for_its_password(world: World) -> None:
+    """Let nobody in as the pipeline's role without it; everybody else needs none here."""
+    ((name,),) = world.sql.execute("SHOW hba_file").fetchall()
+    file = Path(str(name))
+    file.write_text(f"host all {world.user} 127.0.0.1/32 scram-sha-256\n{file.read_text()}")
+    world.sql.execute("SELECT pg_reload_conf()")
+
+
+def no_doubles(world: World, count: int) -> None:
+    values = [value for _, value in world.events()]
+    assert len(values) == len(set(values)) == count
+
+
+def test_a_killed_pipeline_comes_back_and_nothing_is_lost_or_doubled(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, two = worlds
+    working = start(one, two)
+    killed = working.waits_for(one.prefix, "RUNNING")["pid"]
+    other = working.waits_for(two.prefix, "RUNNING")["pid"]
+    assert killed != other
+    one.insert(1, 30)
+    two.insert(1, 5)
+    one.arrived(1)
+    os.kill(killed, signal.SIGKILL)
+    one.insert(31, 60)
+    ended = working.waits_for(one.prefix, "RESTARTING")
+    assert (ended["exit"], 0 < ended["wait_s"] <= 1) == (-signal.SIGKILL, True)
+    again = working.waits_for(one.prefix, "RUNNING", 2)["pid"]
+    assert again not in (killed, other)
+    one.arrived(60)
+    two.arrived(5)
+    if shutil.which("kcat"):  # as the README says
+        listed = ["kcat", "-b", one.kafka.bootstrap, "-L"]
+        shown = subprocess.run(listed, capture_output=True, text=True, timeout=60, check=True).stdout
+        assert f'topic "{one.topic}"' in shown
+        assert f'topic "{two.topic}"' in shown
+    assert working.stop() == Exit.OK
+    assert working.told(one.prefix, "STOPPED")[0]["exit"] == Exit.OK
+    assert working.told(two.prefix, "STOPPED")[0]["exit"] == Exit.OK
+    assert not alive(again)
+    assert not alive(other)
+    assert not working.told(two.prefix, "RESTARTING")
+    no_doubles(one, 60)
+    no_doubles(two, 5)
+
+
+def test_children_end_with_a_worker_that_was_killed(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, two = worlds
+    working = start(one, two)
+    children = [working.waits_for(world.prefix, "RUNNING")["pid"] for world in worlds]
+    one.insert(1, 3)
+    one.arrived(3)
+    os.kill(children[1], signal.SIGSTOP)
+    os.kill(working.process.pid, signal.SIGKILL)
+    working.process.wait()
+    wait_until(lambda: not alive(children[0]))
+    os.kill(children[1], signal.SIGCONT)  # a frozen one ends as soon as it can
+    wait_until(lambda: not alive(children[1]))
+    working = start(one, two)
+    working.waits_for(one.prefix, "RUNNING")
+    one.insert(4, 6)
+    one.arrived(6)
+    assert working.stop() == Exit.OK
+    no_doubles(one, 6)
+
+
+def test_a_pipeline_that_asks_for_somebody_fails_while_the_other_streams(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, two = worlds
+    text = one.file.read_text()
+    one.file.write_text(text.replace("${env:WRACKLINE_DB_PASSWORD}", "c4n4ry-wr0ng"))
+    asks_for_its_password(one)
+    working = start(one, two)
+    failed = working.waits_for(one.prefix, "FAILED")
+    assert failed["error"]["kind"] in ("OperatorNeeded", "Definite")
+    assert failed["error"]["hint"]
+    assert failed["exit"] in (Exit.OPERATOR, Exit.DEFINITE)
+    working.waits_for(two.prefix, "RUNNING")
+    two.insert(1, 4)
+    two.arrived(4)
+    assert working.process.poll() is None
+    assert working.stop() == failed["exit"]
+    assert len(working.told(one.prefix, "STARTING")) == 1
+    assert "c4n4ry" not in working.text
