@@ -14,6 +14,7 @@ from wrackline.producers.sources.postgres.facts import (
     TableFacts,
     logged,
     reasons,
+    unchanged,
 )
 from wrackline.producers.sources.postgres.messages import Relation, RelationColumn
 from wrackline.producers.sources.postgres.roll import Roll
@@ -199,6 +200,16 @@ def test_only_what_can_have_changed_stored_rows_asks_for_them() -> None:
     computed = table(1, "a", ID, NOTE._replace(generated="s", default="d"))
     assert reasons(computed, table(1, "a", ID, NOTE._replace(generated="s", default="e")))
     assert reasons(before, before._replace(key=(2,)))
+
+
+def test_a_column_is_the_one_of_before_though_its_name_has_moved_since() -> None:
+    relation = Relation(
+        1, "public", "a", "d", (RelationColumn("id", True, 23, -1), RelationColumn("note", False, 25, -1))
+    )
+    said, moved = table(1, "a"), ColumnFacts(3, "note", 25, -1)
+    assert unchanged(relation, said, table(1, "a", ID, NOTE._replace(name="other"), moved)) == [1, 2]
+    assert unchanged(relation, said, table(1, "a", ID, NOTE._replace(name=None), moved)) is None, "made anew"
+    assert unchanged(relation, table(1, "a", ID, moved), table(1, "a", ID, NOTE, moved)) == [1, 3]
 
 
 def test_a_shape_of_the_log_takes_what_it_does_not_name_from_the_catalogue() -> None:

@@ -276,6 +276,8 @@ class Decoder:
                     self._steps.append(step)
 
     def _ddl(self, content: bytes) -> None:
+        if not content:  # a message that only keeps others in order
+            return
         facts = ddl.told(content, self._labels.database)
         if facts is None:
             self._roll.stir()

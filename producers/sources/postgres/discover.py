@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from wrackline.producers.sources.postgres.connect import Connection
-from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged
+from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
 from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.types import PgType, column_type
@@ -165,11 +165,11 @@ class Catalogue:
         if not self._readable(relation.oid):
             raise NotReadable
         if not unsettled:
-            return self._logged(relation, now)
+            return self._logged(relation, now, said)
         if not (long and fits(relation, now.columns)):
             raise NotVisible
         try:
-            return self._logged(relation, now)
+            return self._logged(relation, now, said)
         except OperatorNeeded:
             raise NotVisible from None  # it may be what is not visible that makes it right
 
@@ -198,11 +198,15 @@ class Catalogue:
         names = {column.number: column.name for column in facts.columns}
         return tuple(name for number in facts.key if (name := names[number]) is not None)
 
-    def _logged(self, relation: Relation, now: TableFacts) -> tuple[Projection, TableFacts]:
-        numbers = numbers_of(
-            [column.name for column in relation.columns],
-            [Numbered(one.number, one.name, not one.generated) for one in now.columns],
-        )
+    def _logged(
+        self, relation: Relation, now: TableFacts, said: TableFacts | None = None
+    ) -> tuple[Projection, TableFacts]:
+        numbers = None if said is None else unchanged(relation, said, now)
+        if numbers is None:
+            numbers = numbers_of(
+                [column.name for column in relation.columns],
+                [Numbered(one.number, one.name, not one.generated) for one in now.columns],
+            )
         if numbers is None:
             raise COLUMNS_UNKNOWN(table=now.table)
         facts = logged(relation, tuple(numbers), now)

@@ -133,6 +133,21 @@ def fits(relation: Relation, columns: tuple[ColumnFacts, ...]) -> bool:
     return True
 
 
+def unchanged(relation: Relation, said: TableFacts, now: TableFacts) -> list[int] | None:
+    """Return the columns' numbers where the log names what it named before, whatever they are called now.
+
+    A column that is still there was there all the time.  So if as many are left as the log names, and
+    under their names of before, they are the same ones, though their names may have moved since.
+    """
+    if not fits(relation, said.columns):
+        return None
+    there = {column.number for column in now.columns if column.name is not None}
+    left = [column for column in said.columns if column.number in there and not column.generated]
+    if [column.name for column in left] != [column.name for column in relation.columns]:
+        return None
+    return [column.number for column in left]
+
+
 def logged(relation: Relation, numbers: tuple[int, ...], now: TableFacts) -> TableFacts:
     """Return a table as the log announced it, with what only the catalogue knows of its columns.
 
@@ -148,7 +163,7 @@ def logged(relation: Relation, numbers: tuple[int, ...], now: TableFacts) -> Tab
     for column in now.columns:
         if column.number < highest or column.generated:
             found.setdefault(column.number, column)
-    return now._replace(columns=tuple(found[number] for number in sorted(found)))
+    return now._replace(columns=tuple(found[number] for number in sorted(found)), file=0)
 
 
 def _seen(facts: TableFacts) -> tuple[object, ...]:

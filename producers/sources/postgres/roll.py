@@ -67,11 +67,11 @@ class Roll:
         return table not in self.aside and self._captures(table)
 
     def facts(self, oid: int) -> tuple[TableFacts | None, bool]:
-        """Return what a picture or a DDL message last said of a table, and whether it holds exactly here."""
+        """Return what we last heard of a table, and whether it holds exactly here."""
         known, heard = self._tables.get(oid), self._heard.get(oid)
         if heard is not None:
             return heard, True
-        return (None, False) if known is None else (known.pictured, known.exact)
+        return (None, False) if known is None else (known.pictured or known.logged, known.exact)
 
     def named(self, oid: int, table: TableId, *, captured: bool, shape: TableSchema | None) -> list[Step]:
         """The log says what a table is called from here on, and we say whether it is captured so."""
@@ -149,6 +149,8 @@ class Roll:
             return
         captured = (entry.readable or known.captured) and self.captures(entry.table)
         yield from self._moved(known, entry.table, captured=captured, shape=entry.shape)
+        if first and captured and entry.facts is not None and entry.shape is not None:
+            yield Found(entry.shape, entry.facts.filled)
         if entry.facts is not None:
             before = known.pictured or known.logged
             known.pictured, known.exact = entry.facts, False

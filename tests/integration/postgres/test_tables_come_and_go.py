@@ -1,0 +1,388 @@
+"""Tables that are created, dropped, renamed and altered while a stream runs, and while it does not."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import psycopg
+import pytest
+
+from tests.contract.reading import row_changes
+from tests.fixtures.servers import Database
+from tests.integration.postgres.world import PgRegistry, settings_of
+from wrackline.producers.changes import (
+    Appeared,
+    Commit,
+    Fault,
+    Found,
+    Message,
+    Renamed,
+    Reshaped,
+    Saved,
+    Shape,
+    Step,
+    Vanished,
+)
+from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.postgres import ddl, source
+from wrackline.producers.sources.postgres.source import PgSource
+from wrackline.producers.sources.postgres.stream import PgStream
+from wrackline.producers.sources.postgres.watch import Watch
+from wrackline.schemas.table import TableId
+
+PATIENCE = 30.0
+COMING = (Appeared, Vanished, Renamed, Reshaped, Fault, Found)
+
+
+class Shop:
+    """A database with the table `a`, and a pipeline over all that does not begin with x."""
+
+    def __init__(self, database: Database, **settings: str) -> None:
+        self.database, self.settings = database, settings
+        self.sql = psycopg.connect(database.dsn, autocommit=True)
+        self.sql.execute("CREATE TABLE a (id int PRIMARY KEY, note text)")
+        self.registry = PgRegistry()
+        self.saved: Saved | None = None
+        self.steps: list[Step] = []
+        self.source, self.stream = self.start()
+        self.read()
+
+    def start(self, aside: Sequence[TableId] = ()) -> tuple[PgSource, PgStream]:
+        """Open the log where it was left, with the tables of now."""
+        around = Surroundings(time.monotonic, lambda: 0, self.registry.register, 1 << 20)
+        chosen = {"table.exclude.list": r"public\.x.*", **self.settings}
+        made = PgSource(settings_of(self.database.dsn, **chosen), around)
+        (partition,) = made.partitions()
+        tables = [table for table in made.tables(partition) if table not in aside]
+        return made, made.stream(partition, tables, self.saved, aside)
+
+    def stop(self) -> None:
+        """Close it; what was read counts as published."""
+        self.stream.close()
+        self.source.close()
+
+    def go_on(self) -> None:
+        """Open it again."""
+        self.stop()
+        self.source, self.stream = self.start()
+
+    def close(self) -> None:
+        self.stop()
+        self.sql.close()
+
+    def named(self, name: str) -> TableId:
+        return TableId(self.database.name, "public", name)
+
+    def read(self, enough: Callable[[Sequence[Step]], bool] | None = None) -> list[Step]:
+        """Read on until this is met, or all is read that is written now; return what came."""
+        if enough is None:
+            ((xid,),) = self.sql.execute(
+                "SELECT pg_current_xact_id()::text FROM pg_logical_emit_message(true, 'end', '')"
+            )
+            enough = partial(_committed, str(xid))
+        came: list[Step] = []
+        end = time.monotonic() + PATIENCE
+        while not enough(came):
+            assert time.monotonic() < end, came
+            batch = self.stream.poll(time.monotonic() + 0.2)
+            for step in batch.steps if batch else ():
+                came.append(step)
+                if isinstance(step, Commit):
+                    self.saved = step.position.saved()
+        self.steps += came
+        return came
+
+    def until(self, *wanted: type[Step]) -> list[Step]:
+        """Read on until each kind of step has come, and return the steps about tables."""
+        came = self.read(lambda steps: set(wanted) <= {type(step) for step in steps})
+        return [step for step in came if isinstance(step, COMING)]
+
+    def rows(self, steps: Sequence[Step]) -> list[tuple[str, dict[str, object]]]:
+        """Each row, with the topic that it goes to."""
+        names = {step.ref: step.table.id.name for step in self.steps if isinstance(step, Shape)}
+        found = []
+        for ref, _, _, value, _ in row_changes(steps):
+            after = self.registry.decode(value)["after"]
+            assert isinstance(after, dict)
+            found.append((names[ref], {name: cell for name, cell in after.items() if cell is not None}))
+        return found
+
+
+def _committed(xid: str, steps: Sequence[Step]) -> bool:
+    return any(isinstance(step, Commit) and step.transaction == xid for step in steps)
+
+
+@pytest.fixture
+def shop(
+    database: Database, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Shop]:
+    """The shop, with a catalogue that is looked at twice a second."""
+    monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
+    made = Shop(database, **getattr(request, "param", {}))
+    if not any(isinstance(step, Found) for step in made.steps):
+        made.until(Found)
+    yield made
+    made.close()
+
+
+EVERYTHING = pytest.mark.parametrize(
+    "shop", [{"publication.autocreate.mode": "all_tables"}], indirect=True, ids=["all tables"]
+)
+
+
+def test_a_new_table_is_added_to_a_list_of_ours_and_its_earlier_rows_are_asked_for(shop: Shop) -> None:
+    with psycopg.connect(shop.database.dsn) as writer:
+        shop.sql.execute("CREATE TABLE b (id int PRIMARY KEY); CREATE TABLE x (id int PRIMARY KEY)")
+        writer.execute("INSERT INTO b VALUES (1)")  # and does not commit
+        looks = "SELECT count(*) FROM pg_publication_tables WHERE tablename = 'b'"
+        end = time.monotonic() + 1.5  # two looks
+        while time.monotonic() < end:
+            shop.stream.poll(time.monotonic() + 0.1)
+        assert shop.sql.execute(looks).fetchone() == (0,), "added under a writer, whose row nobody would send"
+    steps = shop.until(Appeared)
+    assert [(step.table, step.complete) for step in steps if isinstance(step, Appeared)] == [
+        (shop.named("b"), False)
+    ]
+    shop.sql.execute("INSERT INTO b VALUES (2); INSERT INTO x VALUES (3)")
+    assert shop.rows(shop.read()) == [("b", {"id": 2})]
+    published = "SELECT tablename::text FROM pg_publication_tables ORDER BY 1"
+    assert shop.sql.execute(published).fetchall() == [("a",), ("b",)]
+
+
+@EVERYTHING
+def test_where_all_is_published_a_new_table_is_there_with_its_first_row(shop: Shop) -> None:
+    shop.sql.execute("BEGIN; CREATE TABLE b (id int PRIMARY KEY); INSERT INTO b VALUES (1); COMMIT")
+    steps = shop.read()
+    (appeared,) = [step for step in steps if isinstance(step, Appeared)]
+    assert (appeared.table, appeared.complete) == (shop.named("b"), True)
+    assert appeared.shape is not None
+    assert shop.rows(steps) == [("b", {"id": 1})]
+    assert steps.index(appeared) < next(i for i, step in enumerate(steps) if isinstance(step, Shape))
+    shop.sql.execute("CREATE TABLE c (id int PRIMARY KEY)")
+    empty = shop.until(Appeared)
+    assert [step.complete for step in empty if isinstance(step, Appeared)] == [True]
+
+
+def test_a_new_table_of_a_publication_that_is_not_ours_is_at_fault_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
+    with psycopg.connect(database.dsn, autocommit=True) as sql:
+        sql.execute("CREATE SCHEMA s; CREATE TABLE s.seen (id int PRIMARY KEY)")
+        sql.execute("CREATE PUBLICATION theirs FOR TABLE s.seen")
+    shop = Shop(
+        database,
+        **{
+            "publication.autocreate.mode": "disabled",
+            "publication.name": "theirs",
+            "table.exclude.list": r"public\.a",
+        },
+    )
+    try:
+        shop.sql.execute('CREATE TABLE "b-1" (id int PRIMARY KEY)')
+        (fault,) = [step for step in shop.until(Fault) if isinstance(step, Fault)]
+        assert (fault.table.name, fault.error.code) == ("b-1", "pg.publication_lacks")
+        statement = fault.error.hint.partition("owner: ")[2]
+        assert statement == 'ALTER PUBLICATION "theirs" ADD TABLE "public"."b-1"'
+        shop.sql.execute(statement.encode())
+        shop.sql.execute('INSERT INTO "b-1" VALUES (1); INSERT INTO s.seen VALUES (1)')
+        assert shop.rows(shop.read()) == [("seen", {"id": 1})], (
+            "what was missed is not passed over in silence"
+        )
+        shop.stop()
+        shop.source, shop.stream = shop.start(aside=[fault.table])
+        shop.sql.execute('INSERT INTO "b-1" VALUES (2); INSERT INTO s.seen VALUES (2)')
+        assert shop.rows(shop.read()) == [("seen", {"id": 2})], "nor after a restart"
+    finally:
+        shop.close()
+
+
+@EVERYTHING
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
+def test_rows_go_where_their_table_was_called_so_at_the_time(shop: Shop, *, stopped: bool) -> None:
+    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
+    if not stopped:
+        assert shop.rows(shop.read()) == [("a", {"id": 1, "note": "one"})]
+    else:
+        shop.stop()
+    shop.sql.execute("INSERT INTO a VALUES (2, 'two')")
+    shop.sql.execute("BEGIN; ALTER TABLE a RENAME TO b; INSERT INTO b VALUES (3, 'three'); COMMIT")
+    if stopped:
+        shop.source, shop.stream = shop.start()
+    steps = shop.read()
+    renamed = [step for step in steps if isinstance(step, Renamed)]
+    assert [(step.old, step.new) for step in renamed] == [(shop.named("a"), shop.named("b"))]
+    names = [(name, row["id"]) for name, row in shop.rows(steps)]
+    assert names == [*([("a", 1)] if stopped else []), ("a", 2), ("b", 3)]
+    shop.sql.execute("ALTER TABLE b RENAME TO x")
+    assert [type(step) for step in shop.until(Vanished)] == [Vanished]
+    shop.sql.execute("INSERT INTO x VALUES (4, 'four'); ALTER TABLE x RENAME TO c")
+    back = [step for step in shop.until(Appeared) if isinstance(step, Appeared)]
+    assert [(step.table.name, step.complete) for step in back] == [("c", False)]
+
+
+@EVERYTHING
+def test_a_rename_that_left_no_row_is_seen_and_a_swap_is_in_order(shop: Shop) -> None:
+    shop.sql.execute("ALTER TABLE a RENAME TO b")
+    assert [(one.old.name, one.new.name) for one in shop.until(Renamed) if isinstance(one, Renamed)] == [
+        ("a", "b")
+    ]
+    shop.sql.execute("CREATE TABLE c (id int PRIMARY KEY, note text); INSERT INTO c VALUES (1, 'new')")
+    shop.until(Appeared)
+    shop.sql.execute(
+        "BEGIN; ALTER TABLE b RENAME TO old; ALTER TABLE c RENAME TO b; INSERT INTO b VALUES (2, ''); COMMIT"
+    )
+    steps = [step for step in shop.until(Renamed, Appeared) if not isinstance(step, Reshaped)]
+    told = [
+        (step.old.name, step.new.name)
+        if isinstance(step, Renamed)
+        else (type(step).__name__, step.table.name)
+        for step in steps
+        if isinstance(step, Renamed | Vanished | Appeared)
+    ]
+    assert told == [("Vanished", "b"), ("c", "b"), ("Appeared", "old")]
+
+
+@EVERYTHING
+def test_a_dropped_table_gives_what_it_wrote_before_and_leaves_the_others_alone(shop: Shop) -> None:
+    shop.sql.execute("CREATE TABLE b (id int PRIMARY KEY); INSERT INTO b VALUES (1)")
+    shop.until(Appeared)
+    shop.read()
+    shop.sql.execute("INSERT INTO b VALUES (2); INSERT INTO a VALUES (1, ''); DROP TABLE b")
+    steps = shop.until(Vanished)
+    assert [step.table.name for step in steps if isinstance(step, Vanished)] == ["b"]
+    shop.sql.execute("INSERT INTO a VALUES (2, '')")
+    shop.read()
+    assert not [step for step in shop.steps if isinstance(step, Fault)]
+    assert [(name, row["id"]) for name, row in shop.rows(shop.steps)] == [
+        ("b", 1),
+        ("b", 2),
+        ("a", 1),
+        ("a", 2),
+    ]
+
+
+ALTERATIONS = [
+    ("ADD c text", False),
+    ("ADD c text DEFAULT 'x'", True),
+    ("ADD c int GENERATED ALWAYS AS IDENTITY", True),
+    ("ALTER note TYPE bytea USING 'new'::bytea", True),
+    ("ALTER note TYPE varchar(9)", True),
+    ("RENAME note TO text", False),
+    ("DROP note", False),
+]
+ONLY_WHILE_LOOKING = [
+    ("ADD c uuid DEFAULT gen_random_uuid(); ALTER TABLE a ALTER c DROP DEFAULT", True),
+    ("ADD c int GENERATED ALWAYS AS (id * 2) STORED", True),
+    ("ALTER note SET NOT NULL", False),
+    ("DROP CONSTRAINT a_pkey, ADD UNIQUE (note), ALTER note SET NOT NULL", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("alteration", "refresh", "stopped"),
+    [
+        *((*one, False) for one in (*ALTERATIONS, *ONLY_WHILE_LOOKING)),
+        *((*one, True) for one in ALTERATIONS),
+    ],
+)
+def test_an_alteration_without_a_row_is_seen_and_judged(
+    shop: Shop, alteration: str, *, refresh: bool, stopped: bool
+) -> None:
+    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
+    if stopped:
+        shop.stop()
+    else:
+        shop.read()
+    shop.sql.execute(f"ALTER TABLE a {alteration}".encode())
+    if stopped:
+        shop.source, shop.stream = shop.start()
+    reshaped = [step for step in shop.until(Reshaped) if isinstance(step, Reshaped)]
+    assert [(step.table, step.refresh) for step in reshaped] == [(shop.named("a"), refresh)]
+    assert reshaped[0].shape is not None
+    shop.sql.execute("ALTER TABLE a REPLICA IDENTITY FULL; DELETE FROM a")
+    assert not [step for step in shop.read() if isinstance(step, Reshaped) and step.refresh], "asked twice"
+
+
+def test_what_was_altered_while_nobody_looked_can_be_compared(shop: Shop) -> None:
+    shop.stop()
+    shop.sql.execute("ALTER TABLE a ADD c text DEFAULT 'x', ADD d text")
+    shop.source, shop.stream = shop.start()
+    (found,) = [step for step in shop.until(Found) if isinstance(step, Found)]
+    assert [column.name for column in found.table.columns] == ["id", "note", "c", "d"]
+    assert found.filled == {3}
+
+
+def test_an_alteration_that_the_log_shows_first_is_judged_there(shop: Shop) -> None:
+    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
+    shop.stop()
+    shop.sql.execute("ALTER TABLE a ADD c text DEFAULT 'x'; INSERT INTO a VALUES (2, 'two')")
+    shop.source, shop.stream = shop.start()
+    steps = shop.read()
+    shapes = [
+        (step.table.column("c").identity in step.filled)
+        for step in steps
+        if isinstance(step, Shape)
+        if any(column.name == "c" for column in step.table.columns)
+    ]
+    assert shapes == [True]
+    assert [step.refresh for step in steps if isinstance(step, Reshaped)][:1] == [True]
+
+
+@EVERYTHING
+def test_with_the_event_trigger_everything_is_said_where_it_happened(shop: Shop) -> None:
+    shop.sql.execute(ddl.TRIGGER.encode())
+    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
+    steps = shop.read()
+    shop.sql.execute(
+        "BEGIN; INSERT INTO a VALUES (2, 'two');"
+        " ALTER TABLE a ADD other text DEFAULT 'other'; INSERT INTO a VALUES (3, 'three');"
+        " ALTER TABLE a RENAME note TO swap; ALTER TABLE a RENAME other TO note;"
+        " ALTER TABLE a RENAME swap TO other; INSERT INTO a (id, other) VALUES (4, 'four');"
+        " ALTER TABLE a RENAME TO b; INSERT INTO b VALUES (5); COMMIT;"
+        " CREATE TABLE c (id int PRIMARY KEY); INSERT INTO c VALUES (6); DROP TABLE c"
+    )
+    steps += shop.read()
+    assert not [step for step in steps if isinstance(step, Fault)]
+    assert [step.prefix for step in steps if isinstance(step, Message)] == ["end"] * 2
+    numbers = [
+        {column.name: column.identity for column in step.table.columns}
+        for step in steps
+        if isinstance(step, Shape)
+    ]
+    assert numbers == [
+        {"id": 1, "note": 2},
+        {"id": 1, "note": 2, "other": 3},
+        {"id": 1, "other": 2, "note": 3},
+        {"id": 1, "other": 2, "note": 3},
+        {"id": 1},
+    ]
+    assert [(name, row["id"]) for name, row in shop.rows(steps)] == [
+        ("a", 1),
+        ("a", 2),
+        ("a", 3),
+        ("a", 4),
+        ("b", 5),
+        ("c", 6),
+    ]
+    refreshes = [step.table.name for step in steps if isinstance(step, Reshaped) and step.refresh]
+    assert refreshes == ["a"]
+    order = [type(step) for step in steps if isinstance(step, Renamed | Reshaped)]
+    assert order[-1] is Renamed
+
+
+@EVERYTHING
+def test_a_forged_or_broken_message_of_the_triggers_name_harms_nothing(shop: Shop) -> None:
+    ((oid,),) = shop.sql.execute("SELECT 'a'::regclass::oid::bigint")
+    forged = (
+        f'{{"v": 1, "oid": {oid}, "schema": "public", "table": "a", "file": 0, "primary": true, "key": [2],'
+        ' "columns": [[2, "id", 23, -1, true, "", "", null, false],'
+        ' [1, "note", 25, -1, false, "", "", null, false]]}'
+    )
+    for content in ("{", "[]", "null", '{"oid": 1}', '{"dropped": [1]}', forged):
+        shop.sql.execute("SELECT pg_logical_emit_message(true, 'wrackline.ddl', %s)", [content])
+    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
+    steps = shop.read()
+    assert shop.rows(steps) == [("a", {"id": 1, "note": "one"})]
+    (shape,) = [step.table for step in steps if isinstance(step, Shape)]
+    assert [column.identity for column in shape.columns] == [1, 2]
