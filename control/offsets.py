@@ -127,10 +127,14 @@ class Desk:
         self._edit(lambda _: wanted, force=force)
 
     def reset(self, *, force: bool) -> None:
-        """Make the task begin anew, wherever the log begins, in an epoch of its own."""
+        """Make the task begin anew, wherever the log begins, in an epoch of its own.
+
+        Where no position is left, the history still knows which epochs have passed.
+        """
         source = self._attended()
+        kept = {key.database or "": orjson.loads(offset.position) for _, key, offset in self._kept()}
         self._edit(
-            lambda known: {p: source.anew(None, saved) for p, saved in known.items()},
+            lambda known: {p: source.anew(None, saved or kept.get(p.database)) for p, saved in known.items()},
             tables=True,
             force=force,
         )

@@ -54,6 +54,13 @@ HIDDEN = define(
     hint="it ends by itself within its transaction.timeout.ms; whose it is: "
     "kafka-transactions find-hanging --topic {topic}",
 )
+GONE = define(
+    "offsets.gone",
+    Transient,
+    "topic {topic}, which holds the task's positions, is no longer there",
+    hint="if it was deleted, go on where the source's log is: stop the task,"
+    " then wrackline offsets reset <pipeline.toml>; nothing is published before",
+)
 
 
 def prepare(admin: AdminClient, topic: str, slots: int, replication: int) -> None:
@@ -126,6 +133,8 @@ def read_with_times(
 
 def _end(admin: AdminClient, slot: Slot, isolation: IsolationLevel) -> int:
     partition = TopicPartition(slot.topic, slot.partition)
+    if not exists(admin, slot):
+        raise GONE(topic=slot.topic)
     # or it asks as it did before the leader changed, in vain
     _result(lambda: admin.list_topics(slot.topic, timeout=SECONDS), slot.topic)
     asked = admin.list_offsets({partition: _LATEST}, isolation_level=isolation, request_timeout=SECONDS)

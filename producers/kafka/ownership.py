@@ -8,6 +8,9 @@ commit; so no generation is given out twice.  An owner asks for the newest gener
 fences, and ends when it is not its own: an owner that was frozen, or whose offsets somebody has edited, never
 goes on.  Edits ride in the claim itself, so they are never half there, and whoever still runs ends instead of
 writing over them.
+
+An owner who finds no position, though some were kept in the history, is refused: going on without a word, it
+would write in an epoch that may have passed, and read tables that were set aside.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +22,21 @@ from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transaction import Slot, Transactor
 from wrackline.schemas import offsets
+from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.offset_replay import State, replay
-from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION, Begin, Record
+from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION, Begin, PositionKey, Record
 from wrackline.schemas.topics import internal_topics
 
 FIRST = 1
 PATIENCE = 30.0  # seconds for fencing
+
+LOST = define(
+    "offsets.lost",
+    Definite,
+    "topic {topic} has no position of {connector}, and {history} has: it was emptied, or made anew",
+    hint="go on where the source's log is, in a new epoch: wrackline offsets reset <pipeline.toml>;"
+    " tables that were set aside are to be read again",
+)
 
 Change = tuple[bytes, bytes | None]
 Edit = Callable[[State, int], Sequence[Change]]  # what was committed, the generation claimed -> records
@@ -58,10 +70,13 @@ class Ownership:
         try:
             transactor.fence(PATIENCE)
             records = self._records(fenced=True)
-            generation = newest(records) + 1
+            kept = () if records else [record for _, record in self.history()]
+            generation = newest(records or kept) + 1
             state = replay(records)
             begin = offsets.begin_key(self._identity.transactional_id)
             changes = edit(state, generation)
+            if not changes:
+                self._see_that_none_was_lost(kept)
             transactor.commit(
                 (begin, offsets.encode(Begin(generation, OUTSIDE_ANY_TRANSACTION))), (), changes
             )
@@ -84,6 +99,11 @@ class Ownership:
     def last_written_ms(self) -> int | None:
         """When the newest record of the partition was written."""
         return max((ms for ms, _ in self._seen(self._slot)), default=None)
+
+    def _see_that_none_was_lost(self, kept: Sequence[Record]) -> None:
+        ours = self._identity.connector
+        if any(isinstance(record.key, PositionKey) and record.key.connector == ours for record in kept):
+            raise LOST(topic=self._slot.topic, connector=ours, history=self._topics.offset_history)
 
     def _seen(self, slot: Slot) -> list[tuple[int, Record]]:
         if not offsets_topic.exists(self._admin, slot):

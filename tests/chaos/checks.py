@@ -168,11 +168,11 @@ def a_chain(seen: Evidence) -> list[str]:
 
 
 def pairs(seen: Evidence) -> list[str]:
-    """CHK-15: each committed begin is followed by its end; an owner's claim needs none."""
+    """CHK-15: each committed begin is followed by its end; a claim or an edit, whose n is 0, needs none."""
     found = []
     begun: Mark | None = None
     for mark in seen.marks:
-        if mark.ends:
+        if mark.ends and mark.n:
             if begun is None or (mark.generation, mark.n) != (begun.generation, begun.n):
                 found.append(f"an end without a begin: generation {mark.generation} n {mark.n}")
             begun = None
