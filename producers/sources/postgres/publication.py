@@ -6,7 +6,7 @@ one is in the log.  Writers are held up by that for a fifth of a second at most;
 longer, we give way and come back.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 
 import psycopg
@@ -36,8 +36,7 @@ WOULD_BLOCK = define(
     "pg.publication_would_block",
     OperatorNeeded,
     "publishing {tables} would make PostgreSQL refuse their UPDATEs and DELETEs, for they have no identity",
-    hint="give each a primary key, or as its owner: ALTER TABLE <table> REPLICA IDENTITY FULL;"
-    " or leave it out: table.exclude.list",
+    hint="give each a primary key, or as its owner: {identity}; or leave it out: table.exclude.list",
 )
 NOT_ALLOWED = define(
     "pg.not_allowed",
@@ -136,7 +135,11 @@ def lacks(name: str, tables: Collection[TableId]) -> WracklineError:
 
 def would_block(table: TableId) -> WracklineError:
     """Say that a table can't be published as it is."""
-    return WOULD_BLOCK(tables=table_name(table))
+    return WOULD_BLOCK(tables=table_name(table), identity=_full_identity([table_name(table)]))
+
+
+def _full_identity(names: Iterable[str]) -> str:
+    return "; ".join(f"ALTER TABLE {name} REPLICA IDENTITY FULL" for name in names)
 
 
 def _existing(connection: Connection, tables: Collection[TableId]) -> set[TableId]:
@@ -158,7 +161,8 @@ def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: 
     found = _without_identity(connection)
     blocked = {"filtered": found & set(wanted), "all_tables": found}.get(mode, set())
     if blocked:
-        raise WOULD_BLOCK(tables=", ".join(f"{schema}.{table}" for schema, table in sorted(blocked)))
+        names = [f"{identifier(schema)}.{identifier(table)}" for schema, table in sorted(blocked)]
+        raise WOULD_BLOCK(tables=", ".join(names), identity=_full_identity(names))
     which = {
         "filtered": sql.SQL("FOR TABLE {}").format(
             sql.SQL(", ").join(sql.Identifier(schema, table) for schema, table in wanted)
