@@ -9,6 +9,7 @@ So what is released at a place equals the table's row at that place, and no key 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -43,7 +44,7 @@ from wrackline.producers.snapshot.state import (
     parse,
     saved,
 )
-from wrackline.producers.snapshot.tables import BoundOf, Table, Wish
+from wrackline.producers.snapshot.tables import BoundOf, Planning, Table, Wish
 from wrackline.producers.snapshot.window import Window
 from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Ticket, Unsaved, Work
 from wrackline.schemas.errors import WracklineError
@@ -77,6 +78,7 @@ class Machine:
         self._watching: dict[int, Table] = {}  # by ref
         self._wanting: dict[TableId, Table] = {}  # in the order in which they came to want something
         self._windowed: dict[TableId, Table] = {}
+        self._planning: dict[TableId, Table] = {}
         self._unsaved: dict[TableId, Table] = {}
         states = {table: parse(state) for table, state in kept.items()}
         self._ledger = Ledger(states)
@@ -128,11 +130,17 @@ class Machine:
         """Take the log's next step, before the cutter does; then give the cutter `unsaved`, then the step."""
         self._handlers[type(step)](step)
 
-    def planned(self, ticket: Ticket, key: Sequence[str], spans: Sequence[Span]) -> None:
-        """A plan is made; a ticket that is no longer wanted is ignored."""
+    def planned(
+        self, ticket: Ticket, key: Sequence[str], spans: Sequence[Span], mark: Mark | None = None
+    ) -> None:
+        """A plan is made, with its mark if it was to be marked; an unwanted ticket is ignored."""
+        passed = mark is None or self._gate.passed(mark)
         table = self._back(ticket)
-        if table is not None and table.plan is not None and table.plan[0] == ticket:
-            table.planned(key, spans)
+        if table is not None and table.plan is not None and table.plan.ticket == ticket:
+            table.plan = replace(table.plan, made=(key, spans), mark=mark)
+            if passed:
+                table.planned()
+            self._mark(table)
 
     def chunk(self, ticket: Ticket, chunk: Chunk, mark: Mark) -> None:
         """A chunk was read, and its close mark set; a ticket that is no longer wanted is ignored."""
@@ -151,8 +159,8 @@ class Machine:
         window = table.windows.pop(ticket, None)
         if window is not None:
             table.fail(window.job, error, now)
-        elif table.plan is not None and table.plan[0] == ticket:
-            job, table.plan = table.plan[1], None
+        elif table.plan is not None and table.plan.ticket == ticket:
+            job, table.plan = table.plan.job, None
             table.fail(job, error, now)
         self._mark(table)
 
@@ -209,8 +217,9 @@ class Machine:
 
     @property
     def waiting(self) -> bool:
-        """Whether a window waits for its mark: the stream shall ask the server where it stands (rule 8)."""
-        return any(window.arrived and not window.passed for window in self._windows())
+        """Whether something waits for its mark: the stream shall ask the server where it stands (rule 8)."""
+        marked = any(table.plan and table.plan.mark for table in self._planning.values())
+        return marked or any(window.arrived and not window.passed for window in self._windows())
 
     def status(self, table: TableId) -> Status | None:
         """Where a table stands; None for one that the machine does not know."""
@@ -245,6 +254,10 @@ class Machine:
             self._wanting.setdefault(table.id, table)
         else:
             self._wanting.pop(table.id, None)
+        if table.plan is not None:
+            self._planning[table.id] = table
+        else:
+            self._planning.pop(table.id, None)
         if table.windows:
             self._windowed.setdefault(table.id, table)
         else:
@@ -263,8 +276,18 @@ class Machine:
         streamed, seen = self._gate.streamed()
         ticket = self._ticket(table, seen)
         table.begin(job)
-        table.plan = ticket, job.id
-        return Plan(ticket, table.id, streamed, job.surrogate_key, job.condition, job.low, job.high, job.keys)
+        table.plan = Planning(ticket, job.id)
+        return Plan(
+            ticket,
+            table.id,
+            streamed,
+            job.surrogate_key,
+            job.condition,
+            job.low,
+            job.high,
+            job.keys,
+            job.refreshes,
+        )
 
     def _read(self, table: Table, wish: Wish) -> Read:
         streamed, seen = self._gate.streamed()
@@ -351,6 +374,11 @@ class Machine:
         for window in self._windows():
             if not window.passed and window.mark is not None:
                 window.passed = window.mark.passed(step)
+        for table in list(self._planning.values()):
+            mark = None if table.plan is None else table.plan.mark
+            if mark is not None and mark.passed(step):
+                table.planned()
+                self._mark(table)
 
 
 def _job_of(asked: Snapshot, table: TableId) -> Job:

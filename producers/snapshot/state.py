@@ -90,6 +90,11 @@ class Job:
         """Whether it reads all rows of the table."""
         return self.condition is None and self.low is None and self.high is None and not self.keys
 
+    @property
+    def refreshes(self) -> bool:
+        """Whether values changed without row events, so that only a later read has them."""
+        return self.also_refresh or self.purpose is Purpose.REFRESH
+
     def anew(self) -> "Job":
         """The same job before its plan."""
         return replace(self, key=None, ranges=(), most=None, rows=0)

@@ -38,6 +38,16 @@ class Wish:
     asked: Mapping[bytes, Missing] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """A plan under way for a job; once it is made it may wait for its mark, and is saved only then."""
+
+    ticket: Ticket
+    job: str
+    made: tuple[Sequence[str], Sequence[Span]] | None = None
+    mark: Mark | None = None
+
+
 class Table:
     """One table."""
 
@@ -54,7 +64,7 @@ class Table:
         self.id, self.state = table, state
         self._limits, self._bound_of, self._changed, self._new_id = limits, bound_of, changed, new_id
         self.windows: dict[Ticket, Window] = {}  # in the order in which they were handed out
-        self.plan: tuple[Ticket, str] | None = None  # and the job's id
+        self.plan: Planning | None = None
         self.refs: set[int] = set()
         self.streamed = state.set_aside is None
         self.wait_until = 0.0
@@ -78,7 +88,7 @@ class Table:
             of_job = window.job is not None
             if of_job and (job is None or job.id != window.job or job.key is None or state.paused):
                 del self.windows[ticket]
-        if self.plan and (job is None or job.id != self.plan[1] or job.key is not None or state.paused):
+        if self.plan and (job is None or job.id != self.plan.job or job.key is not None or state.paused):
             self.plan = None
         if not any(window.job for window in self.windows.values()):
             self._reach.clear()
@@ -195,11 +205,16 @@ class Table:
                 request = self._request(job.key, after=after, upto=one.span.upto, only=one.span.only)
                 yield Wish(replace(request, condition=job.condition), job, one.number)
 
-    def planned(self, key: Sequence[str], spans: Sequence[Span]) -> None:
-        """The plan of the job under way is here; the caller has seen that it is this one's."""
+    def planned(self) -> None:
+        """The log has passed the plan's mark: the job has its ranges.
+
+        Values that changed without row events are older in the log's images from before that change, so
+        a refresh reads only once those are all behind: one of them would settle its key wrongly.
+        """
+        plan, job = self.plan, self.state.active
         self.plan, self._tries = None, 0
-        if self.state.active is not None:
-            self.change(jobs.planned(self.state, self.state.active, key, spans))
+        if plan is not None and plan.made is not None and job is not None:
+            self.change(jobs.planned(self.state, job, *plan.made))
             self.change(jobs.finished(self.state))
 
     def begin(self, job: Job) -> None:

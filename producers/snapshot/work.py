@@ -48,7 +48,7 @@ class Plan:
 
     `low` and `high` are included.  No spans say that the table, or this part of it, is empty.  Key
     columns that are none say that the table has no key: one span, one read, at its own exact place.
-    With `keys` the columns alone are asked for.
+    With `keys` the columns alone are asked for.  `marked`: set a close mark as well, and hand it in.
     Wait until all of `streamed` are visible, first.
     """
 
@@ -60,6 +60,7 @@ class Plan:
     low: Bound | None = None
     high: Bound | None = None
     keys: tuple[Bound, ...] = ()
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

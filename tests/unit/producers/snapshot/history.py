@@ -7,12 +7,23 @@ the log when it did not change.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from random import Random
 
 from tests.fakes.place import Place
-from wrackline.producers.changes import Begin, Commit, Message, Passing, Rows, Shape, Step, Truncate, Unsent
+from wrackline.producers.changes import (
+    Begin,
+    Commit,
+    Message,
+    Passing,
+    Reshaped,
+    Rows,
+    Shape,
+    Step,
+    Truncate,
+    Unsent,
+)
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Purpose, Snapshot
@@ -32,6 +43,13 @@ TABLE = TableSchema(
     KeyKind.PRIMARY,
 )
 ENCODER = RowEncoder(TABLE, 1, 2)
+SHAPES = [
+    replace(
+        TABLE,
+        columns=(*TABLE.columns[:2], replace(TABLE.columns[2], type=ColumnType(Kind.STRING, f"text{n}"))),
+    )
+    for n in range(9)
+]  # a column's type changes, and with it every row's value
 TAIL = b"-tail-00000000"
 
 Row = tuple[int, int, str | None]  # id, version, big (None in an event: not sent)
@@ -75,6 +93,7 @@ class Logged:
     events: list[Event]
     said: str | None = None
     hidden: bool = False
+    shape: int = 0
 
 
 @dataclass
@@ -86,6 +105,7 @@ class Database:
     log: list[Logged] = field(default_factory=list)
     version: int = 0
     keys: int = 8
+    shape: int = 0
 
     def write(self) -> None:
         """One transaction of a few changes; it may stay hidden for a while."""
@@ -94,16 +114,23 @@ class Database:
         hidden = [event for one in self.log if one.hidden for event in one.events]
         touched = {number for event in hidden for number in keys_in(event)}
         events: list[Event] = []
-        if not touched and self.chance.random() < 0.03:
-            self.rows.clear()
-            self.log.append(Logged([("t", 0, 0, None)]))
+        if not hidden and self.chance.random() < 0.05:
+            self._alter()
             return
         for _ in range(self.chance.choice([1, 1, 2, 4])):
             number = self.chance.randrange(self.keys)
             if number not in touched:  # a row is locked until its writer can be seen
                 events += self._change(number, touched)
         if events:
-            self.log.append(Logged(events, hidden=self.chance.random() < 0.3))
+            self.log.append(Logged(events, hidden=self.chance.random() < 0.3, shape=self.shape))
+
+    def _alter(self) -> None:
+        """Truncate the table, or rewrite it without a row event."""
+        self.version += 1
+        how = "t" if self.chance.random() < 0.5 or self.shape == 8 else "x"
+        self.shape += how == "x"
+        self.log.append(Logged([(how, 0, self.version, None)], shape=self.shape))
+        apply(self.rows, self.log[-1].events[0])
 
     def _change(self, number: int, locked: set[int]) -> list[Event]:
         self.version += 1
@@ -146,13 +173,16 @@ class Database:
 
 
 def keys_in(event: Event) -> tuple[int, ...]:
-    return divmod(event[1], 100) if event[0] == "m" else (event[1],)
+    op, number, _, _ = event
+    return {"m": divmod(number, 100), "t": tuple(range(8))}.get(op, (number,))
 
 
 def apply(rows: dict[int, Row], event: Event) -> None:
     op, number, version, big = event
     if op == "t":
         rows.clear()
+    elif op == "x":
+        rows.update({key: (key, row[1], f"{row[2]}x") for key, row in rows.items()})
     elif op == "d":
         rows.pop(number, None)
     elif op == "m":
@@ -164,7 +194,7 @@ def apply(rows: dict[int, Row], event: Event) -> None:
         rows[number] = (number, version, big or (kept and kept[2]) or None)
 
 
-def row_changes(event: Event) -> Rows | None:
+def row_changes(ref: int, event: Event) -> Rows:
     """The row changes that the log shows of an event."""
     op, number, version, big = event
     unsent = ("big",) if big is None else ()
@@ -177,12 +207,11 @@ def row_changes(event: Event) -> Rows | None:
         gone = Unsent(unsent, key_of(new)) if unsent else None
         came = Unsent(unsent, key_of(old)) if unsent else None
         return Rows(
-            [(1, "d", key_of(old), value(old), gone), (1, "c", key_of(new), value(new), came)], Place(0, 0)
+            [(ref, "d", key_of(old), value(old), gone), (ref, "c", key_of(new), value(new), came)],
+            Place(0, 0),
         )
-    if op == "t":
-        return None
     partial = Unsent(unsent) if unsent and op == "u" else None
-    return Rows([(1, op, key_of(number), value(number), partial)], Place(0, 0))
+    return Rows([(ref, op, key_of(number), value(number), partial)], Place(0, 0))
 
 
 @dataclass
@@ -207,9 +236,10 @@ class Worker:
         self._at, self._done, self._clock = kafka.at, kafka.done, 0.0
         self._events: list[Event] = []
         self._states: dict[TableId, Json] = {}
-        self._work: list[tuple[Work, str, Mapping[int, Row], Mark | None]] = []
-        self._say(Shape(1, TABLE, None))
+        self._work: list[tuple[Work, str, tuple[Mapping[int, Row], int], Mark | None]] = []
         self._began = False
+        self._ref, self._announced, self._looked = 0, -1, database.shape
+        self._say(Reshaped(TABLE.id, refresh=False, shape=SHAPES[database.shape]))
 
     def _say(self, step: Step) -> None:
         self.machine.step(step)
@@ -222,9 +252,10 @@ class Worker:
     def idle(self) -> bool:
         quiet = self._at >= len(self._db.log) and not self._work and not self._events and not self._states
         if quiet:
-            self._work += [(one, "gate", {}, None) for one in self.machine.work(self._clock)]
+            self._look()
+            self._work += [(one, "gate", ({}, 0), None) for one in self.machine.work(self._clock)]
         state = self.machine.status(TABLE.id)
-        return quiet and not self._work and state is Status.STREAMING
+        return quiet and not self._work and not self._states and state is Status.STREAMING
 
     def step(self) -> None:
         """Something happens: the log goes on, a reader goes on, or Kafka commits."""
@@ -235,7 +266,9 @@ class Worker:
         elif how < 0.85 and self._work:
             self._read(self._chance.randrange(len(self._work)))
         elif how < 0.9:
-            self._work += [(one, "gate", {}, None) for one in self.machine.work(self._clock)]
+            self._work += [(one, "gate", ({}, 0), None) for one in self.machine.work(self._clock)]
+        elif how < 0.92:
+            self._look()
         elif how < 0.95:
             self._release()
         else:
@@ -250,14 +283,30 @@ class Worker:
             self._say(Message("mark", one.said.encode(), Place(0, self._at)))
         if self._done < len(one.events):
             event = one.events[self._done]
-            self._say(row_changes(event) or Truncate(1, b"", Place(0, 0)))
-            self._events.append(event)
             self._done += 1
+            if event[0] != "x":
+                self._announce(one.shape)
+                truncate = Truncate(self._ref, b"", Place(0, 0))
+                self._say(truncate if event[0] == "t" else row_changes(self._ref, event))
+                self._events.append(event)
             return
         self._at, self._done, self._began = self._at + 1, 0, False
         self._say(Commit(str(self._at - 1), Place(0, self._at), 0))
         if self._chance.random() < 0.7:
             self._release()
+
+    def _announce(self, shape: int) -> None:
+        """The log says a shape before the first row of it."""
+        if shape != self._announced:
+            before = None if self._announced < 0 else SHAPES[self._announced]
+            self._ref, self._announced = self._ref + 1, shape
+            self._say(Shape(self._ref, SHAPES[shape], before))
+
+    def _look(self) -> None:
+        """The catalogue is looked at beside the log."""
+        if self._looked != self._db.shape:
+            self._looked = self._db.shape
+            self._say(Reshaped(TABLE.id, refresh=True, shape=SHAPES[self._looked]))
 
     def _release(self) -> None:
         if self._began:
@@ -279,28 +328,29 @@ class Worker:
         self._events, self._states = [], {}
 
     def _read(self, place: int) -> None:
-        work, stage, rows, mark = self._work.pop(place)
+        work, stage, (rows, shape), mark = self._work.pop(place)
         if stage == "gate":
             if not any(self._db.log[int(one.transaction)].hidden for one in work.streamed):
-                stage, rows = "read", self._db.select()
+                stage, rows, shape = "read", self._db.select(), self._db.shape
         elif isinstance(work, Plan):
-            self.machine.planned(work.ticket, ("id",), self._spans(rows))
+            self.machine.planned(work.ticket, ("id",), self._spans(rows), self._mark_of(work))
             return
         elif stage == "read":
-            stage = "back"
-            if self._fences:
-                mark = Fence(work.ticket, len(self._db.log))
-            else:
-                self._db.say(work.ticket)
-                mark = Said(work.ticket)
+            stage, mark = "back", self._mark_of(work)
         elif self._chance.random() < 0.1:
             self.machine.failed(work.ticket, LOST(), self._clock)
             return
         else:
             assert mark is not None
-            self.machine.chunk(work.ticket, chunk_of(work.request, rows), mark)
+            self.machine.chunk(work.ticket, chunk_of(work.request, rows, SHAPES[shape]), mark)
             return
-        self._work.insert(place, (work, stage, rows, mark))
+        self._work.insert(place, (work, stage, (rows, shape), mark))
+
+    def _mark_of(self, work: Work) -> Mark:
+        if self._fences:
+            return Fence(work.ticket, len(self._db.log))
+        self._db.say(work.ticket)
+        return Said(work.ticket)
 
     def _spans(self, rows: Mapping[int, Row]) -> list[Span]:
         if not rows:
@@ -311,7 +361,7 @@ class Worker:
         return [Span(low, high) for low, high in pairwise(bounds)]
 
 
-def chunk_of(request: ChunkRequest, rows: Mapping[int, Row]) -> Chunk:
+def chunk_of(request: ChunkRequest, rows: Mapping[int, Row], shape: TableSchema = TABLE) -> Chunk:
     """What a reader makes of the rows that its SELECT saw."""
 
     def wanted(number: int) -> bool:
@@ -329,7 +379,7 @@ def chunk_of(request: ChunkRequest, rows: Mapping[int, Row]) -> Chunk:
         heads = [(ENCODER.key(row), ENCODER.head(None, row)) for row in part]
         slices.append(Slice(heads, (str(part[-1][0]),), 10))
     complete = len(found) < request.most_rows
-    return Chunk(TABLE, tuple(slices), complete, lambda *_, **__: TAIL)
+    return Chunk(shape, tuple(slices), complete, lambda *_, **__: TAIL)
 
 
 def read_back(key: bytes | None, value: bytes) -> Event:
@@ -415,7 +465,7 @@ def judged(events: Sequence[Event], truth: Mapping[int, Row]) -> str | None:
     newest: dict[int, int] = {}
     for event in events:
         op, number, version, big = event
-        for key in keys_in(event) if op != "t" else ():
+        for key in keys_in(event):
             if version < newest.get(key, 0):
                 return "backwards"
             newest[key] = version

@@ -1,4 +1,7 @@
-"""Random histories: no key goes back, the replica is the table, nothing is stuck (INV-3, INV-4, INV-7, INV-10)."""
+"""Random histories: no key goes back, the replica is the table, nothing is stuck.
+
+They attack INV-3, INV-4, INV-7 and INV-10.
+"""
 
 import pytest
 

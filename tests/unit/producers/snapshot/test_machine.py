@@ -241,6 +241,22 @@ def test_rule_6_a_shape_that_changed_while_the_task_was_down_is_seen() -> None:
     assert desk.status() is Status.QUEUED
 
 
+def test_rule_6_a_refresh_reads_only_once_the_log_is_past_the_change() -> None:
+    desk = Desk()
+    desk.step(Reshaped(ID, True))  # seen in the catalogue; the log may be hours behind
+    (plan,) = desk.work()
+    assert isinstance(plan, Plan)
+    assert plan.marked
+    desk.machine.planned(plan.ticket, ("id",), [Span(None, ("6",))], Fence("x", desk.at + 1))
+    desk.save(desk.machine.unsaved())
+    assert (desk.work(), desk.machine.waiting) == ([], True)
+    assert isinstance(desk.again().work()[0], Plan)  # a plan that waits is not saved
+    desk.transaction(full(1, 10))  # from before the change: its value is the old one
+    desk.arrive(desk.read(), {1: (1, 10, "rewritten")})
+    desk.transaction()
+    assert desk.out() == [(1, 10, "rewritten")]
+
+
 def test_rule_6_a_changed_key_restarts_the_table() -> None:
     desk = Desk()
     desk.ask(ASK)
