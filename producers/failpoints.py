@@ -3,10 +3,12 @@
     WRACKLINE_FAILPOINTS="before_commit=kill@3,after_commit=raise"
 
 The action happens at the given time that the place is reached (the first, if none is given), once.
+`kill_soon` lets the process go on for a moment, so that what comes next is under way when it dies.
 """
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -33,13 +35,21 @@ NAMES: Final = (
 )
 
 
+_SOON: Final = 0.001  # seconds; a commit takes longer
+
+
 def _raise(name: str) -> None:
     raise REACHED(name=name)
 
 
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 _ACTIONS: Mapping[str, Callable[[str], None]] = MappingProxyType(
     {
-        "kill": lambda _: os.kill(os.getpid(), signal.SIGKILL),
+        "kill": lambda _: _kill(),
+        "kill_soon": lambda _: threading.Timer(_SOON, _kill).start(),
         "stop": lambda _: os.kill(os.getpid(), signal.SIGSTOP),
         "raise": _raise,
     }

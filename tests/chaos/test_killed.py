@@ -18,7 +18,7 @@ from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
 
-SMALLEST = ("inside_events", "before_commit", "after_commit", "before_confirm")
+AROUND = ("before_commit=kill", "before_commit=kill_soon", "after_commit=kill", "before_confirm=kill")
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def dies(world: World, running: Running) -> None:
 
 
 def test_killed_around_the_commit_a_restart_is_all_it_needs(world: World) -> None:
-    first, *others = SMALLEST
-    running = world.run(f"{first}=kill@4")
+    first, *others = AROUND
+    running = world.run(f"{first}@4")
     with world.writing():
         dies(world, running)
-        for name in others:
-            dies(world, world.run(f"{name}=kill@5", wait=False))
+        for armed in others:
+            dies(world, world.run(f"{armed}@5", wait=False))
         world.run()
     world.caught_up()
     check_all(world)
