@@ -6,11 +6,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet, finalize
 
-import psycopg
-
 from wrackline.producers.changes import Saved
 from wrackline.producers.plugin import LogState, MarkKind, Surroundings
-from wrackline.producers.sources.postgres import check, config, publication, slot, slot_health
+from wrackline.producers.sources.postgres import (
+    check,
+    config,
+    publication,
+    publication_fit,
+    slot,
+    slot_health,
+)
 from wrackline.producers.sources.postgres.announced import Announced
 from wrackline.producers.sources.postgres.chunks import PgReader
 from wrackline.producers.sources.postgres.connect import Connection, Server
@@ -22,11 +27,11 @@ from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Label
 from wrackline.producers.sources.postgres.patience import Guarded
 from wrackline.producers.sources.postgres.picture import Looker
 from wrackline.producers.sources.postgres.roll import Roll
+from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.schemas import versions
-from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
@@ -34,13 +39,6 @@ from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 KIND = "postgres"
-
-CATALOGUE_LOST = define(
-    "pg.catalogue_lost",
-    Transient,
-    "the server did not answer about its catalogue: {reason}",
-    hint="it is asked again by itself, on a new connection; see the server's log",
-)
 
 _MARKS = {
     "fence": MarkKind.FENCE,
@@ -94,7 +92,9 @@ class PgSource:
         mode = settings.text("publication.autocreate.mode")
         signal_table = self._signal_table()
         listed = tables if signal_table is None else [*tables, signal_table]
+        skipped = settings.listed("skipped.operations")
         with self._asking() as connection:
+            publication_fit.see_that_it_fits(connection, name, listed, skipped, self._key_in(connection))
             added = publication.ensure_publication(connection, name, listed, mode, resumed=saved is not None)
             start = slot.ensure_slot(
                 self._server,
@@ -148,7 +148,7 @@ class PgSource:
     def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
         """Say of every column that is copied how far it is carried."""
         del partition
-        with self._server.connect() as connection:
+        with self._server.connect() as connection, asking(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
 
     def log_state(self, partition: SourcePartition) -> LogState | None:
@@ -227,12 +227,12 @@ class PgSource:
         with self._catalogue_lock:
             if self._connection is None or self._connection.closed:
                 self._connection = self._server.guarded()
-            try:
+            with asking(self._connection, "answer about its catalogue"):
                 yield self._connection
-            except (psycopg.OperationalError, psycopg.InterfaceError) as exc:
-                reason = exc.diag.message_primary or " ".join(str(exc).split())
-                self._connection.close()
-                raise CATALOGUE_LOST(reason=reason) from exc
+
+    def _key_in(self, connection: Connection) -> Callable[[TableId], Sequence[str]]:
+        catalogue = self._catalogue_over(connection)
+        return lambda table: self._rules.key(table) or catalogue.key(table)
 
     def _catalogue_over(self, connection: Connection) -> Catalogue:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]

@@ -177,3 +177,18 @@ def test_a_hidden_column_orders_no_chunk_for_bounds_are_saved(
         assert [part.upto for part in reader.read(read.request("id")).slices] == [("7",)]
     finally:
         source.close()
+
+
+def test_what_a_start_asks_of_the_server_is_refused_in_our_words(database: Database, read: Read) -> None:
+    functions = "FUNCTION pg_control_system(), pg_control_checkpoint()"
+    read.admin.execute(f"REVOKE EXECUTE ON {functions} FROM PUBLIC".encode())
+    read.admin.execute('CREATE PUBLICATION wrackline FOR TABLE "Shop 1"."weird "" Name"')
+    source = open_source(database, read.role)
+    (partition,) = source.partitions()
+    try:
+        with pytest.raises(OperatorNeeded) as caught:
+            source.stream(partition, source.tables(partition), None)
+    finally:
+        source.close()
+    assert caught.value.code == "pg.right_missing"
+    assert "pg_control_system" in caught.value.sentence
