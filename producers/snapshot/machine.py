@@ -19,6 +19,7 @@ from wrackline.producers.changes import (
     Begin,
     Commit,
     Fault,
+    Found,
     Message,
     Passing,
     Position,
@@ -91,6 +92,7 @@ class Machine:
             Truncate: self._truncate,
             Shape: self._shape,
             Reshaped: self._reshaped,
+            Found: self._found,
             Fault: self._fault,
             Appeared: self._appeared,
             Vanished: lambda step: self._gone(step.table),
@@ -352,6 +354,11 @@ class Machine:
     def _reshaped(self, step: Reshaped) -> None:
         table = self._table(step.table)
         table.shaped(step.shape, step.filled, refresh=step.refresh)
+        self._mark(table)
+
+    def _found(self, step: Found) -> None:
+        table = self._table(step.table.id)
+        table.shaped(step.table, step.filled, refresh=False)
         self._mark(table)
 
     def _appeared(self, step: Appeared) -> None:

@@ -11,6 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -168,7 +169,7 @@ def saved(state: TableState) -> Json:
     fields: dict[str, object] = {
         "version": VERSION,
         "status": state.status.value,
-        "shape": None if state.shape is None else shape_saved(state.shape),
+        "shape": None if state.shape is None else orjson.Fragment(_shape_saved(state.shape)),
         "jobs": [_job_saved(job) for job in state.jobs],
         "ended": [[known, outcome.value] for known, outcome in state.ended.items()],
         "missing": [[b64encode(key).decode(), one.bound, one.number] for key, one in state.missing.items()],
@@ -211,6 +212,12 @@ def _from_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 MIGRATIONS: Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]] = (_from_none,)
+
+
+@lru_cache(maxsize=4096)
+def _shape_saved(shape: TableSchema) -> Json:
+    """Rendered once a shape, not once a slice."""
+    return canonical(shape_saved(shape))
 
 
 def _job_saved(job: Job) -> dict[str, object]:

@@ -26,6 +26,7 @@ from wrackline.producers.changes import (
     Begin,
     Commit,
     Fault,
+    Found,
     Message,
     Progress,
     Reshaped,
@@ -237,7 +238,9 @@ def test_rule_6_a_nullable_column_without_a_default_needs_nothing() -> None:
 
 def test_rule_6_a_shape_that_changed_while_the_task_was_down_is_seen() -> None:
     desk = Desk().again()
-    desk.step(Reshaped(ID, False, with_column(), frozenset({4})))
+    desk.step(Found(TABLE, frozenset()))
+    assert desk.status() is Status.STREAMING
+    desk.step(Found(with_column(), frozenset({4})))
     assert desk.status() is Status.QUEUED
 
 
