@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import orjson
 import pytest
 
 from tests.chaos import evidence as ev
-from tests.chaos.checks import check_all
+from tests.chaos.checks import check_all, findings
 from tests.chaos.memory import MB, allowed, peak
 from tests.chaos.world import World
 from tests.integration.running.world import PATIENCE, wait_until
@@ -116,23 +117,39 @@ def rows_come_and_go(world: World, size: int) -> None:
     assert large[1].size > 2 * size
 
 
-def test_a_row_that_is_too_large_stops_with_its_table_and_no_value_and_is_carried_later(world: World) -> None:
+def test_a_row_that_is_too_large_pauses_its_table_alone_and_shows_no_value(world: World) -> None:
     world.settings["max.row.bytes"] = str(MB)
     running = world.run()
-    world.insert("orders", 3)
-    world.caught_up()
-    world.sql("INSERT INTO orders (id, note) VALUES (1, 'before it')")
-    world.sql("INSERT INTO lines (id, note) VALUES (1, repeat(%s, 400000))", CANARY)
-    assert running.process.wait(PATIENCE) == Exit.OPERATOR, running.output
-    assert "[kafka.row_too_large]" in running.output
-    assert f"{world.database}.public.lines" in running.output
+    world.sql("INSERT INTO lines (id, note) VALUES (1, 'before it')")
+    with world.session() as session, session.transaction():
+        session.execute("INSERT INTO orders (id, note) VALUES (1, 'in its transaction')")
+        session.execute("INSERT INTO lines (id, note) VALUES (2, repeat(%s, 400000))", [CANARY])
+        session.execute("INSERT INTO orders (id, note) VALUES (2, 'in its transaction')")
+        session.execute("INSERT INTO lines (id, note) VALUES (3, 'after it')")
+    running.says("[kafka.row_too_large]")
+    assert f"{world.database}.public.lines is set aside" in running.output
     assert "max.row.bytes" in running.output
     assert CANARY not in running.output
-    world.settings["max.row.bytes"] = str(8 * MB)
-    world.run()
-    world.sql("INSERT INTO lines (id, note) VALUES (2, 'after it')")
     world.caught_up()
-    check_all(world)
+    running.process.kill()
+    running.process.wait()
+    world.run()
+    world.sql("INSERT INTO lines (id, note) VALUES (4, 'after a restart')")
+    world.sql("INSERT INTO orders (id, note) VALUES (3, 'after a restart')")
+    world.caught_up()
+    seen = world.evidence()
+    assert [event.id for event in seen.events if event.table == "lines"] == [1]
+    assert findings(without(seen, "lines")) == {}
+
+
+def without(seen: ev.Evidence, table: str) -> ev.Evidence:
+    """What is there of all other tables."""
+    return replace(
+        seen,
+        events=[event for event in seen.events if event.table != table],
+        writes=[write for write in seen.writes if write.table != table],
+        rows={key: n for key, n in seen.rows.items() if key[0] != table},
+    )
 
 
 @pytest.mark.deep
