@@ -24,7 +24,7 @@ ChunkRow: TypeAlias = tuple[bytes | None, bytes]  # Kafka key, head of the value
 
 @dataclass(frozen=True, slots=True)
 class ChunkRequest:
-    """Rows with `after` < key <= `upto`, in key order, at most so many.
+    """Rows with `after` < key <= `upto`, in key order, at most so many and of so many bytes.
 
     The order is that of tuples (lexicographic), in the database's own collation and NULL order.
     """
@@ -38,6 +38,7 @@ class ChunkRequest:
     most_rows: int = 10_000
     slice_rows: int = 10_000
     slice_bytes: int = 4 << 20
+    most_bytes: int = 16 << 20  # of keys and heads: the chunk ends with the row that reaches it
 
 
 @dataclass(frozen=True, slots=True)

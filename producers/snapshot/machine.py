@@ -298,7 +298,7 @@ class Machine:
         job = None if wish.job is None else wish.job.id
         word = table.word_of(wish.job)
         self._windowed[table.id] = table
-        table.windows[ticket] = Window(read, self._share, job, wish.number, word, wish.asked)
+        table.windows[ticket] = Window(read, self._limits.share, job, wish.number, word, wish.asked)
         return read
 
     def _ticket(self, table: Table, seen: int) -> Ticket:
@@ -314,16 +314,12 @@ class Machine:
             self._gate.forget()
         return table
 
-    @property
-    def _share(self) -> int:
-        return self._limits.most_bytes // (4 * self._limits.readers)
-
     def _may_read(self) -> bool:
         """Whether a reader is free and a chunk fits beside what the windows hold; one always does."""
         if len(self._out) >= self._limits.readers:
             return False
         sizes = [window.size for window in self._windows()]
-        return not sizes or sum(sizes) + self._share <= self._limits.most_bytes
+        return not sizes or sum(sizes) + self._limits.share <= self._limits.most_bytes
 
     def _rows(self, step: Rows) -> None:
         self._gate.touch(step.upto)

@@ -4,6 +4,7 @@ The state alone is saved; all else is made anew at a start.  Whatever takes a jo
 away, takes its windows too: their tickets then mean nothing when they come back.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -69,6 +70,7 @@ class Table:
         self.streamed = state.set_aside is None
         self.wait_until = 0.0
         self._tries = 0
+        self._row_bytes = 1  # of the last chunk's rows: the next one asks for as many as fit
         self._reach: dict[int, Bound | None] = {}  # by range: the last key read
         self._read_out: set[int] = set()  # ranges without rows left to read
         self._numbers = max((one.number for one in state.missing.values()), default=0)
@@ -229,6 +231,9 @@ class Table:
     def arrive(self, window: Window, chunk: Chunk, mark: Mark, *, passed: bool) -> None:
         """A window's chunk is here."""
         self._tries = 0
+        count = sum(len(one.rows) for one in chunk.slices)
+        if count:
+            self._row_bytes = max(1, sum(one.size for one in chunk.slices) // count)
         known = self.state.shape
         if known is None:
             self.change(replace(self.state, shape=chunk.shape))
@@ -285,7 +290,7 @@ class Table:
             state = jobs.released(state, job, window.number, upto, len(rows), over=ended)
         self.change(state)
         self.change(jobs.finished(self.state))
-        if over and window.job is None:
+        if over and window.job is None and window.chunk.complete:
             self._unfound(window)
         return rows
 
@@ -326,9 +331,18 @@ class Table:
         only: tuple[Bound, ...] = (),
     ) -> ChunkRequest:
         limits = self._limits
-        most = len(only) + 1 if only else limits.chunk_rows if key else _WHOLE
+        share = limits.share if key else sys.maxsize
+        most = len(only) + 1 if only else min(limits.chunk_rows, 1 + share // self._row_bytes)
         return ChunkRequest(
-            self.id, key, after, upto, only, None, most, limits.slice_rows, limits.slice_bytes
+            self.id,
+            key,
+            after,
+            upto,
+            only,
+            most_rows=most if key else _WHOLE,
+            slice_rows=limits.slice_rows,
+            slice_bytes=limits.slice_bytes,
+            most_bytes=share,
         )
 
     def _miss(self, key: bytes, shape: TableSchema) -> None:

@@ -32,6 +32,11 @@ class Limits:
     longest_wait: float = 60.0
     most_streamed: int = 50_000  # transactions that the gate asks about, the newest ones
 
+    @property
+    def share(self) -> int:
+        """What one chunk may hold: readers go on while windows wait for their marks."""
+        return self.most_bytes // (4 * self.readers)
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

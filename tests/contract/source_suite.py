@@ -11,6 +11,7 @@ A real source runs all of it in a few lines:
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -120,6 +121,23 @@ class ChunkPromises:
                     break
                 after = chunk.slices[-1].upto
             assert seen == GRID
+
+    def test_a_chunk_ends_with_the_row_that_reaches_its_bytes(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, *(row(*key) for key in GRID))
+        reader = world.source.reader(partition)
+        whole = reader.read(request(partition))
+        most = whole.slices[0].size * 2 // len(GRID)
+        seen: list[tuple[object, ...]] = []
+        wanted = request(partition)
+        for _ in GRID:
+            chunk = reader.read(replace(wanted, most_bytes=most))
+            assert len(keys(world, chunk)) <= 3
+            seen += keys(world, chunk)
+            if chunk.complete:
+                break
+            wanted = request(partition, after=chunk.slices[-1].upto)
+        assert seen == GRID
 
     def test_bounds_of_a_composite_key_are_lexicographic(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]

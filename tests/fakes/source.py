@@ -99,7 +99,11 @@ class FakeReader:
             frame = writer.frame(prefix, happened_ms=ts_ms, ts_ms=ts_ms, snapshot=snapshot, chunk=chunk)
             return frame.tail("r")
 
-        taken = rows[: request.most_rows]
+        taken, size = [], 0
+        for row in rows[: request.most_rows]:
+            if size < request.most_bytes:
+                taken.append(row)
+                size += len(writer.key(row) or b"") + len(writer.head(None, row))
         complete = len(taken) == len(rows)
         return Chunk(self._database.shape, tuple(self._slices(request, taken, writer)), complete, tail)
 

@@ -97,11 +97,11 @@ class PgReader:
             shape = self._catalogue.describe(request.table)
             while True:
                 _see_that_none_is_hidden(request, shape)
-                slices, count = self._copy(request, shape)
+                slices, complete = self._copy(request, shape)
                 now = self._catalogue.describe(request.table)
                 if now == shape:
                     tail = PgTail(self._labels, request.table)
-                    return Chunk(shape.table, tuple(slices), count < request.most_rows, tail)
+                    return Chunk(shape.table, tuple(slices), complete, tail)
                 shape = now
 
     @property
@@ -113,7 +113,7 @@ class PgReader:
         """End the connection."""
         self._connection.close()
 
-    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[list[Slice], int]:
+    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[list[Slice], bool]:
         ids = self._around.register(shape.table)
         wire = self._connection.pgconn
         answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
@@ -124,7 +124,7 @@ class PgReader:
         places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
         slices: list[Slice] = []
         rows: list[ChunkRow] = []
-        count = size = 0
+        count = size = total = 0
         row = b""
         while True:
             length, line = wire.get_copy_data(0)
@@ -139,18 +139,27 @@ class PgReader:
             rows.append((key, head))
             count += 1
             size += len(head) + (len(key) if key else 0)
-            if len(rows) >= request.slice_rows or size >= request.slice_bytes:
+            full = total + size >= request.most_bytes
+            if full or len(rows) >= request.slice_rows or size >= request.slice_bytes:
                 slices.append(Slice(rows, _bound(row, places, shape), size))
+                total += size
                 rows, size = [], 0
-        refused = None
-        while (result := wire.get_result()) is not None:  # all of them, or the next statement finds the rest
-            if result.status == pq.ExecStatus.FATAL_ERROR:
-                refused = self._refused(request.table, result)
-        if refused is not None:
-            raise refused
+            if full and count < request.most_rows:
+                _abandon(wire)
+                return slices, False
+        self._see_the_end(request.table)
         if rows:
             slices.append(Slice(rows, _bound(row, places, shape), size))
-        return slices, count
+        return slices, count < request.most_rows
+
+    def _see_the_end(self, table: TableId) -> None:
+        """Take all results of a COPY, or the next statement finds the rest; raise what ended it early."""
+        refused = None
+        while (result := self._connection.pgconn.get_result()) is not None:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                refused = self._refused(table, result)
+        if refused is not None:
+            raise refused
 
     def _refused(self, table: TableId, answer: pq.abc.PGresult) -> WracklineError:
         return explained_answer(answer, _reading(table), self._connection.info.user, table)
