@@ -33,7 +33,7 @@ from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.lanes import Health
 from wrackline.producers.log_watch import watching
 from wrackline.producers.metrics import Measures
-from wrackline.producers.pace import Limits
+from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import Attended, Source, SourcePlugin, Surroundings, WriterIds, load
 from wrackline.producers.task import Task
 from wrackline.schemas.errors import Transient, define
@@ -153,7 +153,7 @@ def _begin(
     ownership.prepare()
     generation = _claim(ownership, source, say, name)
     owner = assembly.Owner(group_of(name), TASK, ownership.newest, claimed=generation)
-    moments = assembly.Moments(time.monotonic, _now_ms, random.random)
+    moments = Moments(time.monotonic, _now_ms, random.random)
     with ExitStack() as opened:
         opened.enter_context(watching(source, narration.looked))
         made = assembly.task(plugin, values, owner, narration, moments, stopping)

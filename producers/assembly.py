@@ -14,16 +14,18 @@ from confluent_kafka.admin import AdminClient
 from wrackline.producers import garbage
 from wrackline.producers.batching import QUIET, Policy
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.heartbeat import beating
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
-from wrackline.producers.lanes import NoticeWitness, QueueWitness, SourceLanes, Witness
+from wrackline.producers.lanes import NoticeWitness, QueueWitness, Reading, SourceLanes, Witness
 from wrackline.producers.left_out import Bounds
-from wrackline.producers.pace import Limits
+from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
+from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.producers.task import Task
 from wrackline.schemas import versions
 from wrackline.schemas.envelope import dump, key_schema, value_schema
@@ -31,15 +33,6 @@ from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.topics import assign, control_topics, internal_topics, table_topic
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Time and chance, from the one place where they are real."""
-
-    monotonic: Callable[[], float]
-    now_ms: Callable[[], int]
-    chance: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +66,7 @@ def task(
         partitions = source.partitions()
         origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
-        tables = {partition: source.tables(partition) for partition in partitions}
-        _see_that_none_share(server, [table for some in tables.values() for table in some])
+        _see_that_none_share(server, [table for one in partitions for table in source.tables(one)])
         wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
 
         def control_of(partition: SourcePartition) -> ControlRecords:
@@ -83,12 +75,12 @@ def task(
 
         lanes = SourceLanes(
             source,
-            tables,
             name,
             _policy(values),
+            _reading(values),
             topic_of=lambda table: table_topic(server, table),
             control_of=control_of,
-            clock=moments.monotonic,
+            moments=moments,
         )
         if isinstance(witness, QueueWitness):
             witness.queue(lambda: lanes.queued)
@@ -159,6 +151,14 @@ def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Pub
 
 def _client(values: Values) -> Client:
     return Client(values.below("kafka."), values.integer("max.row.bytes"))
+
+
+def _reading(values: Values) -> Reading:
+    limits = SnapshotLimits(
+        readers=values.integer("snapshot.max.threads"),
+        chunk_rows=values.integer("incremental.snapshot.chunk.size"),
+    )
+    return Reading(FirstReads.of(values), limits)
 
 
 def _policy(values: Values) -> Policy:

@@ -5,18 +5,27 @@ Here also stands what a task tells those who keep its status, metrics and log.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import orjson
 
 from wrackline.producers import set_aside
 from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication
-from wrackline.producers.changes import Fault
+from wrackline.producers.changes import Fault, Position
+from wrackline.producers.existing_rows import ExistingRows
+from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.pace import Moments
 from wrackline.producers.plugin import LogStream, Source
+from wrackline.producers.readers import Readers
+from wrackline.producers.snapshot import keys
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
+from wrackline.schemas.offsets import Json
 from wrackline.schemas.table import SourcePartition, TableId
 
 
@@ -27,6 +36,21 @@ class Lane:
     partition: SourcePartition
     stream: LogStream
     cutter: Cutter
+    existing: ExistingRows
+
+    def due(self) -> float:
+        """The moment from which there may be something to do."""
+        return min(self.cutter.due(), self.existing.due())
+
+    def confirm(self, position: Position | None) -> None:
+        """Tell the database what Kafka has; None where there is nothing new to tell."""
+        if position is not None:
+            self.stream.confirm(position)
+
+    def close(self) -> None:
+        """Give the log back, and let the readers go."""
+        self.existing.close()
+        self.stream.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +63,10 @@ class Flight:
     def bytes_of(self, lane: Lane) -> int:
         """What it holds of one lane."""
         return sum(p.size for p in self.publications if p.partition == lane.partition)
+
+    def confirmable_of(self, lane: Lane) -> Position | None:
+        """What one lane's database may forget once it is committed; None: nothing new."""
+        return next((p.confirmable for p in self.publications if p.partition == lane.partition), None)
 
 
 class Lanes(Protocol):
@@ -106,22 +134,31 @@ class NoticeWitness(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How existing rows are read."""
+
+    first: FirstReads = field(default_factory=FirstReads)
+    limits: SnapshotLimits = field(default_factory=SnapshotLimits)
+
+
 class SourceLanes:
     """Lanes over a source plug-in."""
 
     def __init__(
         self,
         source: Source,
-        tables: Mapping[SourcePartition, Sequence[TableId]],
         connector: str,
         policy: Policy,
+        reading: Reading,
         *,
         topic_of: Callable[[TableId], str],
         control_of: Callable[[SourcePartition], Control],
-        clock: Callable[[], float],
+        moments: Moments,
     ) -> None:
-        self._source, self._tables, self._connector, self._policy = source, tables, connector, policy
-        self._topic_of, self._control_of, self._clock = topic_of, control_of, clock
+        self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
+        self._topic_of, self._control_of, self._moments = topic_of, control_of, moments
+        self._partitions = tuple(source.partitions())
         self._opened: dict[SourcePartition, Cutter] = {}
         self._refused: dict[str, WracklineError] = {}
 
@@ -137,7 +174,7 @@ class SourceLanes:
 
     def partitions(self) -> Sequence[SourcePartition]:
         """The source partitions of this task."""
-        return tuple(self._tables)
+        return self._partitions
 
     def refuse(self, topic: str, error: WracklineError) -> None:
         """Leave out the table of a topic that Kafka refuses when its log is opened next."""
@@ -148,18 +185,42 @@ class SourceLanes:
     def open(self, partition: SourcePartition, state: State) -> Lane:
         """Open a log where its committed position is, or from now on, without tables that are set aside."""
         offset = state.resume(self._connector, partition)
+        begun = state if offset is not None else State({}, {}, ())  # without a position nothing was read
+        known = {t: kept.snapshot for t, kept in begun.tables_of(self._connector, partition).items()}
+        tables = self._source.tables(partition)
+        machine = self._machine(tables, known)
         cutter = Cutter(
             partition,
             self._policy,
             self._topic_of,
             self._control_of(partition),
-            opened=self._clock(),
+            opened=self._moments.monotonic(),
             fresh=offset is None,
             cut=None if offset is None or offset.cut is None else CutTransaction.parse(offset.cut),
+            aside=partial(_aside, machine),
             refused=self._refused,
         )
         self._opened[partition] = cutter
+        aside = tuple(set_aside.of(begun, self._connector, partition))
+        listed = [table for table in tables if table not in aside]
         saved = None if offset is None else orjson.loads(offset.position)
-        aside = set_aside.of(state, self._connector, partition)
-        tables = [table for table in self._tables[partition] if table not in aside]
-        return Lane(partition, self._source.stream(partition, tables, saved, tuple(aside)), cutter)
+        stream = self._source.stream(partition, listed, saved, aside)
+        limits, clock = self._reading.limits, self._moments.monotonic
+        readers = Readers(self._source, partition, limits.readers, clock)
+        now_ms = self._moments.now_ms
+        existing = ExistingRows(machine, readers, stream, cutter, clock=clock, now_ms=now_ms)
+        return Lane(partition, stream, cutter, existing)
+
+    def _machine(self, tables: Sequence[TableId], known: Mapping[TableId, Json]) -> Machine:
+        """Go on with the tables' states, and ask for the rows of those that are new."""
+        run = f"{int(self._moments.chance() * (1 << 32)):08x}"
+        machine = Machine(known, self._reading.limits, run, bound_of=keys.bound_of)
+        if (asked := self._reading.first.asked(tables, known, run)) is not None:
+            machine.request(asked)
+        return machine
+
+
+def _aside(machine: Machine, fault: Fault) -> Mapping[TableId, Json]:
+    """Tell the machine of a table's fault; what it keeps of tables since."""
+    machine.step(fault)
+    return machine.unsaved().states

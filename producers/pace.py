@@ -1,8 +1,18 @@
 """How far a task reads ahead, how long it waits, and how often it tries again."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 FIRST_WAIT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Time and chance, from the one place where they are real."""
+
+    monotonic: Callable[[], float]
+    now_ms: Callable[[], int]
+    chance: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class Task:
             self._loop(opened)
         finally:
             for lane in opened:
-                lane.stream.close()
+                lane.close()
 
     def _loop(self, lanes: Sequence[Lane]) -> None:
         flight: Flight | None = None
@@ -107,7 +107,7 @@ class Task:
         """How long each stream may wait, so that no neighbour and no due publication waits longer."""
         if flight is not None:
             return self._limits.slice / 5 / len(lanes)
-        due = min(lane.cutter.due() for lane in lanes) - self._clock()
+        due = min(lane.due() for lane in lanes) - self._clock()
         return max(0.0, min(self._limits.slice, due)) / len(lanes)
 
     def _poll(self, lanes: Sequence[Lane], flight: Flight | None, patience: float) -> bool:
@@ -119,9 +119,10 @@ class Task:
                 lane.stream.keep_alive()
                 full += 1
             elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
-                for fault in lane.cutter.feed(batch, self._clock()):
+                for fault in lane.existing.feed(batch):
                     self._witness.fault(lane.partition, fault)
                 came += 1
+            lane.existing.advance()
         if full == len(lanes) and flight is not None:
             wait([flight.future], self._limits.slice)
         return came > 0
@@ -141,9 +142,9 @@ class Task:
         if pause > self._limits.longest_pause:
             raise PAUSED(seconds=pause)
         reach("before_confirm")
-        streams = {lane.partition: lane.stream for lane in lanes}
-        for publication in flight.publications:
-            if publication.confirmable is not None:
-                streams[publication.partition].confirm(publication.confirmable)  # INV-1
+        for lane in lanes:
+            lane.confirm(flight.confirmable_of(lane))  # INV-1
         self._progressed = True
         self._witness.published(flight.publications, self._publisher.commit_seconds)
+        for lane in lanes:
+            lane.existing.saved()

@@ -6,7 +6,6 @@ part that obeys it comes; a test holds that no setting is neither obeyed nor nam
 
 from wrackline.schemas.setting import NotYet
 
-_NO_SNAPSHOT = "rows that exist already are not read yet, the copy begins with what changes from now on"
 _TAKE_OUT = "take the line out"
 _ALL_UPDATES = "every update is published"
 _NO_SIGNALS = "signals are not obeyed"
@@ -20,21 +19,16 @@ def _rows(now: str, *names: str) -> tuple[NotYet, ...]:
 NOT_YET = (
     NotYet(
         "snapshot.mode",
-        _NO_SNAPSHOT,
-        'say so: snapshot.mode = "no_data"; or begin with empty tables',
-        done=("no_data",),
-        unasked=True,
+        "existing rows are read once, beside the log, and then the log goes on",
+        "take the line out, or choose initial, always or no_data",
+        done=("initial", "always", "no_data"),
     ),
     *_rows(
-        _NO_SNAPSHOT,
-        "snapshot.include.collection.list",
+        "each row is read whole, by a SELECT of ours",
         "snapshot.select.statement.overrides",
         "snapshot.select.statement.overrides.<table>",
-        "snapshot.fetch.size",
-        "snapshot.max.threads",
-        "incremental.snapshot.chunk.size",
-        "incremental.snapshot.watermarking.strategy",
     ),
+    *_rows("rows come by COPY, as fast as they are taken", "snapshot.fetch.size"),
     *_rows(_NO_SIGNALS, "signal.data.collection", "signal.enabled.channels", "signal.kafka.topic"),
     NotYet(
         "read.only",

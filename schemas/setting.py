@@ -81,15 +81,13 @@ class NotHonoured:
 class NotYet:
     """A declared setting or family that nothing acts on yet; named instead of being ignored.
 
-    `done` are the values that say what is done anyway; `unasked`: it is named also where it is not set,
-    for its default promises what is not done.
+    `done` are the values that say what is done anyway.
     """
 
     name: str
     now: str
     hint: str
     done: tuple[str, ...] = ()
-    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

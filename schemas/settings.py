@@ -294,8 +294,7 @@ class Registry:
         for entry in self.not_yet:
             done = [self.settings[entry.name].parse(text) for text in entry.done]
             for name, value in values.items():
-                asked = entry.unasked or name in given
-                if asked and placeholders(entry.name, name) is not None and value not in done:
+                if name in given and placeholders(entry.name, name) is not None and value not in done:
                     error = NOT_YET(name=shown_name(name), now=entry.now, instead=entry.hint)
                     yield Problem(name, error, warning=True)
 

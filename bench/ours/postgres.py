@@ -57,6 +57,7 @@ def settings(at: Address, bootstrap: str, registry: str, prefix: str) -> dict[st
         "publication.name": PUBLICATION,
         "publication.autocreate.mode": "disabled",
         "table.include.list": f"public.{TABLE}",
+        "snapshot.mode": "no_data",
     }
 
 

@@ -15,10 +15,11 @@ from wrackline.producers import assembly
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.lanes import Health
+from wrackline.producers.pace import Moments
 from wrackline.producers.plugin import load
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.table import SourcePartition
 
 
@@ -44,12 +45,12 @@ class Silent:
 def main() -> None:
     """Run until standard input ends."""
     given = json.loads(sys.stdin.readline())
-    pipeline = check(given, Installed(), Resolved)
+    pipeline = check(given, Installed(), Resolver(Allowed(), {}))
     if pipeline.source is None or pipeline.values is None:
         raise SystemExit(str(pipeline.problems))
     stopping = threading.Event()
     threading.Thread(target=_end_with_input, args=(stopping,), daemon=True).start()
-    moments = assembly.Moments(time.monotonic, lambda: time.time_ns() // 1_000_000, random.random)
+    moments = Moments(time.monotonic, lambda: time.time_ns() // 1_000_000, random.random)
     owner = assembly.Owner("bench", 0, lambda: 1, replication=1)
     plugin = load(pipeline.source)
     with assembly.task(plugin, pipeline.values, owner, Silent(), moments, stopping) as task:

@@ -15,12 +15,13 @@ from threading import Event
 
 from wrackline.control.demo import settings
 from wrackline.control.demo.worker_process import READY
-from wrackline.producers.assembly import Moments, Owner, task
+from wrackline.producers.assembly import Owner, task
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.lanes import Health
+from wrackline.producers.pace import Moments
 from wrackline.producers.plugin import load
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.settings import Values

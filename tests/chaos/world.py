@@ -62,6 +62,7 @@ class World:
             "database.port": str(database_port or postgres.port),
             "kafka.bootstrap.servers": bootstrap or kafka.bootstrap,
             "topic.creation.default.partitions": "2",
+            "snapshot.mode": "no_data",
             **settings,
         }
         self.started: list[Running] = []

@@ -25,8 +25,9 @@ from tests.integration.kafka.world import CONNECTOR, Names, NoControl, Notes, ch
 from wrackline.producers.batching import Policy, Record
 from wrackline.producers.changes import Batch, Position, Rows, Saved
 from wrackline.producers.kafka.topics import Group
-from wrackline.producers.lanes import SourceLanes
-from wrackline.producers.pace import Limits
+from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.lanes import Reading, SourceLanes
+from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.task import Task
 from wrackline.schemas.errors import WracklineError
@@ -188,12 +189,12 @@ def task(
     )
     lanes = SourceLanes(
         reading,
-        {partition: [database.shape.id] for partition, database in made.items()},
         CONNECTOR,
         policy,
+        Reading(FirstReads("no_data")),
         topic_of=lambda table: table_topic(given.prefix, table),
         control_of=lambda _: NoControl(),
-        clock=time.monotonic,
+        moments=Moments(time.monotonic, lambda: 0, chance),
     )
     return Task(
         lanes, publisher, notes, limits or Limits(), clock=time.monotonic, chance=chance, stopping=stopping

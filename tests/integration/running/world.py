@@ -32,6 +32,7 @@ topic.prefix = "{prefix}"
 metrics.port = {port}
 [source]
 connector.class = "postgres"
+snapshot.mode = "no_data"
 database.hostname = "127.0.0.1"
 database.port = {database_port}
 database.user = "{user}"

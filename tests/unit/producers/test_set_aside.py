@@ -1,6 +1,6 @@
 """A table that is set aside is known to be so after every crash that can follow (INV-4)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -10,10 +10,11 @@ from tests.unit.producers.test_batching import PlainControl, cutter
 from wrackline.producers import set_aside
 from wrackline.producers.batching import Policy, Publication
 from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Saved, Step
-from wrackline.producers.lanes import SourceLanes
+from wrackline.producers.lanes import Reading, SourceLanes
+from wrackline.producers.pace import Moments
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Json, TableKey, TableState, canonical
+from wrackline.schemas.offsets import Json, Offset, PositionKey, TableKey, TableState, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
@@ -35,7 +36,8 @@ def taken(steps: Sequence[Step]) -> list[Publication]:
 
 def state_of(states: Mapping[TableId, Json]) -> State:
     tables = {TableKey("c", "server", table): TableState(1, json) for table, json in states.items()}
-    return State({}, tables, ())
+    begun = Offset(1, 1, canonical({}), None, 0, 0)
+    return State({PositionKey("c", *PARTITION): begun}, tables, ())
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["in a transaction", "between two"])
@@ -54,20 +56,23 @@ def test_a_row_that_is_set_aside_leaves_its_table_in() -> None:
 
 
 class AskedSource:
-    """Remembers which tables it was asked to stream, and which not."""
+    """Remembers which tables it was asked to stream."""
 
     asked: Sequence[TableId] = ()
-    aside: Collection[TableId] = ()
+
+    def partitions(self) -> Sequence[SourcePartition]:
+        return [PARTITION]
+
+    def tables(self, partition: SourcePartition) -> Sequence[TableId]:
+        del partition
+        return [TABLE, NEIGHBOUR]
 
     def stream(
-        self,
-        partition: SourcePartition,
-        tables: Sequence[TableId],
-        saved: Saved | None,
-        aside: Collection[TableId],
+        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
     ) -> object:
         del partition, saved
-        self.asked, self.aside = tables, aside
+        self.asked = tables
+        assert aside == (TABLE,)
         return object()
 
 
@@ -75,13 +80,13 @@ def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
     source = AskedSource()
     lanes = SourceLanes(
         source,  # type: ignore[arg-type]  # all that a lane asks of it at first
-        {PARTITION: [TABLE, NEIGHBOUR]},
         "c",
         Policy(),
+        Reading(),
         topic_of=str,
         control_of=lambda _: PlainControl(),
-        clock=lambda: 0.0,
+        moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),
     )
-    other = canonical({"ranges": []})
+    other = canonical({})
     lanes.open(PARTITION, state_of({TABLE: set_aside.saved(Fault(TABLE, UNFIT())), NEIGHBOUR: other}))
-    assert (source.asked, list(source.aside)) == ([NEIGHBOUR], [TABLE])
+    assert source.asked == [NEIGHBOUR]

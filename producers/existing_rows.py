@@ -1,0 +1,130 @@
+"""Existing rows beside the log: the snapshot machine between a stream and its cutter, and its readers.
+
+    batch --> step by step: machine, then cutter --> [a place outside a transaction] --> slices --> cutter
+                              ^                                                            |
+                readers ------'  outcomes                    states, in the slice's own Kafka transaction
+
+Why it is right: the machine has seen every step up to the place where a slice goes out, and none after it;
+the cutter takes them in the same order, so a row read earlier never follows a change that the log told
+later (INV-3); what the machine wants saved goes in with the step that made it so (INV-2).
+"""
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Final
+
+from wrackline.producers.batching import Cutter
+from wrackline.producers.changes import Batch, Commit, Fault, Progress, Step
+from wrackline.producers.plugin import LogStream
+from wrackline.producers.readers import Chunked, Failed, Planned, Readers
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.schemas.errors import Transient, define
+
+REOPEN = define(
+    "snapshot.reopen",
+    Transient,
+    "the log is opened again to take up {tables}",
+    hint="nothing to do",
+)
+_LOOK: Final = 0.005  # seconds between two looks at readers and marks, while some are under way
+_ROOM: Final = 8 << 20  # bytes that may wait for Kafka before another slice is given out
+
+
+class ExistingRows:
+    """Feeds one lane; the task's thread alone calls it."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        readers: Readers,
+        stream: LogStream,
+        cutter: Cutter,
+        *,
+        clock: Callable[[], float],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._machine, self._readers, self._stream, self._cutter = machine, readers, stream, cutter
+        self._clock, self._now_ms = clock, now_ms
+        self._asked = -inf  # when the server was last asked where it stands
+        self._under_way = 0  # work that readers have
+
+    def feed(self, batch: Batch) -> Sequence[Fault]:
+        """Give the log's next steps to machine and cutter, and slices where it is outside a transaction.
+
+        Return what was found of tables that are set aside.
+        """
+        found: list[Fault] = []
+        outside = _last_outside(batch.steps) if self._machine.waiting or self._under_way else -1
+        piece: list[Step] = []
+        for place, step in enumerate(batch.steps):
+            self._machine.step(step)
+            if unsaved := self._machine.unsaved():
+                found += self._pass_on(piece, batch.size)
+                self._cutter.save(unsaved.states, self._clock())
+                piece = []
+            piece.append(step)
+            if place == outside:
+                found += self._pass_on(piece, batch.size)
+                self._release()
+                piece = []
+        found += self._pass_on(piece, batch.size)
+        return found
+
+    def advance(self) -> None:
+        """Take what readers have done, give out what may go, begin what is wanted; never waits."""
+        now = self._clock()
+        if self._under_way:
+            for outcome in self._readers.outcomes():
+                self._under_way -= 1
+                self._take(outcome, now)
+        if unsaved := self._machine.unsaved():
+            self._cutter.save(unsaved.states, now)
+        self._release()
+        if not self._cutter.inside:
+            for work in self._machine.work(now):
+                self._readers.begin(work)
+                self._under_way += 1
+        if self._machine.waiting and now - self._asked >= _LOOK:
+            self._stream.ask()
+            self._asked = now
+
+    def due(self) -> float:
+        """The moment from which `advance` may have something to do."""
+        if self._under_way or self._machine.waiting:
+            return self._clock() + _LOOK
+        return self._machine.due(self._clock())
+
+    def saved(self) -> None:
+        """What was given to the cutter is committed: a table that was asked for again is taken up."""
+        if self._machine.unstreamed:
+            raise REOPEN(tables=", ".join(sorted(map(str, self._machine.unstreamed))))
+
+    def close(self) -> None:
+        """Let the readers go; what they have under way is forgotten, as the machine is."""
+        self._readers.close()
+
+    def _take(self, outcome: Planned | Chunked | Failed, now: float) -> None:
+        match outcome:
+            case Planned():
+                self._machine.planned(outcome.ticket, outcome.key, outcome.spans)
+            case Chunked():
+                self._machine.chunk(outcome.ticket, outcome.chunk, outcome.mark)
+            case Failed():
+                self._machine.failed(outcome.ticket, outcome.error, now)
+
+    def _pass_on(self, steps: Sequence[Step], size: int) -> Sequence[Fault]:
+        return self._cutter.feed(Batch(tuple(steps), size), self._clock()) if steps else ()
+
+    def _release(self) -> None:
+        """Give out slices at the place where the log is, as long as Kafka keeps up."""
+        place = self._cutter.outside
+        while place is not None and self._cutter.ahead < _ROOM:
+            released = self._machine.release(place, self._now_ms())
+            if released is None:
+                return
+            self._cutter.insert(released.table, released.rows, released.unsaved.states, self._clock())
+
+
+def _last_outside(steps: Sequence[Step]) -> int:
+    """Where the batch is outside a transaction for the last time."""
+    return max((i for i, step in enumerate(steps) if isinstance(step, Commit | Progress)), default=-1)

@@ -1,0 +1,165 @@
+"""The hands of the snapshot machine: a few threads that plan and read, each on a connection of its own.
+
+    Plan --> key columns, spans              Read --> gate, open mark, SELECT, close mark --> chunk
+
+In: work, never waited for.  Out: outcomes, taken by the task's thread when it likes.  Why it is right: gate,
+marks and SELECT of one read happen in this order on one connection, and an outcome is handed over only
+after its close mark was set.  A connection that failed is closed, and the next work opens another.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Final, TypeAlias
+
+from wrackline.producers.changes import Commit
+from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
+from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
+from wrackline.producers.snapshot.work import Plan, Read, Span, Ticket, Work
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.table import SourcePartition
+
+GATE_SHUT = define(
+    "snapshot.gate_shut",
+    Transient,
+    "{count} transactions that the log has told of are not visible to readers after {seconds:.0f} s",
+    hint="see whether commits wait for a synchronous standby: SELECT pid, wait_event FROM pg_stat_activity "
+    "WHERE wait_event = 'SyncRep'; the chunk is tried again by itself",
+)
+NO_KEY = define(
+    "snapshot.no_key",
+    OperatorNeeded,
+    "{table} has no key, so its existing rows can't be read beside the log",
+    hint="give it a primary key or a unique index over NOT NULL columns; or name columns that tell its rows "
+    "apart: message.key.columns",
+)
+
+_LOOK: Final = 0.005  # seconds between two looks at the gate
+_PATIENCE: Final = 30.0  # seconds for the gate, before the machine is told
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A table's key columns, and the parts it is read in."""
+
+    ticket: Ticket
+    key: Sequence[str]
+    spans: Sequence[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunked:
+    """A chunk, and the mark behind which the log holds nothing that it did not see."""
+
+    ticket: Ticket
+    chunk: Chunk
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Work that did not succeed."""
+
+    ticket: Ticket
+    error: WracklineError
+
+
+Outcome: TypeAlias = Planned | Chunked | Failed
+
+
+class _Ended(Exception):  # noqa: N818 - not an error: the readers are being closed
+    """Nobody waits for the outcome any more."""
+
+
+class Readers:
+    """Up to `most` threads over one source partition; begun with the first work."""
+
+    def __init__(
+        self, source: Source, partition: SourcePartition, most: int, clock: Callable[[], float]
+    ) -> None:
+        self._source, self._partition, self._most, self._clock = source, partition, most, clock
+        self._wanted: SimpleQueue[Work | None] = SimpleQueue()
+        self._done: SimpleQueue[Outcome | Exception] = SimpleQueue()
+        self._threads: list[Thread] = []
+        self._ending = Event()
+
+    def begin(self, work: Work) -> None:
+        """Have it done; the machine bounds how much is under way."""
+        if len(self._threads) < self._most:
+            thread = Thread(target=self._serve, name="reader", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._wanted.put(work)
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """Take what is done; never waits.  A fault of ours in a thread is raised here."""
+        taken: list[Outcome] = []
+        while not self._done.empty():
+            outcome = self._done.get()
+            if isinstance(outcome, Exception):
+                raise outcome
+            taken.append(outcome)
+        return taken
+
+    def close(self) -> None:
+        """Ask the threads to end; each closes its connection when what it waits for returns."""
+        self._ending.set()
+        for _ in self._threads:
+            self._wanted.put(None)
+
+    def _serve(self) -> None:
+        reader: ChunkReader | None = None
+        try:
+            while (work := self._wanted.get()) is not None and not self._ending.is_set():
+                try:
+                    reader = reader or self._source.reader(self._partition)
+                    self._done.put(self._perform(reader, work))
+                except _Ended:
+                    return
+                except WracklineError as error:
+                    if reader is not None:
+                        reader.close()
+                        reader = None
+                    self._done.put(Failed(work.ticket, error))
+                except Exception as error:  # noqa: BLE001 - the task's thread raises it
+                    self._done.put(error)
+                    return
+        finally:
+            if reader is not None:
+                reader.close()
+
+    def _perform(self, reader: ChunkReader, work: Work) -> Outcome:
+        self._wait_at_the_gate(reader, work.streamed)
+        if isinstance(work, Plan):
+            return self._plan(reader, work)
+        return self._read(reader, work)
+
+    def _read(self, reader: ChunkReader, work: Read) -> Chunked:
+        if reader.marks.kind is MarkKind.SIGNAL:
+            reader.marks.set(work.ticket, Edge.OPEN)
+        chunk = reader.read(work.request)
+        return Chunked(work.ticket, chunk, chunk.mark or reader.marks.set(work.ticket, Edge.CLOSE))
+
+    def _plan(self, reader: ChunkReader, work: Plan) -> Planned:
+        table = self._source.describe(self._partition, work.table)
+        key = table.key if work.surrogate_key is None else (work.surrogate_key,)
+        if not key:
+            raise NO_KEY(table=work.table)
+        if work.keys:
+            return Planned(work.ticket, key, ())
+        last = reader.last_key(ChunkRequest(work.table, key, upto=work.high, condition=work.condition))
+        if last is None:
+            return Planned(work.ticket, key, ())
+        if work.low is None:
+            return Planned(work.ticket, key, (Span(upto=last),))
+        return Planned(work.ticket, key, (Span(only=(work.low,)), Span(after=work.low, upto=last)))
+
+    def _wait_at_the_gate(self, reader: ChunkReader, streamed: Sequence[Commit]) -> None:
+        """Return when a SELECT would see all of these."""
+        until = self._clock() + _PATIENCE
+        while streamed := reader.marks.unseen(streamed):
+            if self._clock() > until:
+                raise GATE_SHUT(count=len(streamed), seconds=_PATIENCE)
+            if self._ending.wait(_LOOK):
+                raise _Ended

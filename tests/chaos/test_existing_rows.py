@@ -1,0 +1,69 @@
+"""Existing rows beside the log: whatever happens, no key goes back and the topics equal the tables."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.checks import check_all
+from tests.chaos.world import World
+from tests.integration.running.world import wait_until
+from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+
+pytestmark = pytest.mark.servers
+
+# rows from before the task have no events, and a row that is read is one that nobody wrote just now
+NOT_OF_ROWS = ("CHK-4", "CHK-5", "CHK-8", "INV-3")
+SMALL = {"snapshot.mode": "initial", "incremental.snapshot.chunk.size": "7"}
+
+
+@pytest.fixture(params=["fence", "message"])
+def world(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    postgres: PostgresServer,
+    kafka: Broker,
+    registry: SchemaRegistry,
+) -> Iterator[World]:
+    """A database whose rows are read in small chunks."""
+    marks = {"incremental.snapshot.watermarking.strategy": str(request.param)}
+    made = World(tmp_path, postgres, kafka, registry, {**SMALL, **marks})
+    yield made
+    made.close()
+
+
+def all_read(world: World) -> bool:
+    """Whether every row of the tables has an event."""
+    seen = world.evidence()
+    return seen.rows.keys() <= {event.key for event in seen.events}
+
+
+def test_rows_from_before_and_changes_meanwhile_give_the_table(world: World) -> None:
+    with world.writing(count=2) as writers:
+        writers.more(60)
+        world.insert("orders", 150)
+        world.run()
+        writers.more(60)
+    world.caught_up()
+    wait_until(lambda: all_read(world))
+    seen = check_all(world, but=NOT_OF_ROWS)
+    read = [event for event in seen.events if event.op == "r"]
+    assert len(read) > 150
+
+
+def test_killed_again_and_again_it_goes_on_where_it_was(world: World) -> None:
+    chance = random.Random(7)
+    world.insert("orders", 400)
+    with world.writing(count=2) as writers:
+        for kill in range(4):
+            running = world.run(f"{chance.choice(('before_commit', 'after_commit'))}=kill@{8 + 5 * kill}")
+            running.process.wait(60)
+            writers.more(5)
+        world.run()
+        writers.more(20)
+    world.caught_up()
+    wait_until(lambda: all_read(world))
+    seen = check_all(world, but=NOT_OF_ROWS)
+    read = [event for event in seen.events if event.op == "r" and event.table == "orders"]
+    assert len(read) < 1_000, "each start began anew"
