@@ -6,13 +6,18 @@ so a host name or password can't smuggle in `service`, `passfile` or `options`.
 
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.setting import Declared, Importance, Need, NotHonoured, NotYet, Setting
-from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
+from wrackline.schemas.setting_kinds import Kind, Value, between, matching, not_empty, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "PostgreSQL"
 _PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
 _OURS = "our own reader speaks pgoutput only"
 _TAKE_OUT = "take the line out"
+
+
+def _kept(value: Value) -> str | None:
+    return "expected false: the next start could not go on without the slot" if value else None
+
 
 SETTINGS = Declared(
     settings=(
@@ -88,10 +93,12 @@ SETTINGS = Declared(
         Setting(
             "slot.drop.on.stop",
             Kind.BOOLEAN,
-            "Whether the slot is dropped at a clean stop; what changes meanwhile is then lost.",
+            "Always false: without its slot a pipeline can't go on, for what changes meanwhile is lost. "
+            "One that nobody wants is dropped by hand: SELECT pg_drop_replication_slot('<slot.name>').",
             "false",
             LOW,
             GROUP,
+            validator=_kept,
         ),
         Setting(
             "slot.failover",
@@ -199,7 +206,6 @@ SETTINGS = Declared(
         ),
     ),
     not_yet=(
-        NotYet("slot.drop.on.stop", "the slot stays", _TAKE_OUT, done=("false",)),
         *(
             NotYet(f"message.prefix.{way}.list", "every logical message is published", _TAKE_OUT)
             for way in ("include", "exclude")

@@ -8,7 +8,7 @@ owner at Kafka before, and a frozen one would hold the slot until `wal_sender_ti
 from typing import NamedTuple
 
 import psycopg
-from psycopg import pq
+from psycopg import pq, sql
 
 from wrackline.producers.sources.postgres.connect import Connection, Server, history
 from wrackline.producers.sources.postgres.continuity import (
@@ -37,6 +37,12 @@ SLOT_BUSY = define(
     Transient,
     "replication slot {slot} is in use by process {pid} of the server, which {who} started",
     hint="end it, if it is not another pipeline's: SELECT pg_terminate_backend({pid})",
+)
+SLOT_WAITS = define(
+    "pg.slot_waits",
+    Transient,
+    "replication slot {slot} can't be made yet: it waits for {who}",
+    hint="it is tried again by itself; so that it need not wait: {end}",
 )
 SLOTS_FULL = define(
     "pg.slots_full",
@@ -75,6 +81,12 @@ LOG_UNREADABLE = define(
 )
 
 FAILOVER_SINCE = 170_000
+MOST_WAIT_MS = 60_000  # for the transactions that are open when a slot is made
+_OLDEST = """
+SELECT l.pid, p.gid FROM pg_locks l LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
+WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted
+  AND l.pid IS DISTINCT FROM pg_backend_pid() AND (l.pid IS NOT NULL OR p.gid IS NOT NULL)
+ORDER BY age(l.transactionid) DESC LIMIT 1"""
 _LOOKS = 100  # at a slot in use, 50 ms apart; half of them pass before an earlier owner of ours is ended
 _SLOT = """
 SELECT s.plugin, s.database, s.confirmed_flush_lsn::text,
@@ -128,7 +140,10 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
         call = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput', false, false, true)"
     try:
         with unhurried(connection):  # it waits for the transactions that are open
+            connection.execute(sql.SQL("SET statement_timeout = {}").format(MOST_WAIT_MS))
             ((made,),) = connection.execute(call, [slot])
+    except psycopg.errors.QueryCanceled as exc:
+        raise _waits(connection, slot) from exc
     except psycopg.errors.InsufficientPrivilege as exc:
         raise REPLICATION_REFUSED(
             user=identifier(connection.info.user),
@@ -139,13 +154,23 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
         raise SLOTS_FULL(slot=slot, reason=exc.diag.message_primary) from exc
     except psycopg.errors.ObjectNotInPrerequisiteState as exc:
         raise WAL_LEVEL(reason=exc.diag.message_primary) from exc
+    finally:
+        if not connection.closed:
+            connection.execute("RESET statement_timeout")
     return lsn_number(str(made))
 
 
-def drop_slot(connection: Connection, slot: str) -> None:
-    """Drop the slot, for `slot.drop.on.stop`; one that is gone already is no error."""
-    if _free(connection, slot) is not None:
-        connection.execute("SELECT pg_drop_replication_slot(%s)", [slot])
+def _waits(connection: Connection, slot: str) -> WracklineError:
+    """Say whose transaction a new slot waits for: the oldest that is open, in whatever database."""
+    row = connection.execute(_OLDEST).fetchone()
+    if row is None:
+        return SLOT_WAITS(slot=slot, who="a transaction that has just ended", end="nothing is to be done")
+    pid, prepared = row
+    if pid is None:
+        end = sql.SQL("ROLLBACK PREPARED {}").format(str(prepared)).as_string(connection)
+        return SLOT_WAITS(slot=slot, who=f"the prepared transaction {prepared}", end=end)
+    end = f"SELECT pg_terminate_backend({pid})"
+    return SLOT_WAITS(slot=slot, who=f"the open transaction of process {pid} of the server", end=end)
 
 
 def find_slot(connection: Connection, slot: str) -> SlotRow | None:

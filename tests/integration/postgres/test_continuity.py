@@ -7,12 +7,13 @@ import signal as signals
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg import pq
+from psycopg import pq, sql
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.majors import MAJORS, major_of, server_of
@@ -232,14 +233,27 @@ def test_a_failover_slot_is_made_where_the_server_has_them(database: Database) -
     assert pipe.sql(f"SELECT failover FROM pg_replication_slots WHERE slot_name = '{pipe.slot}'") == [(True,)]
 
 
-def test_a_slot_is_dropped_once_nobody_reads_from_it(pipe: Pipe) -> None:
-    source, stream = pipe.open()
-    stream.close()
-    with Server(settings_of(pipe.dsn)).connect() as connection:
-        slots.drop_slot(connection, pipe.slot)
-        assert slots.find_slot(connection, pipe.slot) is None
-        slots.drop_slot(connection, pipe.slot)  # again: no error
-    source.close()
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_new_slot_waits_for_open_transactions_so_long_and_names_the_oldest(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, *, prepared: bool
+) -> None:
+    monkeypatch.setattr(slots, "MOST_WAIT_MS", 300)
+    with closing(psycopg.connect(pipe.dsn, autocommit=True)) as older, psycopg.connect(pipe.dsn) as younger:
+        older.execute("BEGIN")
+        older.execute("SELECT pg_current_xact_id()")
+        younger.execute("SELECT pg_current_xact_id()")
+        pid, gid = older.info.backend_pid, f"it's {pipe.slot}"
+        if prepared:
+            older.execute(sql.SQL("PREPARE TRANSACTION {}").format(gid))
+        with Server(settings_of(pipe.dsn)).guarded() as connection:
+            with pytest.raises(Transient, match=r"pg\.slot_waits") as refused:
+                slots.create_slot(connection, f"{pipe.slot}_new", failover=False)
+            assert (gid if prepared else f"process {pid} ") in refused.value.sentence
+            younger.rollback()
+            connection.execute(refused.value.hint.rpartition("wait: ")[2].encode())
+            monkeypatch.undo()
+            assert slots.create_slot(connection, f"{pipe.slot}_new", failover=False) > 0
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
 
 
 @dataclass

@@ -134,6 +134,7 @@ BAD_VALUES = [
     ("kafka.sasl.mechanism", "scram"),
     ("kafka.sasl.password", ""),
     ("kafka.compression.type", "rar"),
+    ("slot.drop.on.stop", "true"),
     ("kafka.linger.ms", "nan"),
     ("kafka.linger.ms", "inf"),
     ("kafka.linger.ms", "-0.5"),
