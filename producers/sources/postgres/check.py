@@ -14,6 +14,7 @@ from wrackline.producers.sources.postgres import (
     check_columns,
     check_publication,
     check_tables,
+    ddl,
     publication_fit,
 )
 from wrackline.producers.sources.postgres import check_rules as rules
@@ -52,6 +53,8 @@ SELECT wal_status, to_jsonb(s) ->> 'failover',
        pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                             ELSE pg_current_wal_lsn() END, restart_lsn)::bigint
 FROM pg_replication_slots s WHERE slot_name = %s"""
+
+_TRIGGER = "SELECT FROM pg_event_trigger WHERE evtname = %s AND evtenabled <> 'D'"
 
 
 class ServerFacts(NamedTuple):
@@ -103,6 +106,8 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         facts = ServerFacts._make(connection.execute(_SERVER).fetchall()[0])
         found = [*_version(facts), *_limits(facts, wanted), *_log_access(server, facts)]
         found += _slot(connection, facts, wanted)
+        if connection.execute(_TRIGGER, [ddl.NAME]).rowcount == 0:
+            found.append(rules.DDL_UNTOLD(name=ddl.NAME, trigger=ddl.TRIGGER))
         everything = check_tables.all_tables(connection, wanted.database)
         chosen = _chosen(everything, wanted, frozenset(tables))
         for table in frozenset(tables).difference(one.id for one in everything):

@@ -43,6 +43,14 @@ WAL_LEVEL = rule(
     "as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server"
     " (Amazon RDS: rds.logical_replication = 1; Cloud SQL: cloudsql.logical_decoding = on)",
 )
+DDL_UNTOLD = rule(
+    "pg.ddl_untold",
+    INFO,
+    "The log does not tell of schema changes",
+    "there is no event trigger {name}, so changes of tables are found by looking at the catalogue",
+    "a change without a row is seen some seconds after it was made, and several between two looks as one",
+    "to have each at its place in the log, as a superuser (this is optional; nothing needs it):\n{trigger}",
+)
 SLOTS_FULL = rule(
     "pg.slots_full",
     ERROR,

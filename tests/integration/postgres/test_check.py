@@ -29,7 +29,7 @@ from wrackline.schemas.types import Kind
 GOOD = """
 CREATE TABLE orders (id int PRIMARY KEY, note text, price numeric(10,2));
 CREATE PUBLICATION wrackline FOR TABLE orders WITH (publish_via_partition_root = true)"""
-ALWAYS = {"pg.slot_keep_unlimited"}  # as the server comes out of the box
+ALWAYS = {"pg.slot_keep_unlimited", "pg.ddl_untold"}  # as the server comes out of the box
 PARTS = """CREATE TABLE parts (a int PRIMARY KEY) PARTITION BY RANGE (a);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9);
 ALTER PUBLICATION wrackline ADD TABLE parts"""
@@ -200,7 +200,7 @@ def test_a_publication_that_skips_on_purpose_is_not_named(database: Database, sq
 def test_a_slot_is_looked_at(database: Database, sql: Sql) -> None:
     slot = f"slot_{database.name}"
     sql.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
-    [finding] = found(database)
+    [finding] = [one for one in found(database) if one.id == "pg.slot_keep_unlimited"]
     assert f"{slot} holds" in finding.description
     with psycopg.connect(database.server.dsn, autocommit=True) as elsewhere:
         elsewhere.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [f"{slot}_b"])
@@ -216,6 +216,15 @@ def test_failing_over_is_looked_at(database: Database, sql: Sql) -> None:
     if database.server.major >= 17:
         expected = {"pg.failover_unsynced", "pg.slot_not_failover"}
     assert ids(found(database, **{"slot.failover": "true"})) == expected
+
+
+def test_the_event_trigger_that_is_printed_is_one_that_runs(database: Database, sql: Sql) -> None:
+    [finding] = [one for one in found(database) if one.id == "pg.ddl_untold"]
+    assert finding.severity is Severity.INFO
+    sql.execute(finding.suggestion.partition(":\n")[2].encode())
+    assert "pg.ddl_untold" not in {one.id for one in found(database)}
+    sql.execute("ALTER EVENT TRIGGER wrackline_ddl DISABLE")
+    assert "pg.ddl_untold" in {one.id for one in found(database)}
 
 
 def test_a_pattern_that_means_nothing_and_nothing_to_copy(database: Database, sql: Sql) -> None:

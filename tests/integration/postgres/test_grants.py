@@ -25,6 +25,7 @@ from wrackline.schemas.errors import WracklineError
 PAGE = Path(__file__).parents[3] / "docs" / "postgresql.md"
 NAMES = {"wrackline_reader": "reader", "shop_owner": "owner", "shop": "database"}
 PATIENCE = 30.0
+ALWAYS = {"pg.slot_keep_unlimited", "pg.ddl_untold"}  # as the server comes out of the box
 
 
 def statements_of(page: str) -> list[str]:
@@ -66,7 +67,7 @@ class Shop:
         finally:
             source.close()
         found = {one.id: one.suggestion for one in check(Server(settings), settings, tables)}
-        return {key: mend for key, mend in found.items() if key != "pg.slot_keep_unlimited"}
+        return {key: mend for key, mend in found.items() if key not in ALWAYS}
 
     def stream_one(self) -> None:
         """Stream a row and read the table, as the pipeline does."""

@@ -1,0 +1,71 @@
+"""`wrackline run` over a database whose tables come and go: rows in their topics, changes in the server's."""
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import orjson
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
+from tests.fixtures.servers import Database
+from tests.integration.running.world import World, free_port, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A pipeline over every table of a database."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
+    text = made.file.read_text()
+    made.file.write_text(text.replace('"public.orders"', '"public[.](orders|new.*)"'))
+    yield made
+    made.close()
+
+
+def changes(world: World) -> list[tuple[str, str, str | None]]:
+    """Each record of the schema change topic: kind, table, and the DDL where it is said."""
+    found = []
+    for _, value in world.events(world.prefix):
+        assert value is not None
+        number = int.from_bytes(value[1:5], "big")
+        text = SchemaRegistryClient({"url": world.registry.url}).get_schema(number).schema_str
+        assert text is not None
+        schema = orjson.loads(text)
+        read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), schema, None)
+        (change,) = read["tableChanges"]
+        found.append((change["type"], change["id"].rpartition(".")[2].strip('"'), read["ddl"]))
+    return found
+
+
+def test_tables_that_come_and_go_while_it_runs(world: World) -> None:
+    running = world.run()
+    world.insert(1, 3)
+    world.arrived(3)
+    world.sql.execute("CREATE TABLE newest (id int PRIMARY KEY)")
+    published = "SELECT FROM pg_publication_tables WHERE tablename = 'newest'"
+    wait_until(lambda: world.sql.execute(published).rowcount == 1)
+    topic = world.topic.replace(".orders", ".{}")
+    world.sql.execute("INSERT INTO newest VALUES (1)")
+    wait_until(lambda: len(world.events(topic.format("newest"))) == 1)
+    world.sql.execute("ALTER TABLE newest RENAME TO newer; INSERT INTO newer VALUES (2)")
+    wait_until(lambda: len(world.events(topic.format("newer"))) == 1)
+    world.sql.execute("DROP TABLE newer")
+    world.insert(4, 5)
+    world.arrived(5)
+    wait_until(lambda: ("DROP", "newer", None) in changes(world))
+    renamed = 'ALTER TABLE "public"."newest" RENAME TO "newer"'
+    assert [one for one in changes(world) if one[1] != "orders"] == [
+        ("CREATE", "newest", None),
+        ("ALTER", "newer", renamed),
+        ("DROP", "newer", None),
+    ]
+    assert running.stop() == Exit.OK
+    assert [len(world.events(topic.format(name))) for name in ("newest", "newer")] == [1, 1]
