@@ -24,6 +24,7 @@ from wrackline.producers.sources.postgres.continuity import slot_lost
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.names import identifier, psql, table_name
 from wrackline.producers.sources.postgres.slot import FAILOVER_SINCE, SLOT_BUSY, SLOT_UNFIT, find_slot
+from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding, Severity
@@ -101,7 +102,7 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         connection = server.connect()
     except WracklineError as error:
         return (_of_error(error),)
-    with connection:
+    with connection, asking(connection, "answer a check"):
         wanted = _wanted(settings, connection)
         facts = ServerFacts._make(connection.execute(_SERVER).fetchall()[0])
         found = [*_version(facts), *_limits(facts, wanted), *_log_access(server, facts)]

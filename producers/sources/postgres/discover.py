@@ -19,6 +19,7 @@ from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
 from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
 from wrackline.producers.sources.postgres.messages import Relation
+from wrackline.producers.sources.postgres.names import psql, table_name
 from wrackline.producers.sources.postgres.types import PgType, column_type
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.filters import ColumnRules
@@ -29,8 +30,8 @@ from wrackline.schemas.types import Kind
 TABLE_MISSING = define(
     "pg.table_missing",
     OperatorNeeded,
-    "there is no table {table} that this role can see",
-    hint="grant it: GRANT USAGE ON SCHEMA {schema} TO {role}; GRANT SELECT ON {table} TO {role}",
+    "there is no table {table}, or not any more",
+    hint="see whether it has another name now ({psql} -c '\\dt *.*'), and correct table.include.list",
 )
 COLUMNS_UNKNOWN = define(
     "pg.columns_unknown",
@@ -48,7 +49,7 @@ KEY_NOT_LOGGED = define(
     "pg.key_not_logged",
     OperatorNeeded,
     "{table} has the key {columns}, and the log does not carry the old row's {missing}",
-    hint='as its owner: ALTER TABLE "{schema}"."{name}" REPLICA IDENTITY FULL',
+    hint="as its owner: ALTER TABLE {quoted} REPLICA IDENTITY FULL",
 )
 
 # Who changes a table holds this lock until everybody sees the change; also of tables nobody sees yet.
@@ -227,7 +228,7 @@ class Catalogue:
         return int(str(found[0]))
 
     def _missing(self, table: TableId) -> Exception:
-        return TABLE_MISSING(table=table, schema=table.schema, role=self._connection.info.user)
+        return TABLE_MISSING(table=table, psql=psql(dbname=table.database))
 
     def _column(self, table: TableId, column: ColumnFacts) -> Column:
         name = column.name or ""
@@ -281,6 +282,5 @@ def _check_key_logged(table: TableSchema, relation: Relation) -> None:
             table=table.id,
             columns=", ".join(table.key),
             missing=", ".join(missing),
-            schema=table.id.schema,
-            name=table.id.name,
+            quoted=table_name(table.id),
         )

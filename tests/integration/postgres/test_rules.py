@@ -150,3 +150,12 @@ def test_the_check_says_what_the_rules_would_do(
     settings = settings_of(database.dsn, **{"table.include.list": "public.people", **values})
     found = check(Server(settings), settings, [TableId(database.name, "public", "people")])
     assert [one.id for one in found if one.id.startswith("filter.")] == ([finding] if finding else [])
+
+
+def test_a_hidden_key_is_found_for_no_snapshot_can_be_ordered_by_it(database: Database, sql: Sql) -> None:
+    sql.execute("ALTER TABLE people DROP CONSTRAINT people_pkey, ADD PRIMARY KEY (mail)")
+    hashed = {"column.mask.hash.v2.SHA-256.with.salt.pepper": "public.people.mail"}
+    for more, expected in ((hashed, ["mail"]), (hashed | {"message.key.columns": "public.people:id"}, [])):
+        settings = settings_of(database.dsn, **{"table.include.list": "public.people", **more})
+        found = check(Server(settings), settings, [TableId(database.name, "public", "people")])
+        assert [one.column for one in found if one.id == "pg.key_hidden"] == expected
