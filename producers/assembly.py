@@ -60,13 +60,14 @@ def task(
     server, name = values.text("topic.prefix"), values.text("name")
     with ExitStack() as opened:
         registry = opened.enter_context(Registry(_access(values)))
-        register = _Schemas(plugin, server, registry).register
+        own = _OwnTopics(server)
+        register = _Schemas(plugin, own, registry).register
         source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register))
         opened.callback(source.close)
         partitions = source.partitions()
         origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
-        _see_that_none_share(server, [table for one in partitions for table in source.tables(one)])
+        own.give([table for one in partitions for table in source.tables(one)])
         wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
 
         def control_of(partition: SourcePartition) -> ControlRecords:
@@ -107,14 +108,35 @@ def task(
         )
 
 
+class _OwnTopics:
+    """Sees that each table has a topic of its own, also one that comes later, and writes into no other's."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._taken: dict[TableId, str] = {}
+
+    def give(self, tables: Collection[TableId]) -> None:
+        """Take note of tables; one that would share is refused, those from before keep what they have."""
+        assigned = assign(self._server, tables, taken=self._taken)
+        for refusal in assigned.refused.values():
+            raise refusal
+        self._taken |= assigned.topics
+
+    def of(self, table: TableId) -> str:
+        """Return a table's topic."""
+        if table not in self._taken:
+            self.give([table])
+        return self._taken[table]
+
+
 class _Schemas:
     """Registers a table's schemas under its topic's subjects."""
 
-    def __init__(self, plugin: SourcePlugin, server: str, registry: Registry) -> None:
-        self._plugin, self._server, self._registry = plugin, server, registry
+    def __init__(self, plugin: SourcePlugin, topics: _OwnTopics, registry: Registry) -> None:
+        self._plugin, self._topics, self._registry = plugin, topics, registry
 
     def register(self, table: TableSchema) -> WriterIds:
-        topic = table_topic(self._server, table.id)
+        topic = self._topics.of(table.id)
         key = key_schema(table, topic=topic)
         value = value_schema(
             table, topic=topic, connector=self._plugin.connector, source_fields=self._plugin.source_fields
@@ -123,12 +145,6 @@ class _Schemas:
             None if key is None else self._registry.register(f"{topic}-key", dump(key)),
             self._registry.register(f"{topic}-value", dump(value)),
         )
-
-
-def _see_that_none_share(server: str, tables: Collection[TableId]) -> None:
-    """Refuse to start where a table can have no topic of its own: one would write into another's."""
-    for refusal in assign(server, tables).refused.values():
-        raise refusal
 
 
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:

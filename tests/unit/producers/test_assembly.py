@@ -29,9 +29,14 @@ def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:
     assert assembly._access(values(**given)).compatibility == "BACKWARD"
 
 
-def test_tables_that_would_write_into_one_topic_keep_the_task_from_starting() -> None:
-    tables = [TableId("d", "public", name) for name in ("a b", "orders")]
-    assembly._see_that_none_share("shop", tables)
-    with pytest.raises(OperatorNeeded) as raised:
-        assembly._see_that_none_share("shop", [*tables, TableId("d", "public", "a.b")])
-    assert raised.value.code == "topic.collision"
+def test_tables_that_would_write_into_one_topic_are_refused_at_the_start_and_later() -> None:
+    tables = [TableId("d", "public", name) for name in ("a_b", "c")]
+    dotted = TableId("d", "public", "a.b")
+    with pytest.raises(OperatorNeeded, match=r"topic.collision"):
+        assembly._OwnTopics("shop").give([*tables, dotted])
+    topics = assembly._OwnTopics("shop")
+    topics.give(tables)
+    assert topics.of(TableId("d", "public", "later")) == "shop.d.public.later"
+    with pytest.raises(OperatorNeeded, match=r"topic.collision"):
+        topics.of(dotted)
+    assert topics.of(tables[0]) == "shop.d.public.a_b", "who wrote to it before goes on"
