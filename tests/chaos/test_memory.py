@@ -61,7 +61,7 @@ def test_it_stays_flat_while_kafka_stands_still(world: World) -> None:
     reader, before = sender(world), resident(running)
     forget_peak(running)
     world.kafka.process.pause()
-    load(world, 192)
+    load(world, 96)
     heard_for(world, 5)
     assert sender(world) == reader
     grown = peak(running) - before

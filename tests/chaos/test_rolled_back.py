@@ -85,13 +85,13 @@ def test_nothing_that_was_undone_appears(world: World) -> None:
     rows = Rows()
     running = world.run()
     with world.writing(pace=0.05), world.session() as session:
-        undo(session, rows, 3_000)
+        undo(session, rows, 1_000)
         with session.transaction():
-            rows.change(session, 1_000)
-            undo(session, rows, 3_000)
-            rows.change(session, 1_000)
+            rows.change(session, 500)
+            undo(session, rows, 1_000)
+            rows.change(session, 500)
         with session.transaction():
-            undo(session, rows, 3_000)
+            undo(session, rows, 1_000)
         with session.transaction():
             for number in range(2 * HELD_SUBTRANSACTIONS):
                 with session.transaction():
@@ -113,7 +113,7 @@ def test_a_prepared_transaction_comes_when_it_is_committed_and_never_if_it_is_no
     with world.writing(pace=0.05) as writers, world.session() as session:
         for name in names:
             session.execute("BEGIN")
-            rows.change(session, 2_000)
+            rows.change(session, 500)
             undo(session, rows, 20)
             session.execute(f"PREPARE TRANSACTION '{name}'".encode())
         prepared = log_end(world)
