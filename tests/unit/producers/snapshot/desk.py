@@ -13,12 +13,13 @@ from tests.unit.producers.snapshot.history import (
     Row,
     bound_of,
     chunk_of,
+    fold,
     key_of,
     read_back,
 )
 from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Shape, Step, Unsent
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Accepted, Became, Further, ReceiptChange, Snapshot
+from wrackline.producers.snapshot.requests import Snapshot
 from wrackline.producers.snapshot.state import Status
 from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved
 from wrackline.schemas import receipts
@@ -78,18 +79,7 @@ class Desk:
     def save(self, unsaved: Unsaved) -> None:
         self.kept |= unsaved.states
         for change in unsaved.receipts:
-            self._fold(change)
-
-    def _fold(self, change: ReceiptChange) -> None:
-        match change:
-            case Accepted(name, kind, tables):
-                self.receipts[name] = receipts.accept(name, kind, tuple(map(str, tables)), 0)
-            case Became(name, state, error):
-                if name in self.receipts:
-                    self.receipts[name] = receipts.move(self.receipts[name], state, 0, error)
-            case Further(name, table):
-                if name in self.receipts:
-                    self.receipts[name] = receipts.progress(self.receipts[name], table, 0)
+            fold(self.receipts, change)
 
     def step(self, step: Step) -> None:
         self.machine.step(step)

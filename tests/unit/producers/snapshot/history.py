@@ -17,6 +17,7 @@ from wrackline.producers.changes import (
     Commit,
     Message,
     Passing,
+    Progress,
     Reshaped,
     Rows,
     Shape,
@@ -26,9 +27,20 @@ from wrackline.producers.changes import (
 )
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Purpose, Snapshot
+from wrackline.producers.snapshot.requests import (
+    Accepted,
+    Became,
+    Further,
+    Pause,
+    Purpose,
+    ReceiptChange,
+    Resume,
+    Snapshot,
+    Stop,
+)
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Plan, Span, Work
+from wrackline.producers.snapshot.work import Limits, Plan, Span, Unsaved, Work
+from wrackline.schemas import receipts
 from wrackline.schemas.codec import RowEncoder
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.offsets import Json
@@ -75,7 +87,8 @@ class Fence:
     at: int
 
     def passed(self, step: Passing) -> bool:
-        return isinstance(step, Commit) and isinstance(step.position, Place) and step.position.lsn >= self.at
+        outside = isinstance(step, Commit | Progress)
+        return outside and isinstance(step.position, Place) and step.position.lsn >= self.at
 
 
 @dataclass(frozen=True)
@@ -223,6 +236,19 @@ class Durable:
     at: int = 0
     done: int = 0
     streamed: tuple[Commit, ...] = ()
+    slips: dict[str, receipts.Receipt] = field(default_factory=dict)
+
+
+def fold(kept: dict[str, receipts.Receipt], change: ReceiptChange) -> None:
+    """Write a change onto the receipts; one that may not be raises."""
+    match change:
+        case Accepted(name, kind, tables):
+            assert name not in kept
+            kept[name] = receipts.accept(name, kind, tuple(map(str, tables)), 0)
+        case Became(name, state, error):
+            kept[name] = receipts.move(kept[name], state, 0, error)
+        case Further(name, table):
+            kept[name] = receipts.progress(kept[name], table, 0)
 
 
 class Worker:
@@ -236,6 +262,7 @@ class Worker:
         self._at, self._done, self._clock = kafka.at, kafka.done, 0.0
         self._events: list[Event] = []
         self._states: dict[TableId, Json] = {}
+        self._receipts: list[ReceiptChange] = []
         self._work: list[tuple[Work, str, tuple[Mapping[int, Row], int], Mark | None]] = []
         self._began = False
         self._ref, self._announced, self._looked = 0, -1, database.shape
@@ -245,11 +272,23 @@ class Worker:
         self.machine.step(step)
         self.save()
 
-    def save(self) -> None:
-        self._states |= self.machine.unsaved().states
+    def save(self, unsaved: Unsaved | None = None) -> None:
+        unsaved = unsaved or self.machine.unsaved()
+        self._states |= unsaved.states
+        self._receipts += unsaved.receipts
+
+    def ask(self) -> None:
+        """Somebody asks for something, perhaps what was asked before."""
+        name = f"ask{self._chance.randrange(4)}"
+        how = self._chance.choice([Snapshot, Snapshot, Pause, Resume, Stop])
+        keys = ((str(self._chance.randrange(8)),),) if self._chance.random() < 0.5 else ()
+        snapshot = Snapshot(name, (TABLE.id,), keys=keys)
+        self.machine.request(snapshot if how is Snapshot else how(f"{how.__name__}{name}"))
+        self.save()
 
     @property
     def idle(self) -> bool:
+        self.save()
         quiet = self._at >= len(self._db.log) and not self._work and not self._events and not self._states
         if quiet:
             self._look()
@@ -303,7 +342,9 @@ class Worker:
             self._say(Shape(self._ref, SHAPES[shape], before))
 
     def _look(self) -> None:
-        """The catalogue is looked at beside the log."""
+        """The catalogue is looked at beside the log, and a quiet log says where it stands."""
+        if self._at == len(self._db.log):
+            self._say(Progress(Place(0, self._at)))
         if self._looked != self._db.shape:
             self._looked = self._db.shape
             self._say(Reshaped(TABLE.id, refresh=True, shape=SHAPES[self._looked]))
@@ -317,7 +358,7 @@ class Worker:
                 return
             for key, value in made.rows:
                 self._events.append(read_back(key, value))
-            self._states |= made.unsaved.states
+            self.save(made.unsaved)
 
     def commit(self) -> None:
         """Events, position and states at once."""
@@ -325,7 +366,9 @@ class Worker:
         kafka.events += self._events
         kafka.states |= self._states
         kafka.at, kafka.done, kafka.streamed = self._at, self._done, tuple(self.machine.unproven())
-        self._events, self._states = [], {}
+        for change in self._receipts:
+            fold(kafka.slips, change)
+        self._events, self._states, self._receipts = [], {}, []
 
     def _read(self, place: int) -> None:
         work, stage, (rows, shape), mark = self._work.pop(place)
@@ -410,6 +453,7 @@ def _ints_and_text(body: bytes) -> tuple[int, int, str]:
     return numbers[0], numbers[1], body[at:].decode()
 
 
+OVER = {receipts.State.SUCCEEDED, receipts.State.CANCELLED}
 LOST = define("test.lost", Transient, "the connection was lost", hint="wait")
 
 
@@ -430,7 +474,7 @@ def run(seed: int, *, steps: int = 160, crash: float = 0.02) -> str | None:
         first_wait=1.0,
         longest_wait=4.0,
     )
-    fences, starts = chance.random() < 0.5, 0
+    fences, asks, starts = chance.random() < 0.5, chance.random() < 0.3, 0
 
     def start() -> Worker:
         nonlocal starts
@@ -446,16 +490,28 @@ def run(seed: int, *, steps: int = 160, crash: float = 0.02) -> str | None:
             database.write()
         else:
             worker.step()
+        if asks and chance.random() < 0.03:
+            worker.ask()
         if chance.random() < crash:
             worker = start()
+    return settled(database, worker, kafka)
+
+
+def settled(database: Database, worker: Worker, kafka: Durable) -> str | None:
+    """Let all come to rest, and judge it."""
     for one in database.log:
         one.hidden = False
+    worker.machine.request(Resume("at last"))
+    worker.machine.request(Snapshot("last", (TABLE.id,)))  # what was stopped is read after all
+    worker.save()
     for _ in range(5000):
         if worker.idle:
             break
         worker.step()
     else:
         return "stuck"
+    if not all(one.state in OVER for one in kafka.slips.values()):
+        return "a receipt is open"
     return judged(kafka.events, database.rows)
 
 
