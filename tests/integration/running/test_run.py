@@ -1,8 +1,10 @@
 """`wrackline run` as a process: streams, is measured, ends cleanly, goes on, gives way to a second one."""
 
+import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
@@ -12,8 +14,11 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import CANARY, World, free_port, wait_until
+from wrackline.control import run
 from wrackline.control.exits import Exit
+from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.errors import Transient
 
 pytestmark = pytest.mark.servers
 
@@ -124,6 +129,27 @@ def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> N
     assert second.process.poll() is None
     assert second.stop() == Exit.OK
     assert len({value for _, value in world.events()}) == len(world.events()) == 10
+
+
+def test_it_waits_for_a_server_that_is_not_there_as_often_as_it_is_told(world: World) -> None:
+    text = world.file.read_text()
+    world.file.write_text("errors.max.retries = 1\n" + text.replace(world.kafka.bootstrap, "127.0.0.1:1"))
+    ended = world.command("run")
+    assert ended.returncode == Exit.TRANSIENT
+    assert "recovering: [kafka.unreachable]" in ended.stdout
+    assert "[kafka.unreachable]" in ended.stderr
+    assert "stopped" not in ended.stdout
+
+
+def test_a_task_that_does_not_stop_is_no_success(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LAST_WORD", 0.2)
+    monkeypatch.setattr(run, "_begin", lambda *_: threading.Event().wait(60))
+    monkeypatch.setenv("WRACKLINE_DB_PASSWORD", CANARY)
+    world.port = 0
+    world.write()
+    threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGTERM]).start()
+    with pytest.raises(Transient, match=r"run\.not_stopped"):
+        run.run(good_pipeline(world.file))
 
 
 def test_an_error_ends_it_with_its_code_and_the_exit_code_of_its_kind(world: World) -> None:

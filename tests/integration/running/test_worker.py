@@ -106,6 +106,11 @@ def asks_for_its_password(world: World) -> None:
     world.sql.execute("SELECT pg_reload_conf()")
 
 
+def kcat(world: World, *words: str) -> str:
+    command = ["kcat", "-b", world.kafka.bootstrap, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
 def no_doubles(world: World, count: int) -> None:
     values = [value for _, value in world.events()]
     assert len(values) == len(set(values)) == count
@@ -131,10 +136,11 @@ def test_a_killed_pipeline_comes_back_and_nothing_is_lost_or_doubled(
     one.arrived(60)
     two.arrived(5)
     if shutil.which("kcat"):  # as the README says
-        listed = ["kcat", "-b", one.kafka.bootstrap, "-L"]
-        shown = subprocess.run(listed, capture_output=True, text=True, timeout=60, check=True).stdout
+        shown = kcat(one, "-L")
         assert f'topic "{one.topic}"' in shown
         assert f'topic "{two.topic}"' in shown
+        committed = ("-X", "isolation.level=read_committed", "-f", "%p %o %T %S\\n")
+        assert len(kcat(one, "-C", "-t", one.topic, "-e", "-q", *committed).splitlines()) == 60
     assert working.stop() == Exit.OK
     assert working.told(one.prefix, "STOPPED")[0]["exit"] == Exit.OK
     assert working.told(two.prefix, "STOPPED")[0]["exit"] == Exit.OK
