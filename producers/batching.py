@@ -71,17 +71,19 @@ class CutTransaction:
 
     transaction: str
     counts: Mapping[TableId, int]
+    announced: bool = True  # its BEGIN is out; not so where only messages are
 
     def saved(self) -> Json:
         """Render it for the offsets record."""
         counts = [[*table, count] for table, count in self.counts.items()]
-        return canonical({"transaction": self.transaction, "counts": counts})
+        return canonical({"transaction": self.transaction, "counts": counts, "announced": self.announced})
 
     @classmethod
     def parse(cls, saved: Json) -> Self:
         """Read back what `saved` wrote."""
         read = orjson.loads(saved)
-        return cls(read["transaction"], {TableId(*names): count for *names, count in read["counts"]})
+        counts = {TableId(*names): count for *names, count in read["counts"]}
+        return cls(read["transaction"], counts, read["announced"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,10 +328,11 @@ class Cutter:
 
     def _begin(self, step: Begin) -> None:
         counts: Counter[TableId] = Counter()
-        resumed = step.first > 0 and self._cut is not None and self._cut.transaction == step.transaction
-        if resumed and self._cut is not None:
+        announced = step.first > 0
+        if announced and self._cut is not None and self._cut.transaction == step.transaction:
             counts.update(self._cut.counts)
-        self._open = _Open(step.transaction, step.committed_ms, counts, announced=step.first > 0)
+            announced = self._cut.announced
+        self._open = _Open(step.transaction, step.committed_ms, counts, announced)
 
     def _rows(self, step: Rows) -> None:
         policy, part = self._policy, self._unfinished
@@ -362,6 +365,8 @@ class Cutter:
             self._add(record)
         if self._open is None:
             self._reach(step.position)
+        else:
+            self._cut_if_large(step.position)
 
     def _commit(self, step: Commit) -> None:
         if self._open is not None and self._open.announced:
@@ -436,7 +441,7 @@ class Cutter:
         part, transaction = self._finished, self._open
         cut = None
         if transaction is not None and self._place is not self._confirmable and self._control.counts:
-            cut = CutTransaction(transaction.name, dict(transaction.counts))
+            cut = CutTransaction(transaction.name, dict(transaction.counts), transaction.announced)
         self._sealed.append(
             Publication(
                 self._partition,

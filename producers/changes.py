@@ -107,7 +107,7 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A logical message that somebody wrote into the log."""
+    """A logical message that somebody wrote into the log; inside a transaction it may be cut behind it."""
 
     prefix: str
     content: bytes

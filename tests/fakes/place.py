@@ -1,6 +1,6 @@
 """A position of the fake log: (epoch, lsn, done).
 
-`done` row changes of the transaction at `lsn` lie behind it.  A transaction's end is the next lsn with
+`done` entries of the transaction at `lsn` lie behind it.  A transaction's end is the next lsn with
 nothing done, so the places of one log are ordered as tuples are.
 """
 

@@ -125,7 +125,7 @@ class FakeStream:
             case RowLogged() | TruncateLogged():
                 return 0
             case said:
-                steps.append(Message(said.prefix, said.content, end))
+                steps.append(Message(said.prefix, said.content, after))
                 return len(said.content)
 
     def _shape(self, table: TableSchema, steps: list[Step]) -> int:

@@ -110,8 +110,20 @@ def test_a_message_before_a_resume_is_not_handed_out_again() -> None:
     said = message(150, transactional=True)
     log = [begin(200), RELATION, said, row(1), said, row(2), commit(200)]
     assert len([s for s in read(decoder(START), *log) if isinstance(s, Message)]) == 2
-    again = read(decoder(PgPosition(1, 200, 1, 100)), *log)
+    again = read(decoder(PgPosition(1, 200, 2, 100)), *log)
     assert [type(s) for s in again] == [Begin, Shape, Message, Rows, Commit]
+
+
+def test_a_transaction_is_resumed_after_each_change_and_after_each_message() -> None:
+    said = message(150, transactional=True)
+    log = [begin(200), RELATION, said, said, row(1), said, TRUNCATE, row(2), said, commit(200)]
+    told = [s for s in read(decoder(START), *log) if isinstance(s, Rows | Message | Truncate)]
+    assert [type(s) for s in told] == [Message, Message, Rows, Message, Truncate, Rows, Message]
+    for number, step in enumerate(told):
+        place = at(step.upto if isinstance(step, Rows | Truncate) else step.position)
+        assert place.done == number + 1
+        rest = [s for s in read(decoder(place), *log) if isinstance(s, Rows | Message | Truncate)]
+        assert rest == told[number + 1 :]
 
 
 def test_a_message_that_stands_alone_is_behind_its_own_place() -> None:

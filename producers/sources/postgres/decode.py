@@ -97,6 +97,7 @@ class Decoder:
         self._frames: dict[int, Frame] = {}  # of the open transaction, by relation
         self._orders: dict[int, int] = {}
         self._open: BeginMessage | None = None
+        self._said = 0  # messages of the open transaction
         self._skip = 0
         self._refs = 0
 
@@ -176,7 +177,7 @@ class Decoder:
                 self._signal(data, at, relation)
             return
         order = self._order(relation)
-        if ordinal < self._skip:
+        if ordinal + self._said < self._skip:
             return
         frame = self._frames.get(relation) or self._frame(relation)
         if not self._labels.counted:
@@ -185,6 +186,11 @@ class Decoder:
             self.size += decoder.decode(data, at, frame, ordinal, order, self._stretch.rows)
         except OperatorNeeded as exc:
             self._fault(relation, exc)
+
+    @property
+    def _done(self) -> int:
+        """How much of the open transaction has come: changes and messages, for it can be cut after each."""
+        return self._stretch.ordinal + self._said
 
     def _next_ordinal(self) -> int:
         self._stretch.ordinal += 1
@@ -202,9 +208,10 @@ class Decoder:
         """Close the stretch of rows before another step."""
         rows = self._stretch.end()
         if rows and self._open is not None:
-            done = self._stretch.ordinal
-            ordinal_digits(done - 1)  # an ordinal that has no room in seq would start again at 0
-            self._at = self._place(self._open.lsn, done, self._at.resume)
+            ordinal_digits(
+                self._stretch.ordinal - 1
+            )  # an ordinal that has no room in seq would start again at 0
+            self._at = self._place(self._open.lsn, self._done, self._at.resume)
             self._steps.append(Rows(rows, self._at))
 
     def _place(self, lsn: int, done: int, resume: int) -> PgPosition:
@@ -212,7 +219,7 @@ class Decoder:
 
     def _begin(self, begun: BeginMessage) -> None:
         self._open = begun
-        self._stretch.ordinal = 0
+        self._stretch.ordinal = self._said = 0
         self._skip = 0
         if self._skip_of is not None and begun.lsn >= self._skip_of.lsn:
             self._skip = self._skip_of.done if begun.lsn == self._skip_of.lsn else 0
@@ -283,7 +290,7 @@ class Decoder:
             self._roll.stir()
             return
         news = self._roll.altered(facts, self._explained.shape(facts))
-        if self._stretch.ordinal >= self._skip:
+        if self._done >= self._skip:
             self._tell(news)
 
     def _frame(self, relation: int) -> Frame:
@@ -317,12 +324,12 @@ class Decoder:
             if self._decoders.get(relation) is None or self._open is None:
                 continue
             order = self._order(relation)
-            if ordinal < self._skip:
+            if ordinal + self._said < self._skip:
                 continue
             table, header = self._heads[relation]
             frame = self._frames.get(relation) or self._frame(relation)
             value = header + b"\0\0" + frame.tail("t", ordinal, order)
-            self._at = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
+            self._at = self._place(self._open.lsn, self._done, self._at.resume)
             self._steps.append(Truncate(self._shapes[table][1], value, self._at))
             self.size += len(value)
 
@@ -338,10 +345,11 @@ class Decoder:
             if said.lsn < self._at.lsn:
                 return
             self._at = self._place(said.lsn + 1, 0, said.lsn + 1)
-        elif self._stretch.ordinal < self._skip:
-            return
         elif self._open is not None:
-            self._at = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
+            self._said += 1
+            if self._done <= self._skip:
+                return
+            self._at = self._place(self._open.lsn, self._done, self._at.resume)
         if said.prefix == ddl.PREFIX:
             return
         self.size += len(said.content)
@@ -359,5 +367,5 @@ class Decoder:
         if len(cells) < 3:
             return
         texts = [(cell or b"").decode() for cell in cells[:3]]
-        place = self._place(self._open.lsn, self._stretch.ordinal, self._at.resume)
+        place = self._place(self._open.lsn, self._done, self._at.resume)
         self._steps.append(Signal(texts[0], texts[1], texts[2], place))

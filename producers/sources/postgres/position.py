@@ -1,11 +1,12 @@
 """A place in PostgreSQL's log, as our offsets keep it.
 
     commit record of A [start ... end]   commit record of B [start ... end]
-                        ^ after A: (end of A, 0)      ^ inside B, three changes out: (start of B, 3)
+                        ^ after A: (end of A, 0)      ^ inside B, three out: (start of B, 3)
 
 A transaction is named by the start of its commit record, which no other has; its end may be the
 next one's start.  A change's own LSN is no position: it repeats, and goes backwards between
-transactions.  To resume inside B the server sends B again, and the first three are skipped.
+transactions.  To resume inside B the server sends B again, and the first three are skipped: changes and
+messages are counted, as the server sends them, for B may be cut after each.
 """
 
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class History:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PgPosition:
-    """`done` changes of the transaction at `lsn` are out; with 0, all that ended at or before it."""
+    """`done` changes and messages of the transaction at `lsn` are out; 0: all that ended up to there."""
 
     epoch: int
     lsn: int

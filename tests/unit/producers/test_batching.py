@@ -235,6 +235,28 @@ def steps_of(*names: str) -> list[Step]:
     return made
 
 
+def test_a_transaction_of_messages_alone_is_cut_too_and_begins_when_its_first_row_comes() -> None:
+    policy = Policy(most_events=2, linger=0.0)
+    made = cutter(policy, fresh=False)
+    said = [Message("app", b"%d" % number, Place(0, 3, number + 1)) for number in range(5)]
+    made.feed(Batch((Begin("1", 7), *said), 9), now=0.0)
+    first, second = made.take(0.0), made.take(0.0)
+    assert first is not None
+    assert second is not None
+    assert [len(p.records) for p in (first, second)] == [2, 2]
+    assert (first.position, second.position) == (Place(0, 3, 2), Place(0, 3, 4))
+    assert second.confirmable is None
+    assert second.cut is not None
+    again = cutter(policy, cut=CutTransaction.parse(second.cut.saved()), fresh=False)
+    row = Rows([(1, "c", b"key", b"value", None)], Place(0, 3, 6))
+    steps = (Shape(1, TABLE, None), Begin("1", 7, 4), said[4], row, Commit("1", Place(0, 4), 7))
+    again.feed(Batch(steps, 9), now=0.0)
+    rest = [record for p in iter(lambda: again.take(9.0), None) for record in p.records]
+    assert [(topic, key) for topic, key, _ in rest] == [
+        ("message", b"app"), ("tx", b"BEGIN"), (str(TABLE.id), b"key"), ("tx", b"END"),
+    ]  # fmt: skip
+
+
 def test_small_transactions_share_one_publication_and_wait_for_company() -> None:
     made = cutter(Policy(linger=1.0), PlainControl(counts=False), fresh=False)
     made.feed(Batch(tuple(steps_of("a", "b")), 22), now=5.0)
