@@ -463,4 +463,4 @@ class Cutter:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}
         if events:
             self.busy = self._now
-        return Tally(events, part.transactions, self._moment() if part.events else None)
+        return Tally(events, part.transactions, self._moment() or None if part.transactions else None)

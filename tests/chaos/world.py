@@ -63,6 +63,7 @@ class World:
             "kafka.bootstrap.servers": bootstrap or kafka.bootstrap,
             "topic.creation.default.partitions": "2",
             "snapshot.mode": "no_data",
+            "table.include.list": ",".join(f"public.{table}" for table in TABLES),
             **settings,
         }
         self.started: list[Running] = []
@@ -185,7 +186,11 @@ class World:
         committed = ev.Reader(self.kafka.bootstrap).read(topics)
         attempted = ev.Reader(self.kafka.bootstrap, "read_uncommitted").read(topics)
         events, tombstones = ev.events_of(committed, self._decoder)
-        attempts, _ = ev.events_of(attempted, self._decoder)
+        shown = {(record.topic, record.partition, record.offset) for record in committed}
+        aborted, _ = ev.events_of(
+            (record for record in attempted if (record.topic, record.partition, record.offset) not in shown),
+            self._decoder,
+        )
         with self.session() as session, session.transaction():
             session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             ledger = session.execute("SELECT name, id, op, n, xid FROM ledger ORDER BY at").fetchall()
@@ -197,7 +202,7 @@ class World:
         return ev.Evidence(
             events=events,
             tombstones=tombstones,
-            attempts=attempts,
+            attempts=[*events, *aborted],
             writes=[
                 ev.Write(str(name), _number(key), str(op), _number(n), _number(xid) & 0xFFFF_FFFF)
                 for name, key, op, n, xid in ledger
@@ -244,7 +249,6 @@ class World:
                 'database.sslmode = "disable"',
                 f'slot.name = "{self.slot}"',
                 f'publication.name = "{self.prefix}"',
-                f'table.include.list = "{",".join(f"public.{table}" for table in TABLES)}"',
                 'status.update.interval.ms = "1000"',
             ],
             "kafka": [],
