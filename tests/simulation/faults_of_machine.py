@@ -1,0 +1,139 @@
+"""Faults of the machine itself: a piece of it replaced."""
+
+from tests.simulation.planting import more, replaced
+from wrackline.producers.chunks import Bound, Mark
+from wrackline.producers.snapshot import jobs
+from wrackline.producers.snapshot.gate import Gate
+from wrackline.producers.snapshot.shapes import Need
+from wrackline.producers.snapshot.state import Job, TableState
+from wrackline.producers.snapshot.tables import Table
+from wrackline.producers.snapshot.window import Window
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.splice import Pieces
+from wrackline.schemas.table import TableSchema
+
+settle, patch, truncate = Window.settle, Window.patch, Window.truncate
+shaped = Table.shaped
+
+
+def settles_late(window: Window, key: bytes | None) -> None:
+    """Events that come before the chunk does are forgotten."""
+    if window.arrived:
+        settle(window, key)
+
+
+def patches_late(window: Window, key: bytes, pieces: Pieces, shape: TableSchema) -> None:
+    """Partial events that come before the chunk does are forgotten."""
+    if window.arrived:
+        patch(window, key, pieces, shape)
+
+
+def patches_once(window: Window, key: bytes, pieces: Pieces, shape: TableSchema) -> None:
+    """A second partial event forgets what the first one said."""
+    if not window.arrived and window._fates.get(key):
+        window._fates[key] = pieces
+    else:
+        patch(window, key, pieces, shape)
+
+
+def patches_the_settled(window: Window, key: bytes, pieces: Pieces, shape: TableSchema) -> None:
+    """A partial event brings back a row that a full image had taken out."""
+    if not window.arrived and window._fates.get(key, {}) is None:
+        del window._fates[key]
+    patch(window, key, pieces, shape)
+
+
+def leaves_by_the_new_key(window: Window, key: bytes) -> None:
+    """A row that has moved is no longer struck by the key under which it was found."""
+    held = window._rows()
+    found = window._found.pop(key, key)
+    if window._moved.get(found, found) == key:
+        window._moved.pop(found, None)
+        held.pop(found, None)
+
+
+def moves_nothing(window: Window, old: bytes, new: bytes, pieces: Pieces, shape: TableSchema) -> None:
+    """A partial event that changed the key leaves the window as it is."""
+
+
+def truncates_late(window: Window) -> None:
+    """A truncate that comes before the chunk does is forgotten."""
+    if window.arrived:
+        truncate(window)
+
+
+def sees_all(gate: Gate, number: int) -> None:
+    """One reader that is back has seen all that was streamed, also what came after its start."""
+    del number
+    gate._streamed.clear()
+
+
+def passes_never_early(gate: Gate, mark: Mark) -> bool:
+    """A mark that came back before its reader did is not remembered."""
+    del gate, mark
+    return False
+
+
+def misses_nothing(table: Table, key: bytes, shape: TableSchema) -> None:
+    """A row of which the log has only a part is not read."""
+
+
+def fails_never(table: Table, job: str | None, error: WracklineError, now: float) -> None:
+    """An error ends the job as if its rows had been read."""
+    del error, now
+    found = next((one for one in table.state.jobs if one.id == job), None)
+    if found is not None:
+        table.change(jobs.finished(jobs.planned(table.state, found, ("id",), ())))
+
+
+def needs_nothing(*_: object, **__: object) -> Need:
+    """No schema change alters stored values."""
+    return Need.NOTHING
+
+
+def keeps_windows(table: Table, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool) -> None:
+    """A schema change leaves the windows as they are."""
+    kept, plan = dict(table.windows), table.plan
+    shaped(table, shape, filled, refresh=refresh)
+    table.windows, table.plan = kept, plan
+
+
+def moves_no_cursor(
+    state: TableState, job: Job, number: int, upto: object, rows: int, *, over: bool
+) -> TableState:
+    """A slice goes out and the range's cursor stays."""
+    del upto
+    return released(state, job, number, None, rows, over=over)
+
+
+def finishes_early(
+    state: TableState, job: Job, number: int, upto: Bound | None, rows: int, *, over: bool
+) -> TableState:
+    """A range is over with its first slice."""
+    del over
+    return released(state, job, number, upto, rows, over=True)
+
+
+def knows_nothing(state: TableState, request_id: str) -> bool:
+    """A request's id is not remembered."""
+    del state, request_id
+    return False
+
+
+released = jobs.released
+
+replaced("events_before_the_chunk_forgotten", Window, "settle", settles_late)
+replaced("patches_before_the_chunk_forgotten", Window, "patch", patches_late, more(partial=0.7))
+replaced("second_patch_forgets_the_first", Window, "patch", patches_once, more(partial=0.8))
+replaced("patch_brings_back_the_settled", Window, "patch", patches_the_settled, more(partial=0.5))
+replaced("found_key_forgotten", Window, "_leave", leaves_by_the_new_key, more(partial=0.9, key_change=0.5))
+replaced("moved_row_ignored", Window, "move", moves_nothing, more(partial=0.7, key_change=0.4))
+replaced("truncate_before_the_chunk_forgotten", Window, "truncate", truncates_late, more(truncate=0.06))
+replaced("gate_thinks_all_was_seen", Gate, "seen", sees_all, more(hidden=0.7, shown=0.05))
+replaced("early_mark_forgotten", Gate, "passed", passes_never_early)
+replaced("error_counts_as_read", Table, "fail", fails_never, more(fails=0.05))
+replaced("windows_kept_over_a_change", Table, "shaped", keeps_windows, more(alter=0.06))
+replaced("cursor_stays", jobs, "released", moves_no_cursor, more(crashes=0.03))
+replaced("range_over_with_a_slice", jobs, "released", finishes_early)
+replaced("request_not_remembered", TableState, "knows", knows_nothing, more(orders=0.08))
+replaced("partial_create_not_read", Table, "_miss", misses_nothing, more(partial=0.7, key_change=0.4))

@@ -1,0 +1,204 @@
+"""The readers' model: plans and reads that go on beside the log, a stage at a time.
+
+    waiting at the gate -> open mark (signal alone) -> SELECT, one instant -> close mark -> handed back
+                             '---- any of these may fail, or be the last thing before a crash ----'
+
+Between two stages anything may happen to the database and the log.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import cast
+
+from tests.fakes.place import Place
+from tests.fakes.source import FenceMark, MessageMark, SignalMark
+from tests.simulation.chance import Chance
+from tests.simulation.database import Database, Signalled, Spoke, Table, select
+from tests.simulation.settings import Settings
+from tests.simulation.shapes import Key, Row, bound, table_of
+from tests.simulation.stream import read_tail
+from wrackline.producers.changes import Position
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
+from wrackline.producers.plugin import Edge, MarkKind
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.work import Plan, Read, Span, Work
+from wrackline.schemas.errors import Definite, Transient, WracklineError, define
+from wrackline.schemas.table import TableId
+
+LOST = define("test.simulated_loss", Transient, "the connection was lost", hint="nothing to do")
+REFUSED = define("test.simulated_refusal", Definite, "the rows of {table} can't be read", hint="grant it")
+
+
+class Stage(IntEnum):
+    """What was done of a work; each step forward is one."""
+
+    GATE = 0
+    OPEN = 1
+    SELECT = 2
+    CLOSE = 3
+    ANSWER = 4
+
+
+@dataclass(eq=False)
+class Job:
+    """A work under way."""
+
+    work: Work
+    stage: Stage = Stage.GATE
+    chunk: Chunk | None = None
+    spans: tuple[Span, ...] = ()
+    mark: Mark | None = None
+
+    @property
+    def result(self) -> str:
+        """What it read, in words."""
+        if self.chunk is None:
+            return ", ".join(f"up to {'/'.join(map(str, span.upto or ()))}" for span in self.spans)
+        slices = ("; ".join(_key(key) for key, _ in one.rows) for one in self.chunk.slices)
+        return " | ".join(slices) + (" and no more" if self.chunk.complete else "")
+
+
+class Readers:
+    """All readers of one run of the task."""
+
+    def __init__(self, chance: Chance, settings: Settings, database: Database) -> None:
+        self.chance, self.settings, self.database = chance, settings, database
+        self.jobs: list[Job] = []
+
+    def advance(self, job: Job, machine: Machine, now: float, fails: float) -> str:
+        """Do the job's next stage; say what it was."""
+        if fails and self.chance.happens(fails):
+            self.jobs.remove(job)
+            refused = self.chance.happens(0.05)
+            error = REFUSED(table=_table(job.work)) if refused else LOST()
+            self.failed(job, machine, error, now)
+            return error.code
+        if job.stage is Stage.GATE and self._shut(job):
+            return "waits at the gate"
+        job.stage = Stage(job.stage + 1)
+        if isinstance(job.work, Plan):
+            self._plan(job, job.work, machine)
+        else:
+            self._read(job, job.work, machine)
+        return job.stage.name.lower()
+
+    def failed(self, job: Job, machine: Machine, error: WracklineError, now: float) -> None:
+        """Tell the machine of an error."""
+        machine.failed(job.work.ticket, error, now)
+
+    def unseen(self, work: Work) -> bool:
+        """Whether a SELECT would not show a transaction that was streamed before."""
+        hidden = {transaction.name for transaction in self.database.hidden}
+        return any(commit.transaction in hidden for commit in work.streamed)
+
+    def _shut(self, job: Job) -> bool:
+        return bool(self.database.hidden) and self.unseen(job.work)
+
+    def _plan(self, job: Job, plan: Plan, machine: Machine) -> None:
+        if job.stage is Stage.SELECT:
+            job.spans = () if plan.keys else self.spans(plan)
+        elif job.stage is Stage.ANSWER:
+            self.jobs.remove(job)
+            key = self.table(plan.table).shape.schema.key
+            machine.planned(plan.ticket, (plan.surrogate_key,) if plan.surrogate_key else key, job.spans)
+
+    def spans(self, plan: Plan) -> tuple[Span, ...]:
+        """The table's spans up to its last key, cut anywhere."""
+        table = self.table(plan.table)
+        if plan.surrogate_key:
+            keys: list[Bound] = sorted((row[table.shape.version],) for row in table.rows.values())
+        else:
+            keys = [key for key, _ in select(table, plan.low, plan.high, ())]
+        first = () if plan.low is None else (Span(only=(plan.low,)),)
+        if not keys:
+            return first
+        ends = [key for key in keys[:-1] if self.chance.happens(self.settings.cuts)]
+        parts = zip([plan.low, *ends], [*ends, keys[-1]], strict=True)
+        return (*first, *(Span(after, upto) for after, upto in parts))
+
+    def _read(self, job: Job, read: Read, machine: Machine) -> None:
+        if job.stage is Stage.OPEN and self.settings.mark is MarkKind.SIGNAL:
+            self.mark(read.ticket, Edge.OPEN)
+        elif job.stage is Stage.SELECT:
+            job.chunk = self.select(read.request)
+        elif job.stage is Stage.CLOSE:
+            job.mark = self.mark(read.ticket, Edge.CLOSE)
+        elif job.stage is Stage.ANSWER and job.chunk is not None and job.mark is not None:
+            self.jobs.remove(job)
+            machine.chunk(read.ticket, job.chunk, job.mark)
+
+    def mark(self, name: str, edge: Edge) -> Mark:
+        """Make this moment findable, as the history's kind of mark does it."""
+        if self.settings.mark is MarkKind.SIGNAL:
+            identity = f"{name}-{edge.value}"
+            self.database.append(Signalled(identity, f"snapshot-window-{edge.value}", "{}"))
+            return SignalMark(name, identity)
+        if self.settings.mark is MarkKind.MESSAGE:
+            self.database.append(Spoke(name.encode(), alone=self.chance.happens(0.3)))
+            return MessageMark(name, name.encode())
+        ahead = 1 if self.chance.happens(0.1) else 0  # inserted into the log and not flushed yet
+        return FenceMark(name, self.database.end + ahead)
+
+    def select(self, request: ChunkRequest) -> Chunk:
+        """What one statement returns now; a reader may end a chunk before it is full."""
+        table = self.table(request.table)
+        rows = self.rows(table, request)
+        most = request.most_rows
+        if self.chance.happens(0.1):
+            most = min(most, 1 + self.chance.below(3))
+        taken = rows[:most]
+        complete = len(taken) == len(rows) and (len(taken) < most or self.chance.happens(0.5))
+        shape, slices = table.shape, []
+        for at in range(0, len(taken), request.slice_rows):
+            part = taken[at : at + request.slice_rows]
+            held = [(shape.key_bytes(key), shape.head(None, row)) for key, row in part]
+            last = self.last(taken, part)
+            upto = last[0] if request.key == shape.schema.key else (last[1][shape.version],)
+            slices.append(Slice(held, upto, sum(len(k) + len(v) for k, v in held)))
+        place = self.database.end
+
+        def tail(released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
+            del ts_ms, snapshot, chunk
+            return read_tail(self.released(cast("Place", released_at), place))
+
+        return Chunk(shape.schema, tuple(slices), complete, tail)
+
+    def rows(self, table: Table, request: ChunkRequest) -> list[tuple[Key, Row]]:
+        """The rows of a request's range, in the database's order."""
+        if request.key == table.shape.schema.key:
+            return select(table, request.after, request.upto, request.only)
+        at = table.shape.version  # a surrogate: as text, and it moves with every write
+        low, high = (request.after or ("",))[0], (request.upto or ("~",))[0]
+        found = sorted((row[at] or "", key) for key, row in table.rows.items())
+        return [(key, table.rows[key]) for place, key in found if (low or "") < place <= (high or "")]
+
+    def last(self, taken: list[tuple[Key, Row]], part: list[tuple[Key, Row]]) -> tuple[Key, Row]:
+        """The row after which a resume begins, once a slice is out."""
+        del taken
+        return part[-1]
+
+    def released(self, released_at: Place, read_at: int) -> Place:
+        """The place that stands in a row's seq."""
+        del read_at
+        return released_at
+
+    def table(self, name: TableId) -> Table:
+        """A table of the database."""
+        return self.database.tables[table_of(name)]
+
+
+def _table(work: Work) -> TableId:
+    return work.table if isinstance(work, Plan) else work.request.table
+
+
+def in_words(work: Work) -> str:
+    """A work, short."""
+    if isinstance(work, Plan):
+        return f"{work.ticket}: plan of {work.table.name}"
+    request = work.request
+    part = f"after {request.after} up to {request.upto}" if not request.only else f"only {request.only}"
+    return f"{work.ticket}: read of {request.table.name} {part}"
+
+
+def _key(key: bytes | None) -> str:
+    return "/".join(map(str, bound(key or b"")))

@@ -1,0 +1,160 @@
+"""The model's log as steps, from any place in it, cut into batches anywhere.
+
+After a resume every shape is announced again, and a transaction that was cut goes on where it was cut.
+That a table was altered is said where it stands in the log; a log may be late with the shape itself,
+which then comes with the first row that needs it, as pgoutput does it.  What the topic's reader will
+be told of an event (its seq) is made here, from the place alone.
+"""
+
+from tests.fakes.place import Place
+from tests.fakes.source import PREFIX
+from tests.simulation.chance import Chance
+from tests.simulation.database import Altered, Database, Emptied, Logged, Signalled, Spoke, Wrote
+from tests.simulation.shapes import Shape
+from wrackline.producers.changes import (
+    Begin,
+    Commit,
+    Found,
+    Message,
+    Progress,
+    Reshaped,
+    RowChange,
+    Rows,
+    Signal,
+    Step,
+    Truncate,
+    Unsent,
+)
+from wrackline.producers.changes import Shape as ShapeStep
+
+
+class Stream:
+    """One opening of the log."""
+
+    def __init__(self, database: Database, start: Place, *, late: bool) -> None:
+        self._database, self._late = database, late
+        self.at = start
+        self._inside = False
+        self._refs: dict[int, tuple[int, Shape]] = {}  # by table: what was announced
+        self._made = 0
+        self._entry = self._ordinal = 0  # where in the open transaction
+        self._found = False  # whether it was said what is there
+
+    @property
+    def behind(self) -> bool:
+        """Whether something was logged that was not handed out."""
+        return self._inside or self.at.lsn < self._database.end
+
+    def poll(self, chance: Chance) -> list[Step]:
+        """The next steps; where the log is quiet, its place."""
+        steps: list[Step] = []
+        room = chance.below(6) + 1
+        while self.behind and room > 0:
+            room -= self._transaction(self._database.log[self.at.lsn - 1], steps, chance, room)
+        if not self.behind:
+            if not steps:
+                steps.append(Progress(self.at))
+            if not self._found:
+                self._found = True
+                shapes = [table.shape for table in self._database.tables]
+                steps += [Found(shape.schema, shape.filled) for shape in shapes]
+        return steps
+
+    def _transaction(self, logged: Logged, steps: list[Step], chance: Chance, room: int) -> int:
+        """Append what there is room for; whoever asks again gets the rest."""
+        lsn, end = self.at.lsn, Place(self.at.epoch, self.at.lsn + 1)
+        if not logged.entries:
+            steps.append(Progress(end))
+            self.at = end
+            return 1
+        if not self._inside:
+            if isinstance(logged.entries[0], Spoke) and logged.entries[0].alone:
+                steps.append(Message(PREFIX, logged.entries[0].content, end))
+                self.at = end
+                return 1
+            self._inside, self._entry, self._ordinal = True, 0, 0
+            steps.append(Begin(logged.name, lsn, self.at.done))
+        used = 1
+        while self._entry < len(logged.entries):
+            if used >= room:
+                return used
+            used += self._next(logged, steps, chance, end)
+        self._inside = False
+        self.at = end
+        steps.append(Commit(logged.name, end, lsn))
+        return used + 1
+
+    def _next(self, logged: Logged, steps: list[Step], chance: Chance, end: Place) -> int:
+        """One entry, or rows that stand together."""
+        entry = logged.entries[self._entry]
+        self._entry += 1
+        skip = self._ordinal < self.at.done  # published before a resume
+        if isinstance(entry, Wrote):
+            self._ordinal += 1
+            if skip:
+                return 0
+            rows = list(self._rows(entry, steps))
+            while chance.happens(0.5) and self._entry < len(logged.entries):
+                more = logged.entries[self._entry]
+                if not isinstance(more, Wrote) or more.shape is not entry.shape:
+                    break
+                self._entry += 1
+                self._ordinal += 1
+                rows += self._rows(more, steps)
+            self.at = Place(end.epoch, end.lsn - 1, self._ordinal)
+            steps.append(Rows(rows, self.at))
+        elif isinstance(entry, Emptied):
+            self._ordinal += 1
+            if not skip:
+                ref = self._ref(entry.shape, steps)
+                self.at = Place(end.epoch, end.lsn - 1, self._ordinal)
+                value = entry.shape.head(None, None) + _tail(
+                    "t", end.lsn - 1, self._ordinal - 1, entry.version, None
+                )
+                steps.append(Truncate(ref, value, self.at))
+        elif isinstance(entry, Altered):
+            told = entry.shape if chance.happens(0.7) else None
+            steps.append(
+                Reshaped(
+                    entry.shape.schema.id,
+                    entry.shape.rewrites,
+                    None if told is None else told.schema,
+                    frozenset() if told is None else told.filled,
+                )
+            )
+            if not self._late:
+                self._ref(entry.shape, steps)
+        elif isinstance(entry, Signalled):
+            steps.append(Signal(entry.id, entry.type, entry.data, end))
+        else:
+            steps.append(Message(PREFIX, entry.content, end))
+        return 1
+
+    def _rows(self, wrote: Wrote, steps: list[Step]) -> list[RowChange]:
+        ref, version = self._ref(wrote.shape, steps), wrote.touched[0][2]
+        return [
+            (ref, op, key, head + _tail(op, self.at.lsn, self._ordinal - 1, version, partial), partial)
+            for op, key, head, partial in wrote.parts
+        ]
+
+    def _ref(self, shape: Shape, steps: list[Step]) -> int:
+        """A shape's ref in this opening, announced when it is new."""
+        known = self._refs.get(shape.table)
+        if known is not None and known[1] is shape:
+            return known[0]
+        self._made += 1
+        self._refs[shape.table] = (self._made, shape)
+        before = None if known is None else known[1].schema
+        steps.append(ShapeStep(self._made, shape.schema, before, shape.filled))
+        return self._made
+
+
+def _tail(op: str, lsn: int, ordinal: int, version: int, partial: Unsent | None) -> bytes:
+    """A log event's second half: operation, seq, the write's version, and what was not sent."""
+    unsent = b"~" + ",".join(partial.columns).encode() if partial else b""
+    return b"%b%08xff%08x:%d%b" % (op.encode(), lsn, ordinal, version, unsent)
+
+
+def read_tail(released: Place) -> bytes:
+    """The second half of a snapshot row's value."""
+    return b"r%08x00%08x" % (released.lsn, 0)
