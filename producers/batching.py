@@ -265,12 +265,20 @@ class Cutter:
         if self._open is not None:
             raise ValueError("a source transaction is open: insert between two of them")
         self._now = now
-        topic = self._topic_of(table)
-        self._new_topics[topic], self._table_of[topic] = None, table
-        self._finished.count(topic, "r", len(rows))
-        self._finished.records += [(topic, key, value) for key, value in rows]
-        self._finished.size += sum(len(key or b"") + len(value) for key, value in rows)
         self._states |= states
+        topic = self._topic_of(table)
+        self._table_of[topic] = table
+        size = sum(len(key or b"") + len(value) for key, value in rows)
+        refused = self._left_out.meets(table, topic)
+        taken, too_large = self._left_out.takes(table, rows, size)
+        for fault in (refused, too_large):
+            if fault is not None:
+                self._fault(fault)  # after the states: it is the table's last word
+        if taken:
+            self._new_topics[topic] = None
+            self._finished.count(topic, "r", len(rows))
+            self._finished.records += [(topic, key, value) for key, value in rows]
+            self._finished.size += size
         self._finish()
 
     def save(self, states: Mapping[TableId, Json], now: float) -> None:
@@ -316,8 +324,7 @@ class Cutter:
         topic = self._topic_of(step.table.id)
         self._tables[step.ref], self._topics[step.ref] = step.table.id, topic
         self._table_of[topic] = step.table.id
-        fault = self._left_out.announce(step.ref, step.table.id, topic)
-        if fault is not None:
+        if (fault := self._left_out.meets(step.table.id, topic, step.ref)) is not None:
             self._fault(fault)
         if step.ref in self._left_out:
             return

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wrackline.producers.changes import Fault, RowChange
+from wrackline.producers.chunks import ChunkRow
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.table import TableId
 
@@ -39,9 +40,8 @@ class Bounds:
         """What no check is needed for."""
         return min(self.row, self.record)
 
-    def excess(self, row: RowChange) -> tuple[int, int] | None:
-        """The size of a row and the bound that it passes, or None."""
-        _, op, key, value, _ = row
+    def excess(self, op: str, key: bytes | None, value: bytes) -> tuple[int, int] | None:
+        """The size of a row's event and the bound that it passes, or None."""
         size = len(key or b"") + len(value)
         images = 2 if op == "u" and value[_BEFORE_AT] else 1
         most = min(images * self.row + ENVELOPE_BYTES, self.record)
@@ -61,13 +61,24 @@ class LeftOut:
         """Whether the table of this shape is left out."""
         return ref in self._refs
 
-    def announce(self, ref: int, table: TableId, topic: str) -> Fault | None:
-        """A shape begins; its table may be left out already, or its topic be one that was refused."""
-        self._tables[ref] = table
-        if table in self._left:
-            self._refs.add(ref)
+    def meets(self, table: TableId, topic: str, ref: int | None = None) -> Fault | None:
+        """A table is to be published, in this shape; it may be left out already, or its topic was refused."""
+        if ref is not None:
+            self._tables[ref] = table
+            if table in self._left:
+                self._refs.add(ref)
         error = self._refused.pop(topic, None)
         return None if error is None else self._leave(table, error)
+
+    def takes(self, table: TableId, rows: Sequence[ChunkRow], size: int) -> tuple[bool, Fault | None]:
+        """Whether rows that were read, of so many bytes, are published, and what is found if they are not."""
+        if table in self._left:
+            return False, None
+        if size > self._bounds.surely_fits:
+            for key, value in rows:
+                if (excess := self._bounds.excess("r", key, value)) is not None:
+                    return False, self._leave(table, self._too_large(table, excess))
+        return True, None
 
     def kept(self, rows: Sequence[RowChange], size: int) -> tuple[Sequence[RowChange], Sequence[Fault]]:
         """The rows that are published, out of a batch of so many bytes, and what is found of the others."""
@@ -77,13 +88,18 @@ class LeftOut:
         for row in rows:
             if row[0] in self._refs:
                 continue
-            excess = self._bounds.excess(row)
+            excess = self._bounds.excess(row[1], row[2], row[3])
             if excess is None:
                 kept.append(row)
             else:
                 table = self._tables[row[0]]
-                found.append(self._leave(table, ROW_TOO_LARGE(table=table, size=excess[0], most=excess[1])))
+                found.append(self._leave(table, self._too_large(table, excess)))
         return kept, found
+
+    @staticmethod
+    def _too_large(table: TableId, excess: tuple[int, int]) -> WracklineError:
+        size, most = excess
+        return ROW_TOO_LARGE(table=table, size=size, most=most)
 
     def _leave(self, table: TableId, error: WracklineError) -> Fault:
         self._left.add(table)

@@ -8,7 +8,7 @@ from math import inf
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.contract.source_world import Change, Delete, Insert, Said, Truncated, Update, orders
@@ -191,6 +191,7 @@ def told_by_op(steps: Sequence[Step]) -> Counter[tuple[TableId, str]]:
 
 
 @given(logs(), POLICIES, st.integers(50, 3000), st.data())
+@settings(deadline=None)
 def test_publications_are_the_log_and_resume_exactly_after_themselves(
     transactions: list[list[Change]], policy: Policy, batch_bytes: int, data: st.DataObject
 ) -> None:
@@ -213,6 +214,7 @@ def test_publications_are_the_log_and_resume_exactly_after_themselves(
 
 
 @given(logs(), st.integers(50, 3000))
+@settings(deadline=None)
 def test_it_ends_at_a_source_commit_unless_that_alone_is_too_large(
     transactions: list[list[Change]], batch_bytes: int
 ) -> None:
@@ -427,6 +429,23 @@ def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> N
     made.feed(Batch(tuple(steps_of("a")[:2]), 0), now=0.0)
     with pytest.raises(ValueError, match="between two"):
         made.insert(TABLE.id, [], {}, now=0.0)
+
+
+@pytest.mark.parametrize("why", ["test.refused", "kafka.row_too_large"])
+def test_rows_from_elsewhere_are_left_out_too(why: str) -> None:
+    refused: dict[str, WracklineError] = {str(TABLE.id): REFUSED()} if why == "test.refused" else {}
+    made = cutter(Policy(linger=0.0, bounds=SMALL), PlainControl(counts=False), refused=refused)
+    made.feed(Batch((Progress(Place(0, 3)),), 0), now=0.0)
+    large = bytes(1) if why == "test.refused" else bytes(101 + ENVELOPE_BYTES)
+    for value in (large, b"small"):
+        made.insert(TABLE.id, [(b"k", value)], {OTHER: canonical({})}, now=0.0)
+    taken = made.take(0.0)
+    assert taken is not None
+    assert (list(taken.records), list(taken.topics)) == ([], [])
+    assert taken.states.keys() == {TABLE.id, OTHER}
+    (fault,) = made.feed(Batch((), 0), now=0.0)
+    assert (fault.table, fault.error.code) == (TABLE.id, why)
+    assert taken.states[TABLE.id] == set_aside.saved(fault)
 
 
 def test_a_state_alone_is_worth_a_publication() -> None:
