@@ -35,6 +35,7 @@ from wrackline.producers.changes import (
     Truncate,
 )
 from wrackline.producers.chunks import Chunk, Slice
+from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
 from wrackline.producers.snapshot.state import Status
 from wrackline.producers.snapshot.work import Limits, Plan, Read, Span, Ticket
@@ -95,6 +96,14 @@ def test_rule_2_nothing_is_read_inside_a_transaction_of_which_a_part_has_gone_by
     assert [commit.transaction for commit in desk.work()[0].streamed] == ["open"]
 
 
+def test_rule_2_what_was_streamed_before_a_crash_is_waited_for_after_it() -> None:
+    before = (Commit("x9", Place(0, 1), 0),)
+    machine = Machine({}, Limits(), "run", bound_of=bound_of, streamed=before)
+    machine.request(ASK)
+    assert machine.work(0.0)[0].streamed == before
+    assert machine.unproven() == before
+
+
 def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
     desk = Desk()
     desk.ask(ASK)
@@ -114,6 +123,28 @@ def test_rule_5_a_partial_event_keeps_the_row_and_takes_its_columns_in_log_order
     desk.arrive(read, mark=1)
     desk.transaction(partial(1, 15), partial(3, 16))
     assert desk.out() == [(1, 15, "b1"), (3, 16, "b3")]
+
+
+def test_rule_5_partial_events_before_the_chunk_is_here_all_go_into_it() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(partial(1, 10), partial(1, 11))
+    desk.arrive(read)
+    desk.transaction()
+    assert desk.out() == [(1, 11, "b1"), (2, 2, "b2"), (3, 3, "b3")]
+
+
+def test_rule_5_a_key_that_changes_before_the_chunk_is_here_is_asked_for_by_itself() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(*moved(1, 9, 10))
+    desk.arrive(read)
+    desk.transaction()
+    assert desk.out() == [(2, 2, "b2"), (3, 3, "b3")]
+    asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
+    assert (("9",),) in asked
 
 
 def test_rule_5_a_full_image_after_a_partial_one_removes_the_row() -> None:
@@ -280,6 +311,18 @@ def test_rule_7_the_cursor_moves_with_the_slice_that_goes_out() -> None:
     assert desk.again().read().request.after == ("2",)
     assert desk.release() is not None
     assert desk.again().read().request.after == ("3",)
+
+
+def test_rule_7_a_range_ends_with_its_last_chunk_however_early_that_was_read() -> None:
+    desk = Desk(limits=Limits(readers=4, chunk_rows=4, slice_rows=4))
+    desk.ask()
+    desk.arrive(desk.read())
+    desk.arrive(desk.read())  # the last one is here before the first went out
+    desk.transaction()
+    assert desk.release() is not None
+    assert desk.again().read().request.after == ("4",)
+    assert [row[0] for row in desk.out()] == [5, 6]
+    assert desk.status() is Status.STREAMING
 
 
 def test_rule_7_a_part_not_yet_released_goes_on_losing_keys() -> None:
