@@ -20,7 +20,7 @@ from tests.unit.producers.snapshot.desk import (
     partial,
     with_column,
 )
-from tests.unit.producers.snapshot.history import ENCODER, TABLE, TAIL, Fence, Said
+from tests.unit.producers.snapshot.history import ENCODER, TABLE, TAIL, Fence, Said, bound_of
 from wrackline.producers import set_aside
 from wrackline.producers.changes import (
     Begin,
