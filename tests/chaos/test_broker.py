@@ -61,11 +61,12 @@ def test_a_broker_that_is_killed_and_one_that_stands_still_are_outlived(world: W
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_storm_over_the_broker(world: World, seed: int) -> None:
     chance = random.Random(seed)
     world.run()
-    with world.writing(seed) as writers:
+    with world.writing(seed, pace=0.1) as writers:
         for _ in range(8):
             writers.more(chance.randint(1, 60))
             if chance.random() < 0.5:
@@ -74,7 +75,7 @@ def test_a_storm_over_the_broker(world: World, seed: int) -> None:
                 world.kafka.process.start()
             else:
                 world.kafka.process.pause()
-                writers.more(chance.randint(1, 600))
+                writers.more(chance.randint(1, 300))
                 world.kafka.process.resume()
             if chance.random() < 0.3:
                 world.started[-1].process.kill()

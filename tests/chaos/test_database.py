@@ -71,10 +71,11 @@ def test_restarted_and_killed_inside_a_large_transaction(world: World) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(1200)
 def test_a_storm_over_the_database(world: World) -> None:
     chance = random.Random(1)
     world.run()
-    with world.writing() as writers:
+    with world.writing(pace=0.1) as writers:
         for _ in range(8):
             writers.more(chance.randint(1, 80))
             if chance.random() < 0.4:

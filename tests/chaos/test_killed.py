@@ -67,11 +67,12 @@ def test_killed_at_each_place(world: World, name: str) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_storm_of_kills(world: World, seed: int) -> None:
     chance = random.Random(seed)
     running = world.run()
-    with world.writing(seed) as writers:
+    with world.writing(seed, pace=0.1) as writers:
         for _ in range(20):
             writers.more(chance.randint(1, 60))
             assert running.process.poll() is None, running.output
@@ -110,6 +111,7 @@ def test_a_frozen_owner_does_nothing_once_it_has_a_successor(world: World, place
     check_all(world)
 
 
+@pytest.mark.deep
 def test_an_owner_frozen_at_any_instant_does_nothing_once_it_has_a_successor(world: World) -> None:
     old = world.run()
     with world.writing() as writers:

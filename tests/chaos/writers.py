@@ -222,7 +222,8 @@ class Writers:
     def _guarded(self, number: int, of: int, chance: random.Random) -> None:
         try:
             while not self._stopping.is_set():
-                with contextlib.suppress(psycopg.OperationalError):  # the server is away, or was
+                # the server is away, or went while a transaction was being undone
+                with contextlib.suppress(psycopg.OperationalError, psycopg.Rollback):
                     self._write(number, of, chance)
                 self._stopping.wait(0.1)
         except BaseException as error:  # noqa: BLE001 - the test's thread raises it
