@@ -300,7 +300,9 @@ def test_an_alteration_without_a_row_is_seen_and_judged(
     reshaped = [step for step in shop.until(Reshaped) if isinstance(step, Reshaped)]
     assert [(step.table, step.refresh) for step in reshaped] == [(shop.named("a"), refresh)]
     assert reshaped[0].shape is not None
-    shop.sql.execute("ALTER TABLE a REPLICA IDENTITY FULL; DELETE FROM a")
+    if "UNIQUE" in alteration:  # another key, which the log does not carry by itself
+        shop.sql.execute("ALTER TABLE a REPLICA IDENTITY FULL")
+    shop.sql.execute("DELETE FROM a")
     assert not [step for step in shop.read() if isinstance(step, Reshaped) and step.refresh], "asked twice"
 
 
