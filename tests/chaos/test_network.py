@@ -101,6 +101,7 @@ def test_a_database_that_goes_silent_is_found_out(network: Network, ways: frozen
         world.caught_up()
         network.database.swallow(ways)
         running.says("[pg.log_silent]")
+        running.says("has not answered for 2 s")  # the connection that is asked about the catalogue
         network.database.heal()
         writers.more(20)
     went_on(world, running)
