@@ -127,7 +127,10 @@ class Control(Protocol):
         ...
 
     def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
-        """A source transaction has had its last event."""
+        """A source transaction has had its last event; published are so many of each table.
+
+        As Debezium counts: a changed key is two events, a tombstone is none.
+        """
         ...
 
     def message(self, step: Message, ts_ms: int) -> Record | None:
