@@ -157,5 +157,5 @@ class Desk:
     def again(self, run: str = "again") -> "Desk":
         """The machine after a crash: it starts from what was saved."""
         made = Desk(self.kept, run=run)
-        made.at, made.receipts = self.at, self.receipts
+        made.at, made.receipts = self.at, dict(self.receipts)
         return made
