@@ -4,19 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tests.fakes.place import Place
-from tests.unit.producers.snapshot.history import (
-    ENCODER,
-    INT,
-    TABLE,
-    TAIL,
-    Fence,
-    Row,
-    bound_of,
-    chunk_of,
-    fold,
-    key_of,
-    read_back,
-)
+from tests.unit.producers.snapshot.history import chunk_of, fold, read_back
+from tests.unit.producers.snapshot.shop import ENCODER, INT, TABLE, TAIL, Fence, Row, bound_of, key_of
 from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Shape, Step, Unsent
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Snapshot

@@ -1,0 +1,182 @@
+"""What is read waits for the gate, and what the log says of a window's keys: rules 2 and 5."""
+
+from tests.fakes.place import Place
+from tests.unit.producers.snapshot.desk import (
+    ASK,
+    ROWS,
+    Desk,
+    delete,
+    full,
+    moved,
+    partial,
+)
+from tests.unit.producers.snapshot.shop import bound_of
+from wrackline.producers.changes import (
+    Begin,
+    Commit,
+    Rows,
+    Truncate,
+)
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.work import Limits, Read, Span
+
+
+def test_rule_2_a_read_waits_for_what_was_streamed_and_no_reader_has_seen() -> None:
+    desk = Desk()
+    desk.transaction(full(1, 10))
+    desk.transaction()  # nothing of ours: nobody need see it
+    desk.machine.request(ASK)
+    (plan,) = desk.work()
+    assert [commit.transaction for commit in plan.streamed] == ["x0"]
+    desk.transaction(full(2, 11))
+    desk.machine.planned(plan.ticket, ("id",), [Span(None, ("6",))])
+    read = desk.read()
+    assert [commit.transaction for commit in read.streamed] == ["x2"]  # the plan's reader has seen x0
+    desk.arrive(read)
+    assert desk.read().streamed == ()
+
+
+def test_rule_2_nothing_is_read_inside_a_transaction_of_which_a_part_has_gone_by() -> None:
+    desk = Desk()
+    desk.machine.request(ASK)
+    desk.step(Begin("open", 0))
+    desk.step(Rows([full(1, 10)], Place(0, 0, 1)))
+    assert desk.work() == []
+    assert [commit.transaction for commit in desk.machine.unproven()] == ["open"]
+    desk.step(Commit("open", Place(0, 1), 0))
+    assert [commit.transaction for commit in desk.work()[0].streamed] == ["open"]
+
+
+def test_rule_2_what_was_streamed_before_a_crash_is_waited_for_after_it() -> None:
+    before = (Commit("x9", Place(0, 1), 0),)
+    machine = Machine({}, Limits(), "run", bound_of=bound_of, streamed=before)
+    machine.request(ASK)
+    assert machine.work(0.0)[0].streamed == before
+    assert machine.unproven() == before
+
+
+def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(delete(1))
+    desk.arrive(read, mark=1)
+    desk.transaction(delete(2), full(3, 12, "c"))
+    assert desk.out() == []
+
+
+def test_rule_5_a_partial_event_keeps_the_row_and_takes_its_columns_in_log_order() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(partial(1, 10), partial(1, 11))
+    desk.transaction(partial(2, 12), full(2, 13), partial(2, 14))
+    desk.arrive(read, mark=1)
+    desk.transaction(partial(1, 15), partial(3, 16))
+    assert desk.out() == [(1, 15, "b1"), (3, 16, "b3")]
+
+
+def test_rule_5_partial_events_before_the_chunk_is_here_all_go_into_it() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(partial(1, 10), partial(1, 11))
+    desk.arrive(read)
+    desk.transaction()
+    assert desk.out() == [(1, 11, "b1"), (2, 2, "b2"), (3, 3, "b3")]
+
+
+def test_rule_5_a_key_that_changes_before_the_chunk_is_here_is_asked_for_by_itself() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(*moved(1, 9, 10))
+    desk.arrive(read)
+    desk.transaction()
+    assert desk.out() == [(2, 2, "b2"), (3, 3, "b3")]
+    asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
+    assert (("9",),) in asked
+
+
+def test_rule_5_a_full_image_after_a_partial_one_removes_the_row() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(partial(1, 10))
+    desk.arrive(read, mark=1)
+    desk.transaction(full(1, 11), partial(2, 12))
+    assert desk.out() == [(2, 12, "b2"), (3, 3, "b3")]
+
+
+def test_rule_5_a_partial_key_change_moves_the_row_to_its_new_key() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read(), mark=1)
+    desk.step(Begin("x", 0))
+    desk.step(Rows([*moved(1, 9, 10), partial(9, 11)], Place(0, 0, 1)))
+    desk.step(Commit("x", Place(0, 0), 0))  # not yet at the mark
+    assert desk.read().request.only == ()  # the next chunk: the row is not missing, for a window holds it
+    desk.transaction()
+    assert desk.out() == [(9, 11, "b1"), (2, 2, "b2"), (3, 3, "b3")]
+
+
+def test_rule_5_a_moved_row_whose_old_key_is_used_again_may_be_another_row() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read(), {**ROWS, 1: (1, 12, "B12")}, mark=1)  # the SELECT saw the row that came after
+    desk.transaction(*moved(1, 9, 10), full(1, 12, "c"))
+    assert desk.out() == [(2, 2, "b2"), (3, 3, "b3")]
+    asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
+    assert (("9",),) in asked
+
+
+def test_rule_5_a_row_that_the_select_saw_under_its_new_key_stays_there() -> None:
+    desk = Desk()
+    desk.ask(ASK, Span(None, ("9",)))
+    desk.arrive(desk.read(), {1: (1, 12, "B12"), 9: (9, 10, "b1")}, mark=1)
+    desk.transaction(*moved(1, 9, 10), full(1, 12, "c"))
+    assert desk.out() == [(9, 10, "b1")]
+
+
+def test_rule_5_a_truncate_empties_the_window() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    first = desk.read()
+    desk.transaction(steps=[Truncate(1, b"", Place(0, 0, 1))])
+    desk.arrive(first, mark=1)
+    desk.transaction()
+    assert desk.out() == []
+    desk.arrive(desk.read(), mark=1)
+    desk.transaction(steps=[Truncate(1, b"", Place(0, 1, 1))])
+    assert desk.out() == []
+
+
+def test_rule_5_a_partial_create_outside_any_window_asks_for_its_row() -> None:
+    desk = Desk()
+    desk.transaction(*moved(1, 5, 10))
+    assert desk.status() is Status.REFRESHING
+    desk = desk.again()
+    read = desk.read()
+    assert (read.request.only, read.request.key) == ((("5",),), ("id",))
+    desk.arrive(read, {5: (5, 10, "b1")})
+    desk.transaction()
+    assert desk.out() == [(5, 10, "b1")]
+    assert desk.status() is Status.STREAMING
+
+
+def test_rule_5_a_row_that_waits_to_be_asked_for_is_forgotten_once_the_log_has_it() -> None:
+    desk = Desk()
+    desk.transaction(*moved(1, 5, 10), *moved(2, 6, 11))
+    desk.transaction(full(5, 12), delete(6))
+    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+
+
+def test_rule_5_a_moved_row_is_asked_for_if_its_window_is_lost() -> None:
+    desk = Desk()
+    desk.ask(ASK, Span(("2",), ("6",)))
+    desk.arrive(desk.read(), mark=1)
+    desk.transaction(*moved(3, 1, 10))  # to where the range does not reach
+    desk = desk.again()
+    asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
+    assert (("1",),) in asked
