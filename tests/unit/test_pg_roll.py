@@ -107,6 +107,15 @@ def test_the_log_of_before_the_first_picture_speaks_for_its_own_time() -> None:
     ]
 
 
+def test_a_table_that_is_met_while_the_first_picture_is_taken_is_found_by_the_next() -> None:
+    made = roll("a")
+    old = picture(made, [table(1, "a")])
+    made.named(1, named("a"), captured=True, shape=None)
+    assert made.picture(old) == []
+    assert [type(step) for step in made.picture(picture(made, [table(1, "a")]))] == [Found]
+    assert made.picture(picture(made, [table(1, "a")])) == []
+
+
 def test_a_name_that_another_table_takes_is_free_before() -> None:
     made = roll("a")
     made.picture(picture(made, [table(1, "a"), table(2, "x")]))

@@ -35,6 +35,7 @@ class _Known:
     logged: TableFacts | None = None
     pictured: TableFacts | None = None
     exact: bool = False  # `pictured` is what a DDL message said
+    found: bool = True  # false: met in the log before the first picture, and in no picture yet
     done: set[Reason] = field(default_factory=set)  # the rows were asked for because of these
 
 
@@ -79,7 +80,7 @@ class Roll:
         known = self._tables.get(oid)
         steps = self._cleared(oid, table) if known is None or known.table != table else []
         if known is None:
-            known = self._tables[oid] = _Known(table, captured, self._told)
+            known = self._tables[oid] = _Known(table, captured, self._told, found=self._settled)
             known.pictured = self._heard.pop(oid, None)
             known.exact = known.pictured is not None
             if captured and self._settled:
@@ -149,7 +150,8 @@ class Roll:
             return
         captured = (entry.readable or known.captured) and self.captures(entry.table)
         yield from self._moved(known, entry.table, captured=captured, shape=entry.shape)
-        if first and captured and entry.facts is not None and entry.shape is not None:
+        if not known.found and captured and entry.facts is not None and entry.shape is not None:
+            known.found = True
             yield Found(entry.shape, entry.facts.filled)
         if entry.facts is not None:
             before = known.pictured or known.logged

@@ -14,7 +14,7 @@ from tests.integration.postgres.majors import MAJORS, server_of
 from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.control.stack.servers import PostgresServer
 from wrackline.control.stack.stack import Stack
-from wrackline.producers.changes import Commit, Rows
+from wrackline.producers.changes import Found, Rows
 from wrackline.producers.chunks import ChunkRequest
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.check import check
@@ -78,14 +78,15 @@ class Shop:
             assert [table.name for table in tables] == ["orders"]
             stream = source.stream(partition, tables, None)
             self.sql("INSERT INTO sales.orders VALUES (1, 'a')", self.owner)
-            rows, deadline = 0, time.monotonic() + PATIENCE
+            rows, looked, deadline = 0, False, time.monotonic() + PATIENCE
             while time.monotonic() < deadline:
                 batch = stream.poll(time.monotonic() + 0.2)
                 steps = batch.steps if batch else ()
                 rows += sum(len(step.rows) for step in steps if isinstance(step, Rows))
-                if rows and any(isinstance(step, Commit) for step in steps):
+                looked |= any(isinstance(step, Found) for step in steps)  # at the catalogue
+                if rows and looked:
                     break
-            assert rows == 1
+            assert (rows, looked) == (1, True)
             stream.close()
             reader = source.reader(partition)
             chunk = reader.read(ChunkRequest(tables[0], ("id",)))
