@@ -216,9 +216,9 @@ class PositionBeforeTheEvents(Publisher):
     """The position is saved before its events are."""
 
     def commit(self, which: float) -> None:
-        for piece in self._pieces:
-            self.durable.position = piece.position or self.durable.position
-        super().commit(which / 2)
+        ahead = next((piece.position for piece in reversed(self._pieces) if piece.position), None)
+        super().commit(which)
+        self.durable.position = ahead or self.durable.position
 
 
 @planted(more(crashes=0.06))

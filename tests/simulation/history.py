@@ -175,10 +175,7 @@ class _History:
 
     def _round(self) -> None:
         task = self.task
-        for _ in range(4):
-            task.deliver()
-            if self.chance.happens(0.5):
-                task.release()
+        task.deliver(30)
         task.release()
         task.begin_work()
         for _ in range(5 * len(task.readers.jobs)):

@@ -45,10 +45,10 @@ class Stream:
         """Whether something was logged that was not handed out."""
         return self._inside or self.at.lsn < self._database.end
 
-    def poll(self, chance: Chance) -> list[Step]:
+    def poll(self, chance: Chance, most: int) -> list[Step]:
         """The next steps; where the log is quiet, its place."""
         steps: list[Step] = []
-        room = chance.below(6) + 1
+        room = chance.below(most) + 1
         while self.behind and room > 0:
             room -= self._transaction(self._database.log[self.at.lsn - 1], steps, chance, room)
         if not self.behind:

@@ -96,9 +96,9 @@ class Task:
         self.machine.request(asked)
         self.keep()
 
-    def deliver(self) -> None:
+    def deliver(self, most: int = 6) -> None:
         """Take the log's next steps."""
-        for step in self.stream.poll(self.chance):
+        for step in self.stream.poll(self.chance, most):
             self.take(step)
 
     def take(self, step: Step) -> None:
