@@ -23,13 +23,14 @@ OFFSETS_GONE = define(
     "consume.offsets_gone",
     Definite,
     "{topic}-{partition} begins at offset {first}, but the table has applied only up to {applied}",
-    hint="read the table again: wrackline snapshot start '{table}'; keep events longer: retention.ms",
+    hint="read the table again: wrackline snapshot start <pipeline.toml> '{table}';"
+    " keep events longer: retention.ms",
 )
 TOPIC_CUT = define(
     "consume.topic_cut",
     Definite,
     "{topic}-{partition} ends at offset {end}, but the table has applied up to {applied}",
-    hint="the topic was made anew; read the table again: wrackline snapshot start '{table}'",
+    hint="the topic was made anew; read the table again: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 KAFKA_UNREACHABLE = define(
     "consume.kafka_unreachable",

@@ -26,6 +26,7 @@ from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
 from wrackline.control.run import run
+from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.worker import work
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
@@ -41,6 +42,7 @@ app = typer.Typer(
 
 
 app.add_typer(offsets_app)
+app.add_typer(snapshot_app)
 
 
 @app.callback()

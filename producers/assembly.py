@@ -7,28 +7,34 @@ run; leaving the block closes what was opened for it.  Decides nothing: each par
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 
 from confluent_kafka.admin import AdminClient
 
 from wrackline.producers import garbage
 from wrackline.producers.batching import QUIET, Policy
+from wrackline.producers.chunks import Bound
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.heartbeat import beating
-from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka import offsets_topic, signal_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.recovery import Publisher
+from wrackline.producers.kafka.signal_topic import SignalTopic
 from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
 from wrackline.producers.lanes import NoticeWitness, QueueWitness, Reading, SourceLanes, Witness
 from wrackline.producers.left_out import Bounds
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
+from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.producers.task import Task
 from wrackline.schemas import versions
 from wrackline.schemas.envelope import dump, key_schema, value_schema
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.filters import ColumnRules
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -78,7 +84,7 @@ def task(
             source,
             name,
             _policy(values),
-            _reading(values),
+            _reading(values, _Signals(values, server, topics.signal, owner), _tell_of(witness)),
             topic_of=lambda table: table_topic(server, table),
             control_of=control_of,
             moments=moments,
@@ -93,7 +99,7 @@ def task(
                 lanes.busy,
                 values.integer("heartbeat.interval.ms") / 1000,
                 clock=moments.monotonic,
-                tell=witness.notice if isinstance(witness, NoticeWitness) else lambda _: None,
+                tell=_tell_of(witness),
             )
         )
         opened.enter_context(garbage.looked_for_seldom())
@@ -147,6 +153,22 @@ class _Schemas:
         )
 
 
+class _Signals:
+    """Opens the topic of signals, one reader a source partition, for each has tables of its own."""
+
+    def __init__(self, values: Values, server: str, topic: str, owner: Owner) -> None:
+        given = values["signal.kafka.topic"]
+        self._values, self._server, self._owner = values, server, owner
+        self._topic = topic if given is None else str(given)
+
+    def channel(self, partition: SourcePartition) -> SignalTopic:
+        client = _client(self._values)
+        signal_topic.prepare(AdminClient(client.admin()), self._topic, self._owner.replication)
+        name = f"{self._values.text('name')}.{partition.database}"
+        identity = Identity(self._owner.group, name, self._owner.number, 0)
+        return SignalTopic(client.reader(identity), self._topic, self._server)
+
+
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:
     client = _client(values)
     admin = AdminClient(client.admin())
@@ -169,12 +191,30 @@ def _client(values: Values) -> Client:
     return Client(values.below("kafka."), values.integer("max.row.bytes"))
 
 
-def _reading(values: Values) -> Reading:
+def _bound_of(rules: ColumnRules, table: TableSchema, key: bytes) -> Bound | None:
+    """Read a key back as the server writes it; one with a masked column is not the server's."""
+    hidden = any(rules.mask(table.id, name) is not None for name in table.key)
+    return None if hidden else keys.bound_of(table, key)
+
+
+def _tell_of(witness: Witness) -> Callable[[WracklineError], None]:
+    return witness.notice if isinstance(witness, NoticeWitness) else lambda _: None
+
+
+def _reading(values: Values, signals: _Signals, tell: Callable[[WracklineError], None]) -> Reading:
     limits = SnapshotLimits(
         readers=values.integer("snapshot.max.threads"),
         chunk_rows=values.integer("incremental.snapshot.chunk.size"),
     )
-    return Reading(FirstReads.of(values), limits)
+    channels = values.listed("signal.enabled.channels")
+    return Reading(
+        FirstReads.of(values),
+        limits,
+        partial(_bound_of, ColumnRules.of(values)),
+        signals.channel if "kafka" in channels else lambda _: None,
+        signal_rows="source" in channels,
+        tell=tell,
+    )
 
 
 def _policy(values: Values) -> Policy:

@@ -18,7 +18,6 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import orjson
 
-from wrackline.producers import set_aside
 from wrackline.producers.changes import (
     Appeared,
     Batch,
@@ -41,6 +40,7 @@ from wrackline.producers.changes import (
 from wrackline.producers.chunks import ChunkRow
 from wrackline.producers.left_out import Bounds, LeftOut
 from wrackline.producers.row_records import put_records
+from wrackline.producers.set_aside import Keeper, SetAside
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.table import SourcePartition, TableId
@@ -108,6 +108,7 @@ class Publication:
     states: Mapping[TableId, Json]
     cut: CutTransaction | None
     tally: Tally = field(default_factory=Tally)
+    beside: Json | None = None  # what the keeper wants saved with the position
 
 
 class Control(Protocol):
@@ -192,13 +193,13 @@ class Cutter:
         opened: float,
         fresh: bool,
         cut: CutTransaction | None = None,
-        aside: Callable[[Fault], Mapping[TableId, Json]] = set_aside.states,
+        keeper: Keeper | None = None,
         refused: MutableMapping[str, WracklineError] | None = None,
     ) -> None:
-        """Take how a table's fault is kept in the tables' states, and which topics Kafka has refused."""
+        """Take who keeps the tables' states, and which topics Kafka has refused."""
         self._partition, self._policy, self._topic_of, self._control = partition, policy, topic_of, control
         self._fresh = fresh  # no position was ever saved: the first one is worth a transaction at once
-        self._cut, self._aside = cut, aside
+        self._cut, self._keeper = cut, keeper or SetAside()
         self._last = self._now = self.busy = self._beaten = opened
         self._tables: dict[int, TableId] = {}
         self._topics: dict[int, str] = {}
@@ -237,6 +238,11 @@ class Cutter:
     def ahead(self) -> int:
         """Bytes that could be published now; what is unfinished has a bound of its own."""
         return self._sealed_size + self._finished.size
+
+    @property
+    def owes(self) -> bool:
+        """Whether anything was given to it that it has not given out."""
+        return bool(self._sealed or self._since is not None or self._states or self._unfinished.records)
 
     @property
     def inside(self) -> bool:
@@ -394,7 +400,7 @@ class Cutter:
         """Say of a table that it is set aside, at the latest with the position that moves past its rows."""
         self._faults.append(step)
         if step.row is None:
-            self._states |= self._aside(step)
+            self._states |= self._keeper.aside(step)
 
     def _coming(self, step: Coming) -> None:
         record = self._control.coming(step, self._moment())
@@ -463,6 +469,7 @@ class Cutter:
                 self._states,
                 cut,
                 self._tallied(part),
+                self._keeper.beside(),
             )
         )
         self._sealed_size += part.size

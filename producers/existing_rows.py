@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final
 
+from wrackline.producers.asking import Asking
 from wrackline.producers.batching import Cutter
-from wrackline.producers.changes import Batch, Commit, Fault, Progress, Step
+from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Signal, Step
 from wrackline.producers.plugin import LogStream
 from wrackline.producers.readers import Chunked, Failed, Planned, Readers
 from wrackline.producers.snapshot.machine import Machine
@@ -39,12 +40,13 @@ class ExistingRows:
         readers: Readers,
         stream: LogStream,
         cutter: Cutter,
+        asking: Asking,
         *,
         clock: Callable[[], float],
         now_ms: Callable[[], int],
     ) -> None:
         self._machine, self._readers, self._stream, self._cutter = machine, readers, stream, cutter
-        self._clock, self._now_ms = clock, now_ms
+        self._asking, self._clock, self._now_ms = asking, clock, now_ms
         self._asked = -inf  # when the server was last asked where it stands
         self._under_way = 0  # work that readers have
 
@@ -58,6 +60,10 @@ class ExistingRows:
         piece: list[Step] = []
         for place, step in enumerate(batch.steps):
             self._machine.step(step)
+            if isinstance(step, Signal):
+                self._asking.row(step)
+            elif isinstance(step, Appeared):
+                self._asking.appeared(step.table)
             if unsaved := self._machine.unsaved():
                 found += self._pass_on(piece, batch.size)
                 self._cutter.save(unsaved.states, self._clock())
@@ -73,6 +79,7 @@ class ExistingRows:
     def advance(self) -> None:
         """Take what readers have done, give out what may go, begin what is wanted; never waits."""
         now = self._clock()
+        self._asking.look(now)
         if self._under_way:
             for outcome in self._readers.outcomes():
                 self._under_way -= 1
@@ -95,18 +102,21 @@ class ExistingRows:
         return self._machine.due(self._clock())
 
     def saved(self) -> None:
-        """What was given to the cutter is committed: a table that was asked for again is taken up."""
+        """Kafka has what was given to it: a table that was asked for again is taken up."""
+        if not self._cutter.owes:
+            self._asking.kept()
         if self._machine.unstreamed:
             raise REOPEN(tables=", ".join(sorted(map(str, self._machine.unstreamed))))
 
     def close(self) -> None:
         """Let the readers go; what they have under way is forgotten, as the machine is."""
         self._readers.close()
+        self._asking.close()
 
     def _take(self, outcome: Planned | Chunked | Failed, now: float) -> None:
         match outcome:
             case Planned():
-                self._machine.planned(outcome.ticket, outcome.key, outcome.spans)
+                self._machine.planned(outcome.ticket, outcome.key, outcome.spans, outcome.mark)
             case Chunked():
                 self._machine.chunk(outcome.ticket, outcome.chunk, outcome.mark)
             case Failed():

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, Self, runtime_checkable
 
 import orjson
 
 from wrackline.producers import set_aside
+from wrackline.producers.asking import Asking, Channel
 from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication
-from wrackline.producers.changes import Fault, Position
+from wrackline.producers.changes import Commit, Fault, Position, Saved
 from wrackline.producers.existing_rows import ExistingRows
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.pace import Moments
@@ -22,11 +22,15 @@ from wrackline.producers.plugin import LogStream, Source
 from wrackline.producers.readers import Readers
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.tables import BoundOf
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Json
+from wrackline.schemas.offsets import Json, Offset, canonical
 from wrackline.schemas.table import SourcePartition, TableId
+
+_UNPROVEN: Final = "unproven"
+_MOST_UNPROVEN: Final = 1_000  # names saved with a position, the newest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,10 @@ class Reading:
 
     first: FirstReads = field(default_factory=FirstReads)
     limits: SnapshotLimits = field(default_factory=SnapshotLimits)
+    bound_of: BoundOf = keys.bound_of
+    channel_of: Callable[[SourcePartition], Channel | None] = lambda _: None
+    signal_rows: bool = True
+    tell: Callable[[WracklineError], None] = lambda _: None  # of a request that is not obeyed
 
 
 class SourceLanes:
@@ -188,7 +196,7 @@ class SourceLanes:
         begun = state if offset is not None else State({}, {}, ())  # without a position nothing was read
         known = {t: kept.snapshot for t, kept in begun.tables_of(self._connector, partition).items()}
         tables = self._source.tables(partition)
-        machine = self._machine(tables, known)
+        machine = self._machine(tables, known, offset)
         cutter = Cutter(
             partition,
             self._policy,
@@ -197,7 +205,7 @@ class SourceLanes:
             opened=self._moments.monotonic(),
             fresh=offset is None,
             cut=None if offset is None or offset.cut is None else CutTransaction.parse(offset.cut),
-            aside=partial(_aside, machine),
+            keeper=_Keeper(machine),
             refused=self._refused,
         )
         self._opened[partition] = cutter
@@ -207,20 +215,53 @@ class SourceLanes:
         stream = self._source.stream(partition, listed, saved, aside)
         limits, clock = self._reading.limits, self._moments.monotonic
         readers = Readers(self._source, partition, limits.readers, clock)
-        now_ms = self._moments.now_ms
-        existing = ExistingRows(machine, readers, stream, cutter, clock=clock, now_ms=now_ms)
+        reading, now_ms = self._reading, self._moments.now_ms
+        channel = reading.channel_of(partition)
+        asking = Asking(machine, tables, reading.tell, channel, rows=reading.signal_rows)
+        existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         return Lane(partition, stream, cutter, existing)
 
-    def _machine(self, tables: Sequence[TableId], known: Mapping[TableId, Json]) -> Machine:
+    def _machine(
+        self, tables: Sequence[TableId], known: Mapping[TableId, Json], offset: Offset | None
+    ) -> Machine:
         """Go on with the tables' states, and ask for the rows of those that are new."""
         run = f"{int(self._moments.chance() * (1 << 32)):08x}"
-        machine = Machine(known, self._reading.limits, run, bound_of=keys.bound_of)
-        if (asked := self._reading.first.asked(tables, known, run)) is not None:
+        beside = None if offset is None or offset.snapshot is None else orjson.loads(offset.snapshot)
+        streamed = [Commit(name, _Passed(), 0) for name in (beside or {}).get(_UNPROVEN, ())]
+        reading = self._reading
+        machine = Machine(known, reading.limits, run, bound_of=reading.bound_of, streamed=streamed)
+        if (asked := reading.first.asked(tables, known, run)) is not None:
             machine.request(asked)
         return machine
 
 
-def _aside(machine: Machine, fault: Fault) -> Mapping[TableId, Json]:
-    """Tell the machine of a table's fault; what it keeps of tables since."""
-    machine.step(fault)
-    return machine.unsaved().states
+class _Keeper:
+    """Keeps the tables' states as the machine says, and beside the position what readers must see first."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def aside(self, fault: Fault) -> Mapping[TableId, Json]:
+        """Tell the machine of a table's fault; what it keeps of tables since."""
+        self._machine.step(fault)
+        return self._machine.unsaved().states
+
+    def beside(self) -> Json | None:
+        """The transactions that a reader must see after a restart; with nothing to read there is no need."""
+        names = [commit.transaction for commit in self._machine.unproven()] if self._machine.reading else []
+        return canonical({_UNPROVEN: names[-_MOST_UNPROVEN:]}) if names else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """The place of a transaction that ended before the start: nobody compares it."""
+
+    def __lt__(self, other: Self, /) -> bool:
+        return False
+
+    def __le__(self, other: Self, /) -> bool:
+        return True
+
+    def saved(self) -> Saved:
+        """It is not where anything is resumed."""
+        return {}

@@ -24,7 +24,7 @@ ROW_TOO_LARGE = define(
     OperatorNeeded,
     "a row of {table} has {size} bytes; {most} are allowed",
     hint="raise max.row.bytes (and the broker's message.max.bytes), or leave the column out: "
-    "column.exclude.list; then read the table anew: wrackline snapshot start '{table}'",
+    "column.exclude.list; then read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 

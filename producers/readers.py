@@ -41,11 +41,12 @@ _PATIENCE: Final = 30.0  # seconds for the gate, before the machine is told
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A table's key columns, and the parts it is read in."""
+    """A table's key columns, the parts it is read in, and the mark of a plan that has one."""
 
     ticket: Ticket
     key: Sequence[str]
     spans: Sequence[Span]
+    mark: Mark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +147,9 @@ class Readers:
         key = table.key if work.surrogate_key is None else (work.surrogate_key,)
         if not key:
             raise NO_KEY(table=work.table)
-        if work.keys:
-            return Planned(work.ticket, key, ())
-        last = reader.last_key(ChunkRequest(work.table, key, upto=work.high, condition=work.condition))
-        if last is None:
-            return Planned(work.ticket, key, ())
-        if work.low is None:
-            return Planned(work.ticket, key, (Span(upto=last),))
-        return Planned(work.ticket, key, (Span(only=(work.low,)), Span(after=work.low, upto=last)))
+        spans = () if work.keys else _spans(reader, work, key)
+        mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
+        return Planned(work.ticket, key, spans, mark)
 
     def _wait_at_the_gate(self, reader: ChunkReader, streamed: Sequence[Commit]) -> None:
         """Return when a SELECT would see all of these."""
@@ -163,3 +159,13 @@ class Readers:
                 raise GATE_SHUT(count=len(streamed), seconds=_PATIENCE)
             if self._ending.wait(_LOOK):
                 raise _Ended
+
+
+def _spans(reader: ChunkReader, work: Plan, key: tuple[str, ...]) -> Sequence[Span]:
+    """Cut the table, or the part of it that is wanted, up to the greatest key of now."""
+    last = reader.last_key(ChunkRequest(work.table, key, upto=work.high, condition=work.condition))
+    if last is None:
+        return ()
+    if work.low is None:
+        return (Span(upto=last),)
+    return (Span(only=(work.low,)), Span(after=work.low, upto=last))

@@ -11,7 +11,7 @@ fault: what made the fault lies on the way again, and what was not handed out si
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -52,11 +52,6 @@ def saved(fault: Fault) -> Json:
     return canonical(rendered(reason_of(fault)))
 
 
-def states(fault: Fault) -> Mapping[TableId, Json]:
-    """Render a fault where nothing else is kept of tables."""
-    return {fault.table: saved(fault)}
-
-
 def of(state: State, connector: str, partition: SourcePartition) -> Mapping[TableId, Reason]:
     """Return the tables that were set aside, and why."""
     return {
@@ -70,3 +65,27 @@ def every(state: State) -> Mapping[TableKey, Reason]:
     """Return all tables that were set aside, of whatever connector and database."""
     found = {key: reason_in(orjson.loads(kept.snapshot)) for key, kept in state.tables.items()}
     return {key: reason for key, reason in found.items() if reason is not None}
+
+
+class Keeper(Protocol):
+    """Keeps the tables' states."""
+
+    def aside(self, fault: Fault) -> Mapping[TableId, Json]:
+        """Render the states after a table's fault."""
+        ...
+
+    def beside(self) -> Json | None:
+        """Render what belongs to the position that is reached; nothing for most."""
+        ...
+
+
+class SetAside:
+    """Keeps only which tables are set aside."""
+
+    def aside(self, fault: Fault) -> Mapping[TableId, Json]:
+        """Say so in the table's state."""
+        return {fault.table: saved(fault)}
+
+    def beside(self) -> Json | None:
+        """The position is all there is."""
+        return None

@@ -10,7 +10,7 @@ A code is defined once, where it is raised, and is then called to make the error
         "pg.slot_lost",
         Definite,
         "replication slot {slot} was invalidated",
-        hint="raise max_slot_wal_keep_size, then: wrackline snapshot start '{table}'",
+        hint="raise max_slot_wal_keep_size, then: wrackline snapshot start <pipeline.toml> '{table}'",
     )
     raise SLOT_LOST(slot=name, table=table) from exc
 

@@ -21,7 +21,7 @@ DUPLICATE_IDENTITY = define(
     "evolution.duplicate_identity",
     Definite,
     "two columns of table {table} have one identity, so changes can't be told apart",
-    hint="read the table anew: wrackline snapshot start '{table}'",
+    hint="read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 

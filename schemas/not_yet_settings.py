@@ -8,7 +8,6 @@ from wrackline.schemas.setting import NotYet
 
 _TAKE_OUT = "take the line out"
 _ALL_UPDATES = "every update is published"
-_NO_SIGNALS = "signals are not obeyed"
 _NO_TARGET = "only the demo merges into a target, and in one fixed way"
 
 
@@ -29,7 +28,6 @@ NOT_YET = (
         "snapshot.select.statement.overrides.<table>",
     ),
     *_rows("rows come by COPY, as fast as they are taken", "snapshot.fetch.size"),
-    *_rows(_NO_SIGNALS, "signal.data.collection", "signal.enabled.channels", "signal.kafka.topic"),
     NotYet(
         "read.only",
         "a missing slot is made, and a missing publication where publication.autocreate.mode lets us",

@@ -27,13 +27,13 @@ ILLEGAL_MOVE = define(
     "receipt.illegal_move",
     Definite,
     "request {id} is {state} and can't become {wished}",
-    hint="look at it: wrackline snapshot status {id}",
+    hint="look at it: wrackline snapshot status <pipeline.toml>",
 )
 TABLE_FINISHED = define(
     "receipt.table_finished",
     Definite,
     "table {table} of request {id} was finished before",
-    hint="look at it: wrackline snapshot status {id}",
+    hint="look at it: wrackline snapshot status <pipeline.toml>",
 )
 BROKEN = define(
     "receipt.broken",

@@ -30,7 +30,7 @@ ORDINAL_OVERFLOW = define(
     "seq.ordinal_overflow",
     Definite,
     "a transaction holds more row changes than an ordinal can count ({ordinal})",
-    hint="read its tables again instead: wrackline snapshot start '<table>'",
+    hint="read its tables again instead: wrackline snapshot start <pipeline.toml> '<table>'",
 )
 NOT_A_SEQ = define(
     "seq.malformed",

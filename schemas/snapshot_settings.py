@@ -109,8 +109,8 @@ SNAPSHOT = (
     Setting(
         "signal.enabled.channels",
         Kind.LIST,
-        "Where signals are taken from.",
-        "source",
+        "Where signals are taken from: the signal table (source), the topic of signals (kafka).",
+        "source,kafka",
         LOW,
         "Snapshot",
         validator=each(one_of("source", "kafka")),

@@ -55,7 +55,8 @@ TOPIC_GONE = define(
     "kafka.topic_gone",
     Definite,
     "topic {topic}, which this task has written to, is no longer there",
-    hint="topics are never made again by themselves: wrackline snapshot start '<table>' fills a new one",
+    hint="topics are never made again by themselves: wrackline snapshot start <pipeline.toml> '<table>'"
+    " fills a new one",
 )
 SUPERSEDED = define(
     "kafka.superseded",

@@ -164,6 +164,7 @@ class Publisher:
             self._previous.get(key),
             len(publication.records),
             checksum & 0xFFFF_FFFF,
+            publication.beside,
             cut=None if publication.cut is None else publication.cut.saved(),
         )
         states = [

@@ -21,7 +21,8 @@ KEY_CHANGED = define(
     "snapshot.key_changed",
     OperatorNeeded,
     "the key of {table} changed while some of its keys were to be read",
-    hint="ask again, with the columns that are the key now: wrackline snapshot start '{table}'",
+    hint="ask again, with the columns that are the key now:"
+    " wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 NewId = Callable[[], str]

@@ -218,6 +218,11 @@ class Machine:
         ]
 
     @property
+    def reading(self) -> bool:
+        """Whether rows are wanted, being read, or held."""
+        return bool(self._wanting or self._windowed or self._out)
+
+    @property
     def waiting(self) -> bool:
         """Whether something waits for its mark: the stream shall ask the server where it stands (rule 8)."""
         marked = any(table.plan and table.plan.mark for table in self._planning.values())

@@ -145,8 +145,10 @@ class Table:
         """The table has this shape now: what was read in another is read again (rule 6)."""
         known = self.state.shape
         need = Need.REFRESH if refresh else Need.NOTHING
-        if shape is not None and known is not None and shape != known:
+        another = shape is not None and known is not None and shape != known
+        if shape is not None and known is not None and another:
             need = max(need, needs_refresh(known, shape, filled), key=list(Need).index)
+        if another or refresh:
             self._drop_all()
         state = self.state if shape is None else replace(self.state, shape=shape)
         self.change(jobs.reshaped(state, need, self._new_id))

@@ -10,7 +10,6 @@ from wrackline.control.installed import import_everything
 from wrackline.schemas.errors import registered
 
 COMMAND = re.compile(r"\bwrackline ([a-z]+)(?: ([a-z]+))?")
-COMING = {"snapshot"}  # with the snapshot engine; the changelog says so
 
 
 def unknown(hint: str) -> Iterator[str]:
@@ -18,7 +17,7 @@ def unknown(hint: str) -> Iterator[str]:
     commands = getattr(typer.main.get_command(app), "commands", {})
     for verb, below in COMMAND.findall(hint):
         subcommands = getattr(commands.get(verb), "commands", {})
-        if verb not in {*commands, *COMING} or (subcommands and below and below not in subcommands):
+        if verb not in commands or (subcommands and below and below not in subcommands):
             yield f"{verb} {below}".strip()
 
 

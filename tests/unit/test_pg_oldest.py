@@ -117,4 +117,4 @@ def made_by(version: int, *, failover: bool) -> str:
     """The statement that makes a slot."""
     server: Any = Recorder(version)
     slot.create_slot(server, "s", failover=failover)
-    return next(query for query in server.asked if "pg_create" in query)
+    return str(next(query for query in server.asked if "pg_create" in query))

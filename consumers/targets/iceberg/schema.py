@@ -24,13 +24,15 @@ KEY_CHANGED = define(
     "iceberg.key_changed",
     OperatorNeeded,
     "the primary key of {table} has changed; its rows in {target} are told apart by the old one",
-    hint="read it again into a new table: DROP TABLE {target}; then: wrackline snapshot start '{table}'",
+    hint="read it again into a new table: DROP TABLE {target};"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 TYPE_CHANGED = define(
     "iceberg.type_changed",
     OperatorNeeded,
     "column {column} of {target} is {old} and can't become {new} without rewriting the table",
-    hint="read it again into a new table: DROP TABLE {target}; then: wrackline snapshot start '{table}'",
+    hint="read it again into a new table: DROP TABLE {target};"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 _KEY = "wrackline.key"

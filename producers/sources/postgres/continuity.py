@@ -14,7 +14,7 @@ from wrackline.producers.sources.postgres.position import History, PgPosition, l
 from wrackline.schemas.errors import Definite, WracklineError, define
 
 FIRST_EPOCH = 1
-_ANEW = "wrackline offsets reset, then wrackline snapshot start"
+_ANEW = "wrackline offsets reset <pipeline.toml>, and the next start reads all rows"
 
 SLOT_FOREIGN = define(
     "pg.slot_foreign",

@@ -37,13 +37,13 @@ COLUMNS_UNKNOWN = define(
     "pg.columns_unknown",
     OperatorNeeded,
     "{table} was altered so often since this part of the log that its columns of then can't be told apart",
-    hint="read the table anew: wrackline snapshot start '{table}'",
+    hint="read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 TYPE_GONE = define(
     "pg.type_gone",
     OperatorNeeded,
     "column {column} of {table} had a type in this part of the log that was dropped since",
-    hint="read the table anew: wrackline snapshot start '{table}'",
+    hint="read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 KEY_NOT_LOGGED = define(
     "pg.key_not_logged",

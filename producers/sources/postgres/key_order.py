@@ -27,7 +27,7 @@ KEY_COLUMN_GONE = define(
     "pg.key_column_gone",
     OperatorNeeded,
     "{table} has no column {column}, which its rows were to be read in the order of",
-    hint="ask for the table anew: wrackline snapshot start '{table}'",
+    hint="ask for the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 # A typmod of -1, for without one format_type says "character" and "bit": a cast to those cuts the value.

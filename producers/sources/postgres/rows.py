@@ -34,13 +34,13 @@ VALUE_UNFIT = define(
     OperatorNeeded,
     "a value of column {column} of {table} does not fit its type {type}: {reason}",
     hint="set column.as.text={table}.{column} to carry the column as text, or correct the row in the source;"
-    " then read the table anew: wrackline snapshot start '{table}'",
+    " then read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 ROW_UNREADABLE = define(
     "pg.row_unreadable",
     OperatorNeeded,
     "a row message of {table} ({size} bytes) does not hold the {known} columns that its relation announced",
-    hint="read the table anew: wrackline snapshot start '{table}'",
+    hint="read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 _NULL = cython.declare(cython.longlong, 110)  # n: kinds of a cell, pgoutput's own letters

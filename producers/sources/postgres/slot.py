@@ -67,8 +67,8 @@ WAL_MISSING = define(
     "pg.wal_missing",
     Definite,
     "the log that replication slot {slot} needs after {position} is not on the server: {reason}",
-    hint="drop the slot: SELECT pg_drop_replication_slot('{slot}'); then begin anew: wrackline offsets reset,"
-    " then wrackline snapshot start",
+    hint="drop the slot: SELECT pg_drop_replication_slot('{slot}'); then begin anew:"
+    " wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
 )
 LOG_UNREADABLE = define(
     "pg.log_unreadable",

@@ -24,8 +24,8 @@ from tests.fakes.wire import Registry
 from tests.integration.kafka.world import CONNECTOR, Names, NoControl, Notes, chance, made_publisher
 from wrackline.producers.batching import Policy, Record
 from wrackline.producers.changes import Batch, Position, Rows, Saved
-from wrackline.producers.kafka.topics import Group
 from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.kafka.topics import Group
 from wrackline.producers.lanes import Reading, SourceLanes
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import MarkKind, Surroundings

@@ -104,6 +104,32 @@ def test_a_rewind_publishes_again_what_came_after_with_the_same_seq(world: World
     assert epochs(world) == [1] * 6
 
 
+def test_a_table_that_is_set_aside_is_named_at_each_start_kept_by_a_set_and_forgotten_by_a_reset(
+    world: World,
+) -> None:
+    def aside() -> list[str]:
+        tables = world.position()["tables"].values()
+        return [kept["set_aside"]["code"] for kept in tables if "set_aside" in kept]
+
+    world.sql.execute("ALTER TABLE orders ADD price numeric(10, 2)")
+    running = world.run()
+    world.insert(1, 1)
+    world.arrived(1)
+    world.sql.execute("INSERT INTO orders VALUES (2, 'n', 'NaN')")
+    running.says("orders is set aside: [pg.value_unfit]")
+    wait_until(lambda: aside() == ["pg.value_unfit"])
+    assert running.stop() == Exit.OK
+    assert aside() == ["pg.value_unfit"]
+    again = world.run()
+    assert "orders stays set aside: [pg.value_unfit]" in again.output
+    assert again.stop() == Exit.OK
+    world.offsets("set", json.dumps(world.position()["position"]))
+    assert aside() == ["pg.value_unfit"]
+    world.offsets("reset", "--force")
+    assert aside() == []
+    assert "set aside" not in world.run().output
+
+
 def test_set_takes_only_a_position_of_this_source(world: World) -> None:
     assert world.run().stop() == Exit.OK
     faulty = world.command("offsets", "set", '{"lsn":"0/1"}')

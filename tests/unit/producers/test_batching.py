@@ -372,7 +372,7 @@ def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_go_on() -> None
     assert values_of(taken) == [b"\0one"]
     assert values_of(taken, OTHER) == [b"\0two", b"\0six"]
     assert taken is not None
-    assert taken.states == set_aside.states(fault), "with the position that moves past it"
+    assert taken.states == set_aside.SetAside().aside(fault), "with the position that moves past it"
     assert taken.position == Place(0, 5)
     assert taken.records[-1][2] == b"1 7 3", "END counts what is published"
     again = (Shape(3, TABLE, TABLE), Begin("2", 8), Rows([(3, "c", b"k", b"value", None)], Place(0, 6, 1)))
@@ -404,7 +404,7 @@ def test_a_table_whose_topic_was_refused_is_left_out_from_its_shape_on() -> None
     assert (values_of(taken), values_of(taken, OTHER)) == ([], [b"\0two"])
     assert taken is not None
     assert str(TABLE.id) not in taken.topics, "or it would be made again"
-    assert taken.states == set_aside.states(fault)
+    assert taken.states == set_aside.SetAside().aside(fault)
     assert refused == {}, "once it is kept, it need not be remembered here"
 
 

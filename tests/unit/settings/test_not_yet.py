@@ -66,8 +66,8 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("snapshot.mode", "always"),
-        ("incremental.snapshot.chunk.size", "10"),
+        ("snapshot.mode", "when_needed"),
+        ("snapshot.fetch.size", "10"),
         ("snapshot.select.statement.overrides.public.orders", "SELECT * FROM public.orders"),
         ("read.only", "true"),
         ("tasks.max", "4"),
@@ -79,11 +79,6 @@ def test_who_sets_it_is_told_and_the_pipeline_still_starts(name: str, value: str
     assert codes(pipeline) == [(name, CODE)]
     assert pipeline.problems[0].warning
     assert pipeline.values is not None
-
-
-def test_a_default_that_promises_too_much_is_named_unasked() -> None:
-    given = {name: value for name, value in GOOD.items() if name != "snapshot.mode"}
-    assert codes(checked(given)) == [("snapshot.mode", CODE)]
 
 
 def test_what_is_done_anyway_is_no_finding() -> None:

@@ -1,0 +1,165 @@
+"""`wrackline snapshot …`: existing rows asked for, paused and looked at, while a pipeline runs or not.
+
+    start, stop, pause, resume  -->  a message on the topic of signals, which the pipeline's task obeys
+    status                      <--  the tables' states beside its stored positions
+
+A request that nobody hears yet waits in the topic; its id makes a second sending harmless.
+"""
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from wrackline.control.offsets import desk
+from wrackline.control.output import Json, Options, print_json, say
+from wrackline.control.pipeline_file import good_pipeline
+from wrackline.producers.kafka import signal_topic
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.failures import of_exception
+from wrackline.schemas import signals
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.topics import control_topics
+
+NOT_LISTENED = define(
+    "snapshot.not_listened",
+    OperatorNeeded,
+    "{pipeline} takes no signals from Kafka",
+    hint='add kafka to signal.enabled.channels, as "source,kafka", and start it again',
+)
+NOT_SENT = define(
+    "snapshot.not_sent",
+    Transient,
+    "the request did not arrive in topic {topic} within {seconds:.0f} s",
+    hint="see whether the brokers answer: wrackline check <pipeline.toml>; then repeat the command",
+)
+_SECONDS = 30.0
+
+app = typer.Typer(
+    name="snapshot",
+    help="Have existing rows read, beside the log, and see how far that is.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
+Id = Annotated[str | None, typer.Option("--id", help="The request's name; the same twice is one request.")]
+Tables = Annotated[list[str], typer.Argument(metavar="TABLE...", help="schema.table, or a pattern of it.")]
+
+
+@app.command()
+def start(context: typer.Context, file: File, tables: Tables, *, id: Id = None, json: Json = False) -> None:  # noqa: A002 - the option's name
+    """Read all rows of tables, also of one that is set aside."""
+    data = {"type": "incremental", "data-collections": tables}
+    _send(context, file, "execute-snapshot", data, id, json=json)
+
+
+@app.command()
+def stop(
+    context: typer.Context,
+    file: File,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="[TABLE...]", help="None: all.")] = None,
+    *,
+    id: Id = None,  # noqa: A002 - the option's name
+    json: Json = False,
+) -> None:
+    """Read no more of these tables; what the pipeline itself needs goes on."""
+    data: dict[str, object] = {"type": "incremental"}
+    if tables:
+        data["data-collections"] = tables
+    _send(context, file, "stop-snapshot", data, id, json=json)
+
+
+@app.command()
+def pause(context: typer.Context, file: File, *, id: Id = None, json: Json = False) -> None:  # noqa: A002 - the option's name
+    """Begin no further read until resume; the log goes on."""
+    _send(context, file, "pause-snapshot", {}, id, json=json)
+
+
+@app.command()
+def resume(context: typer.Context, file: File, *, id: Id = None, json: Json = False) -> None:  # noqa: A002 - the option's name
+    """Go on reading where it was paused."""
+    _send(context, file, "resume-snapshot", {}, id, json=json)
+
+
+@app.command()
+def status(context: typer.Context, file: File, *, json: Json = False) -> None:
+    """Show where each table stands, as of the last commit."""
+    context.ensure_object(Options).json = json
+    with desk(good_pipeline(file)) as opened:
+        found = {name: _standing(state) for one in opened.show() for name, state in one.tables.items()}
+    if json:
+        print_json({"tables": found})
+        return
+    width = max((len(name) for name in found), default=0)
+    for name, standing in sorted(found.items()):
+        rows = f"  {standing['rows']:,} rows read" if standing["requests"] else ""
+        reason = standing["reason"]
+        why = f"\n  {reason['sentence']} [{reason['code']}]\n  hint: {reason['hint']}" if reason else ""
+        say(f"{name:{width}}  {standing['state']}{rows}{why}")
+    if not found:
+        say("no table is known yet: start the pipeline first")
+
+
+def _standing(state: dict[str, Any]) -> dict[str, Any]:
+    """What of a table's saved state is for people."""
+    jobs = state.get("jobs", [])
+    return {
+        "state": state.get("status", "failed"),
+        "requests": [job["id"] for job in jobs],
+        "rows": sum(job.get("rows", 0) for job in jobs),
+        "reason": state.get("reason") or state.get("set_aside"),
+    }
+
+
+def _send(
+    context: typer.Context,
+    file: Path,
+    kind: str,
+    data: Mapping[str, object],
+    given: str | None,
+    *,
+    json: bool,
+) -> None:
+    context.ensure_object(Options).json = json
+    pipeline = good_pipeline(file)
+    request = given or str(uuid.uuid4())
+    body = orjson.dumps({"id": request, "type": kind, "data": data})
+    read = signals.parse_message(body, request)
+    if isinstance(read, signals.Rejected):
+        raise typer.BadParameter(f"{read.reason.sentence}; {read.reason.hint}")
+    _produce(pipeline, body)
+    if json:
+        print_json({"id": request})
+    else:
+        say(f"request {request} is sent; see: wrackline snapshot status {file}")
+
+
+def _produce(pipeline: Pipeline, body: bytes) -> None:
+    values = pipeline.values
+    if values is None:
+        raise ValueError("a pipeline with errors takes no requests")
+    if "kafka" not in values.listed("signal.enabled.channels"):
+        raise NOT_LISTENED(pipeline=values.text("name"))
+    server, given = values.text("topic.prefix"), values["signal.kafka.topic"]
+    topic = control_topics(server).signal if given is None else str(given)
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    signal_topic.prepare(AdminClient(client.admin()), topic)
+    failed: list[KafkaException] = []
+    producer = Producer({**client.admin(), "message.timeout.ms": int(_SECONDS * 1000)})
+    producer.produce(
+        topic,
+        body,
+        server.encode(),
+        on_delivery=lambda error, _: failed.append(KafkaException(error)) if error else None,
+    )
+    left = producer.flush(_SECONDS + 1)
+    if failed:
+        raise of_exception(failed[0], "the sender of requests", topic)
+    if left:
+        raise NOT_SENT(topic=topic, seconds=_SECONDS)

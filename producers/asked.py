@@ -1,0 +1,90 @@
+"""A signal that was understood into a request to the snapshot machine.  Pure.
+
+    row of the signal table, message of the signal topic --> schemas/signals --> here --> Machine.request
+
+Tables are named by patterns; what they mean is what the stream captures at this moment.  What can't be
+carried out is refused whole, with its reason: half a request would look like a whole one.
+"""
+
+from collections.abc import Collection
+from typing import TypeAlias
+
+from wrackline.producers.chunks import Bound
+from wrackline.producers.snapshot.requests import Pause, Request, Resume, Snapshot, Stop
+from wrackline.schemas import patterns, signals
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.table import TableId
+
+REJECTED = define(
+    "signal.rejected",
+    OperatorNeeded,
+    "signal {id} was not obeyed: {reason} [{code}]",
+    hint="{mend}",
+)
+NO_TABLE = define(
+    "signal.no_table",
+    OperatorNeeded,
+    "signal {id} names no table that this pipeline captures",
+    hint="see which it captures: wrackline snapshot status <pipeline.toml>",
+)
+NOT_YET = define(
+    "signal.not_yet",
+    OperatorNeeded,
+    "signal {id} asks for {what}, which this version does not do",
+    hint="leave it out: the tables are read whole, beside the log",
+)
+
+Understood: TypeAlias = Request | WracklineError | None
+
+
+def asked(read: signals.Accepted | signals.Rejected, tables: Collection[TableId]) -> Understood:
+    """Return what the machine is asked; an error to tell of, or None for what is no request."""
+    if isinstance(read, signals.Rejected):
+        reason = read.reason
+        return REJECTED(
+            id=read.id or "without an id", reason=reason.sentence, code=reason.code, mend=reason.hint
+        )
+    match read.signal:
+        case signals.ExecuteSnapshot() as wanted:
+            return _snapshot(wanted, tables)
+        case signals.StopSnapshot() as wanted:
+            named = _meant(wanted.tables, tables)
+            return NO_TABLE(id=wanted.id) if wanted.tables and not named else Stop(wanted.id, named)
+        case signals.PauseSnapshot(id=request):
+            return Pause(request)
+        case signals.ResumeSnapshot(id=request):
+            return Resume(request)
+        case _:
+            return None  # marks are the machine's, and a log signal shows that signals arrive
+
+
+def _snapshot(wanted: signals.ExecuteSnapshot, tables: Collection[TableId]) -> Snapshot | WracklineError:
+    if wanted.conditions:
+        return NOT_YET(id=wanted.id, what="additional conditions")
+    if wanted.kind is signals.SnapshotKind.BLOCKING:
+        return NOT_YET(id=wanted.id, what="a blocking snapshot")
+    named = _meant(wanted.tables, tables)
+    if not named:
+        return NO_TABLE(id=wanted.id)
+    span = wanted.key_range
+    return Snapshot(
+        wanted.id,
+        named,
+        kind=wanted.kind,
+        surrogate_key=wanted.surrogate_key,
+        low=None if span is None else _bound(span.low),
+        high=None if span is None else _bound(span.high),
+        keys=tuple(bound for key in wanted.keys if (bound := _bound(key)) is not None),
+    )
+
+
+def _meant(named: Collection[patterns.TablePattern], tables: Collection[TableId]) -> tuple[TableId, ...]:
+    found = [table for pattern in named for table in patterns.resolve(pattern, tables)]
+    return tuple(dict.fromkeys(found))
+
+
+def _bound(key: tuple[signals.KeyValue, ...] | None) -> Bound | None:
+    """Write a key's values as the server reads them."""
+    if key is None:
+        return None
+    return tuple(("true" if part else "false") if isinstance(part, bool) else str(part) for part in key)

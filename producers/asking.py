@@ -1,0 +1,88 @@
+"""Requests as they come in: rows of the signal table as the log passes them, messages of the signal topic.
+
+Why nothing is lost: a request becomes part of the tables' states at once, and these go out with the position
+behind the row, or before the topic's offset moves on; the same id twice is one request.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Final, Protocol
+
+from wrackline.producers.asked import asked
+from wrackline.producers.changes import Signal
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.schemas import signals
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.table import TableId
+
+_EVERY: Final = 0.2  # seconds between two looks at the topic
+
+Read = signals.Accepted | signals.Rejected
+
+
+class Channel(Protocol):
+    """Where requests come from, beside the log."""
+
+    def taken(self) -> Collection[Read]:
+        """Take what is there; never waits."""
+        ...
+
+    def kept(self) -> None:
+        """Kafka has what came of all that was taken."""
+        ...
+
+    def close(self) -> None:
+        """Leave it."""
+        ...
+
+
+class Asking:
+    """Hands requests to one machine."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        tables: Collection[TableId],
+        tell: Callable[[WracklineError], None],
+        channel: Channel | None = None,
+        *,
+        rows: bool = True,
+    ) -> None:
+        """Take the tables that patterns may mean, and whether rows of the signal table count."""
+        self._machine, self._tables, self._tell = machine, set(tables), tell
+        self._channel, self._rows = channel, rows
+        self._due = 0.0
+
+    def appeared(self, table: TableId) -> None:
+        """A table can be meant from here on."""
+        self._tables.add(table)
+
+    def row(self, step: Signal) -> None:
+        """A row was inserted into the signal table."""
+        if self._rows:
+            self._take(signals.parse_row(step.id, step.type, step.data))
+
+    def look(self, now: float) -> None:
+        """Take what the topic has, if it is time to."""
+        if self._channel is not None and now >= self._due:
+            self._due = now + _EVERY
+            for read in self._channel.taken():
+                self._take(read)
+
+    def kept(self) -> None:
+        """All that was taken is in the committed states."""
+        if self._channel is not None:
+            self._channel.kept()
+
+    def close(self) -> None:
+        """Leave the topic."""
+        if self._channel is not None:
+            self._channel.close()
+
+    def _take(self, read: Read) -> None:
+        match asked(read, self._tables):
+            case None:
+                pass
+            case WracklineError() as refused:
+                self._tell(refused)
+            case request:
+                self._machine.request(request)

@@ -1,0 +1,87 @@
+"""`wrackline snapshot`: rows are read when somebody asks, once a request, and a table is taken up again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.running.world import World, free_port, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A database with rows that the pipeline does not read by itself."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
+    made.insert(1, 30)
+    yield made
+    made.close()
+
+
+def state(world: World) -> Any:
+    """What is known of the table."""
+    done = world.command("snapshot", "status", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)["tables"].get(f"{world.database.name}.public.orders")
+
+
+def asked(world: World, *arguments: str) -> None:
+    """Run `wrackline snapshot …`, which must succeed."""
+    done = world.command("snapshot", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
+    asked(world, "start", "public.orders", "--id", "early")  # nobody runs yet: it waits
+    running = world.run()
+    world.arrived(30)
+    asked(world, "start", "public.orders", "--id", "early")
+    asked(world, "start", "public.ord.*", "--id", "second")
+    world.arrived(60)
+    world.insert(31, 31)
+    assert len(world.arrived(61)) == 61
+    wait_until(lambda: state(world)["state"] == "streaming")
+    assert running.stop() == Exit.OK
+    again = world.run()
+    world.insert(32, 32)
+    assert len(world.arrived(62)) == 62, "a request is not obeyed again after a restart"
+    asked(world, "start", "public.nobody", "--id", "third")
+    again.says("[signal.no_table]")
+
+
+def test_a_row_of_the_signal_table_is_a_request(world: World) -> None:
+    world.sql.execute(
+        "CREATE TABLE signals (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))"
+    )
+    text = world.file.read_text()
+    world.file.write_text(text.replace("[source]", '[source]\nsignal.data.collection = "public.signals"', 1))
+    running = world.run()
+    data = '{"type":"incremental","data-collections":["public.orders"]}'
+    world.sql.execute("INSERT INTO signals VALUES ('one', 'execute-snapshot', %s)", [data])
+    world.arrived(30)
+    world.sql.execute("INSERT INTO signals VALUES ('two', 'execute-snapshot', 'nonsense')")
+    running.says("[signal.rejected]")
+
+
+def test_a_table_that_was_set_aside_is_taken_up_with_all_its_rows(world: World) -> None:
+    world.sql.execute("ALTER TABLE orders ADD price numeric(10, 2)")
+    running = world.run()
+    world.sql.execute("INSERT INTO orders VALUES (101, 'n', 'NaN')")
+    running.says("orders is set aside: [pg.value_unfit]")
+    world.sql.execute("INSERT INTO orders VALUES (102, 'n', 1.5)")  # not handed out
+    wait_until(lambda: state(world) is not None and state(world)["state"] == "failed")
+    assert state(world)["reason"]["code"] == "pg.value_unfit"
+    world.sql.execute("UPDATE orders SET price = 2.5 WHERE id = 101")
+    asked(world, "start", "public.orders")
+    world.arrived(32)
+    world.sql.execute("INSERT INTO orders VALUES (103, 'n', 3.5)")
+    assert len(world.arrived(33)) == 33
+    assert state(world)["reason"] is None
