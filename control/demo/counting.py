@@ -1,8 +1,8 @@
 """Counts the events of a topic as any reader sees them: committed records only.
 
-In: the broker and a topic that may not be there yet.  Out: how many events, how many of them twice, and up
-to which offsets they were seen.  An event is known by its key and its seq, so one that was published twice is
-seen, even where the merge would not care.
+In: the broker and a topic that may not be there yet.  Out: how many events, how many of them twice, how many
+rows that were read beside the log, and up to which offsets all that was seen.  An event is known by its key
+and its seq, so one that was published twice is seen, even where the merge would not care.
 """
 
 import threading
@@ -13,6 +13,8 @@ from typing import Self
 from confluent_kafka import Consumer, Message, TopicPartition
 
 SEQ_DIGITS = 30  # of PostgreSQL: epoch 2 bytes, position 8, class 1, ordinal 4; an event's last field
+_CLASS = slice(20, 22)
+_READ = b"00"
 _LOOK = 0.2
 
 
@@ -36,6 +38,7 @@ class Events:
         self._error: BaseException | None = None
         self.events = 0
         self.tombstones = 0
+        self.reads = 0  # rows that were read beside the log
 
     @property
     def doubled(self) -> int:
@@ -88,6 +91,8 @@ class Events:
         value = message.value()
         if value is None:
             self.tombstones += 1
+        elif value[-SEQ_DIGITS:][_CLASS] == _READ:
+            self.reads += 1
         else:
             self.events += 1
             self._seen.add((message.key(), bytes(value[-SEQ_DIGITS:])))
