@@ -68,7 +68,7 @@ def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path) -> None:
     assert second, said
     assert first[1] != second[1]
     assert not psutil.pid_exists(int(second[1]))
-    assert re.search(r"an UPDATE touches its [\d,]+ rows", said), said
+    assert "the worker reads the rows again" in said
 
 
 @pytest.mark.timeout(PATIENCE + 20)
