@@ -103,7 +103,7 @@ def _show(opened: Desk, *, json: bool) -> None:
         hand = ", edited" if one.edited else f", transaction {one.n}"
         say(f"{one.database}  {one.place}  (generation {one.generation}{hand})")
         for table, state in one.tables.items():
-            say(f"  {table}  {orjson.dumps(state).decode()}")
+            say(f"  {table}  {state.get('status', 'failed')}")
     if not stored:
         say("nothing is stored: the pipeline begins where its source's log begins")
 

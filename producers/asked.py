@@ -51,9 +51,9 @@ def asked(read: signals.Accepted | signals.Rejected, tables: Collection[TableId]
             named = _meant(wanted.tables, tables)
             return NO_TABLE(id=wanted.id) if wanted.tables and not named else Stop(wanted.id, named)
         case signals.PauseSnapshot(id=request):
-            return Pause(request)
+            return Pause(request, tuple(tables))
         case signals.ResumeSnapshot(id=request):
-            return Resume(request)
+            return Resume(request, tuple(tables))
         case _:
             return None  # marks are the machine's, and a log signal shows that signals arrive
 

@@ -4,12 +4,14 @@ Why nothing is lost: a request becomes part of the tables' states at once, and t
 behind the row, or before the topic's offset moves on; the same id twice is one request.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
 from wrackline.producers.asked import asked
-from wrackline.producers.changes import Signal
+from wrackline.producers.changes import Appeared, Renamed, Signal
+from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.requests import Became, ReceiptChange
 from wrackline.schemas import signals
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import TableId
@@ -46,15 +48,21 @@ class Asking:
         channel: Channel | None = None,
         *,
         rows: bool = True,
+        first: FirstReads = FirstReads("no_data"),  # noqa: B008 - frozen
     ) -> None:
-        """Take the tables that patterns may mean, and whether rows of the signal table count."""
+        """Take the tables that patterns may mean, whether rows of the signal table count, what is read."""
         self._machine, self._tables, self._tell = machine, set(tables), tell
-        self._channel, self._rows = channel, rows
+        self._channel, self._rows, self._first = channel, rows, first
         self._due = 0.0
 
-    def appeared(self, table: TableId) -> None:
-        """A table can be meant from here on."""
+    def comes(self, step: Appeared | Renamed) -> None:
+        """A table can be meant from here on; rows that it had before are in no topic of its name."""
+        table = step.table if isinstance(step, Appeared) else step.new
         self._tables.add(table)
+        if isinstance(step, Appeared) and step.complete:
+            return
+        if (request := self._first.comes(table, f"comes-{self._machine.new_id()}")) is not None:
+            self._machine.request(request)
 
     def row(self, step: Signal) -> None:
         """A row was inserted into the signal table."""
@@ -67,6 +75,12 @@ class Asking:
             self._due = now + _EVERY
             for read in self._channel.taken():
                 self._take(read)
+
+    def tell(self, changes: Sequence[ReceiptChange]) -> None:
+        """Say of a request that failed why it did."""
+        for change in changes:
+            if isinstance(change, Became) and change.error is not None:
+                self._tell(change.error)
 
     def kept(self) -> None:
         """All that was taken is in the committed states."""

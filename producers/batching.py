@@ -240,9 +240,9 @@ class Cutter:
         return self._sealed_size + self._finished.size
 
     @property
-    def owes(self) -> bool:
-        """Whether anything was given to it that it has not given out."""
-        return bool(self._sealed or self._since is not None or self._states or self._unfinished.records)
+    def owes_states(self) -> bool:
+        """Whether table states were given to it that it has not given out."""
+        return bool(self._states) or any(publication.states for publication in self._sealed)
 
     @property
     def inside(self) -> bool:

@@ -15,20 +15,18 @@ from typing import Final
 
 from wrackline.producers.asking import Asking
 from wrackline.producers.batching import Cutter
-from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Signal, Step
+from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Renamed, Signal, Step
 from wrackline.producers.plugin import LogStream
 from wrackline.producers.readers import Chunked, Failed, Planned, Readers
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.schemas.errors import Transient, define
+from wrackline.producers.snapshot.work import Unsaved
 
-REOPEN = define(
-    "snapshot.reopen",
-    Transient,
-    "the log is opened again to take up {tables}",
-    hint="nothing to do",
-)
 _LOOK: Final = 0.005  # seconds between two looks at readers and marks, while some are under way
 _ROOM: Final = 8 << 20  # bytes that may wait for Kafka before another slice is given out
+
+
+class ReopenError(Exception):
+    """The log is to be opened again, for it does not hand out a table that was asked for."""
 
 
 class ExistingRows:
@@ -47,7 +45,7 @@ class ExistingRows:
     ) -> None:
         self._machine, self._readers, self._stream, self._cutter = machine, readers, stream, cutter
         self._asking, self._clock, self._now_ms = asking, clock, now_ms
-        self._asked = -inf  # when the server was last asked where it stands
+        self._place_asked = -inf  # when the server was last asked where it stands
         self._under_way = 0  # work that readers have
 
     def feed(self, batch: Batch) -> Sequence[Fault]:
@@ -62,11 +60,11 @@ class ExistingRows:
             self._machine.step(step)
             if isinstance(step, Signal):
                 self._asking.row(step)
-            elif isinstance(step, Appeared):
-                self._asking.appeared(step.table)
+            elif isinstance(step, Appeared | Renamed):
+                self._asking.comes(step)
             if unsaved := self._machine.unsaved():
                 found += self._pass_on(piece, batch.size)
-                self._cutter.save(unsaved.states, self._clock())
+                self._save(unsaved)
                 piece = []
             piece.append(step)
             if place == outside:
@@ -85,15 +83,15 @@ class ExistingRows:
                 self._under_way -= 1
                 self._take(outcome, now)
         if unsaved := self._machine.unsaved():
-            self._cutter.save(unsaved.states, now)
+            self._save(unsaved)
         self._release()
         if not self._cutter.inside:
             for work in self._machine.work(now):
                 self._readers.begin(work)
                 self._under_way += 1
-        if self._machine.waiting and now - self._asked >= _LOOK:
+        if self._machine.waiting and now - self._place_asked >= _LOOK:
             self._stream.ask()
-            self._asked = now
+            self._place_asked = now
 
     def due(self) -> float:
         """The moment from which `advance` may have something to do."""
@@ -103,10 +101,10 @@ class ExistingRows:
 
     def saved(self) -> None:
         """Kafka has what was given to it: a table that was asked for again is taken up."""
-        if not self._cutter.owes:
+        if not self._cutter.owes_states:
             self._asking.kept()
         if self._machine.unstreamed:
-            raise REOPEN(tables=", ".join(sorted(map(str, self._machine.unstreamed))))
+            raise ReopenError
 
     def close(self) -> None:
         """Let the readers go; what they have under way is forgotten, as the machine is."""
@@ -122,6 +120,10 @@ class ExistingRows:
             case Failed():
                 self._machine.failed(outcome.ticket, outcome.error, now)
 
+    def _save(self, unsaved: Unsaved) -> None:
+        self._cutter.save(unsaved.states, self._clock())
+        self._asking.tell(unsaved.receipts)
+
     def _pass_on(self, steps: Sequence[Step], size: int) -> Sequence[Fault]:
         return self._cutter.feed(Batch(tuple(steps), size), self._clock()) if steps else ()
 
@@ -133,6 +135,7 @@ class ExistingRows:
             if released is None:
                 return
             self._cutter.insert(released.table, released.rows, released.unsaved.states, self._clock())
+            self._asking.tell(released.unsaved.receipts)
 
 
 def _last_outside(steps: Sequence[Step]) -> int:

@@ -39,5 +39,10 @@ class FirstReads:
         wanted = tuple(t for t in tables if (again or t not in known) and self._includes(t))
         return Snapshot(f"start-{run}" if again else "initial", wanted, Purpose.INITIAL) if wanted else None
 
+    def comes(self, table: TableId, request: str) -> Snapshot | None:
+        """Ask for the rows of a table that comes while the log is read."""
+        wanted = self.mode != "no_data" and self._includes(table)
+        return Snapshot(request, (table,), Purpose.INITIAL) if wanted else None
+
     def _includes(self, table: TableId) -> bool:
         return not self.include or any(one.matches_table(table) for one in self.include)

@@ -167,6 +167,9 @@ class SourceLanes:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
         self._topic_of, self._control_of, self._moments = topic_of, control_of, moments
         self._partitions = tuple(source.partitions())
+        self._start = (
+            self._named()
+        )  # `snapshot.mode=always` reads once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
         self._refused: dict[str, WracklineError] = {}
 
@@ -212,12 +215,11 @@ class SourceLanes:
         aside = tuple(set_aside.of(begun, self._connector, partition))
         listed = [table for table in tables if table not in aside]
         saved = None if offset is None else orjson.loads(offset.position)
-        stream = self._source.stream(partition, listed, saved, aside)
-        limits, clock = self._reading.limits, self._moments.monotonic
-        readers = Readers(self._source, partition, limits.readers, clock)
-        reading, now_ms = self._reading, self._moments.now_ms
+        reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         channel = reading.channel_of(partition)
-        asking = Asking(machine, tables, reading.tell, channel, rows=reading.signal_rows)
+        asking = Asking(machine, tables, reading.tell, channel, rows=reading.signal_rows, first=reading.first)
+        stream = self._source.stream(partition, listed, saved, aside)  # last: it holds the log
+        readers = Readers(self._source, partition, reading.limits.readers, clock)
         existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         return Lane(partition, stream, cutter, existing)
 
@@ -225,14 +227,18 @@ class SourceLanes:
         self, tables: Sequence[TableId], known: Mapping[TableId, Json], offset: Offset | None
     ) -> Machine:
         """Go on with the tables' states, and ask for the rows of those that are new."""
-        run = f"{int(self._moments.chance() * (1 << 32)):08x}"
         beside = None if offset is None or offset.snapshot is None else orjson.loads(offset.snapshot)
         streamed = [Commit(name, _Passed(), 0) for name in (beside or {}).get(_UNPROVEN, ())]
         reading = self._reading
+        run = self._named()
         machine = Machine(known, reading.limits, run, bound_of=reading.bound_of, streamed=streamed)
-        if (asked := reading.first.asked(tables, known, run)) is not None:
+        if (asked := reading.first.asked(tables, known, self._start)) is not None:
             machine.request(asked)
         return machine
+
+    def _named(self) -> str:
+        """Make a name that no other start has."""
+        return f"{int(self._moments.chance() * (1 << 32)):08x}"
 
 
 class _Keeper:

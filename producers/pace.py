@@ -3,7 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from wrackline.schemas.errors import Transient, define
+
 FIRST_WAIT = 0.1
+
+PAUSED = define(
+    "task.paused",
+    Transient,
+    "the task stood still for {seconds:.1f} s after a commit, and may have a successor",
+    hint="nothing is lost; look for a machine that was suspended or has too little CPU",
+)
 
 
 @dataclass(frozen=True, slots=True)

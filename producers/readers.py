@@ -24,8 +24,8 @@ GATE_SHUT = define(
     "snapshot.gate_shut",
     Transient,
     "{count} transactions that the log has told of are not visible to readers after {seconds:.0f} s",
-    hint="see whether commits wait for a synchronous standby: SELECT pid, wait_event FROM pg_stat_activity "
-    "WHERE wait_event = 'SyncRep'; the chunk is tried again by itself",
+    hint="see in the database whether commits wait for a standby that does not answer; "
+    "the chunk is tried again by itself",
 )
 NO_KEY = define(
     "snapshot.no_key",

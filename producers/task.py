@@ -15,19 +15,13 @@ from functools import partial
 from threading import Event
 
 from wrackline.producers import background
+from wrackline.producers.existing_rows import ReopenError
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.lanes import Flight, Health, Lane, Lanes, Witness
-from wrackline.producers.pace import Limits
-from wrackline.schemas.errors import Transient, define
-
-PAUSED = define(
-    "task.paused",
-    Transient,
-    "the task stood still for {seconds:.1f} s after a commit, and may have a successor",
-    hint="nothing is lost; look for a machine that was suspended or has too little CPU",
-)
+from wrackline.producers.pace import PAUSED, Limits
+from wrackline.schemas.errors import Transient
 
 
 class Task:
@@ -58,6 +52,8 @@ class Task:
                     self._session()
                 except TopicRefusedError as refused:
                     self._lanes.refuse(refused.topic, refused.error)
+                except ReopenError:
+                    continue
                 except Transient as error:
                     tries = 1 if self._progressed else tries + 1
                     self._progressed = False

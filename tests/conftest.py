@@ -3,6 +3,11 @@
 import os
 
 import pytest
+from hypothesis import settings
+
+# how long an example takes says something of the machine, and nothing of the code
+settings.register_profile("ours", deadline=None)
+settings.load_profile("ours")
 
 pytest_plugins = ["tests.fixtures.plain_build", "tests.fixtures.servers", "tests.fixtures.spark"]
 

@@ -36,7 +36,7 @@ class SignalTopic:
     def taken(self) -> Sequence[signals.Accepted | signals.Rejected]:
         """Take what is there."""
         if not self._begun:
-            self._consumer.assign([self._place()])
+            self._consumer.assign([TopicPartition(self._topic, 0)])  # no offset: where the group left off
             self._begun = True
         found: list[signals.Accepted | signals.Rejected] = []
         for _ in range(_AT_ONCE):
@@ -61,15 +61,6 @@ class SignalTopic:
     def close(self) -> None:
         """Leave the topic."""
         self._consumer.close()
-
-    def _place(self) -> TopicPartition:
-        """Where the group left off, else the beginning."""
-        asked = TopicPartition(self._topic, 0)
-        try:
-            (committed,) = self._consumer.committed([asked], timeout=_SECONDS)
-        except KafkaException:
-            return TopicPartition(self._topic, 0, 0)  # ids that are known are one request
-        return TopicPartition(self._topic, 0, max(committed.offset, 0))
 
 
 def prepare(admin: AdminClient, topic: str, replication: int = -1) -> None:

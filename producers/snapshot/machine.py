@@ -241,10 +241,14 @@ class Machine:
                 self._limits,
                 bound_of=self._bound_of,
                 changed=self._changed,
-                new_id=lambda: f"{self._run}/refresh/{self._number()}",
+                new_id=self.new_id,
             )
             self._mark(found)
         return found
+
+    def new_id(self) -> str:
+        """Name a request of the worker's own."""
+        return f"{self._run}/own/{self._number()}"
 
     def _number(self) -> int:
         self._numbers += 1

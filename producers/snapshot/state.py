@@ -17,7 +17,6 @@ from typing import Any, Final
 import orjson
 
 from wrackline.producers import set_aside
-from wrackline.producers.changes import Fault
 from wrackline.producers.chunks import Bound
 from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot.requests import Purpose
@@ -198,12 +197,6 @@ def parse(kept: Json) -> TableState:
         paused=fields["paused"],
         set_aside=set_aside.reason_in(fields),
     )
-
-
-def with_fault(kept: Json | None, fault: Fault) -> Json:
-    """Set a table aside in its record and keep what else is there."""
-    state = TableState() if kept is None else parse(kept)
-    return saved(replace(state, set_aside=set_aside.reason_of(fault)))
 
 
 def _from_none(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -288,7 +288,7 @@ PARTITIONS_SILENT = rule(
     " table, are no changes in its log",
     "rows that went in this way stay in the copy, rows that came so are missing from it",
     "before a partition goes: DELETE its rows, which is logged; after a filled one was attached: wrackline"
-    " snapshot start '{request}'; see docs/postgresql.md, Partitions",
+    " snapshot start <pipeline.toml> '{request}'; see docs/postgresql.md, Partitions",
 )
 KEY_HIDDEN = rule(
     "pg.key_hidden",

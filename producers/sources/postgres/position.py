@@ -19,7 +19,8 @@ POSITION_UNREADABLE = define(
     "pg.position_unreadable",
     Definite,
     "the stored position of {slot} can't be read: {reason}",
-    hint="look at it: wrackline offsets show; or begin anew: wrackline offsets reset",
+    hint="look at it: wrackline offsets show <pipeline.toml>;"
+    " or begin anew: wrackline offsets reset <pipeline.toml>",
 )
 
 

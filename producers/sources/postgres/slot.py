@@ -76,8 +76,8 @@ LOG_UNREADABLE = define(
     "the server can't write out the log of replication slot {slot} after {position}: a text in it is none in"
     " the database's encoding, or has no UTF-8 (SQLSTATE {state})",
     hint="mend the row that the server's own log names, or the log is soon there again; then drop the slot:"
-    " SELECT pg_drop_replication_slot('{slot}'); and begin anew: wrackline offsets reset, then wrackline"
-    " snapshot start",
+    " SELECT pg_drop_replication_slot('{slot}'); and begin anew: wrackline offsets reset"
+    " <pipeline.toml>, and the next start reads all rows",
 )
 
 FAILOVER_SINCE = 170_000

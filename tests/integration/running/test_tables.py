@@ -33,15 +33,14 @@ def world(
 def changes(world: World) -> list[tuple[str, str, str | None]]:
     """Each record of the schema change topic: kind, table, and the DDL where it is said."""
     found = []
-    for _, value in world.events(world.prefix):
-        assert value is not None
-        number = int.from_bytes(value[1:5], "big")
-        text = SchemaRegistryClient({"url": world.registry.url}).get_schema(number).schema_str
-        assert text is not None
-        schema = orjson.loads(text)
-        read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), schema, None)
-        (change,) = read["tableChanges"]
-        found.append((change["type"], change["id"].rpartition(".")[2].strip('"'), read["ddl"]))
+    with SchemaRegistryClient({"url": world.registry.url}) as registry:
+        for _, value in world.events(world.prefix):
+            assert value is not None
+            text = registry.get_schema(int.from_bytes(value[1:5], "big")).schema_str
+            assert text is not None
+            read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), orjson.loads(text), None)
+            (change,) = read["tableChanges"]
+            found.append((change["type"], change["id"].rpartition(".")[2].strip('"'), read["ddl"]))
     return found
 
 

@@ -290,9 +290,9 @@ def test_rule_9_what_no_wait_mends_fails_at_once_and_is_tried_again_when_asked()
     assert (receipt.state, receipt.code) == (State.FAILED, "test.desk_refused")
     desk.machine.request(Snapshot("less", (ID,), keys=(("1",),)))
     desk.save(desk.machine.unsaved())
-    assert sorted(desk.receipts) == ["first", "less", "run/refresh/3"]  # the first read is not lost
+    assert sorted(desk.receipts) == ["first", "less", "run/own/3"]  # the first read is not lost
     desk.finish()
-    assert {name: one.state for name, one in desk.receipts.items()}["run/refresh/3"] is State.SUCCEEDED
+    assert {name: one.state for name, one in desk.receipts.items()}["run/own/3"] is State.SUCCEEDED
 
 
 def test_rule_9_a_table_at_fault_stays_so_until_its_rows_are_asked_for() -> None:
