@@ -1,14 +1,15 @@
 """PostgreSQL's rows to Kafka: the whole table, with nobody writing.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `produce` only writes: what no reader can beat.
+sees; `copy` only reads and `produce` only writes: what nobody can beat.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench import stage
-from bench.peers import debezium, produce
+from bench.ours import postgres as ours
+from bench.peers import copy, debezium, produce
 from bench.runner import Contender, Size
 
 METRIC = "rows_per_s"
@@ -23,8 +24,11 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     with stage.servers() as stack:
         at, bootstrap = stage.postgres(stack), stack.kafka().bootstrap
         stage.fill_postgres(at, rows)
+        registry = stack.registry().url
         rival = debezium.Source("postgres", at, bootstrap)
         yield [
+            Contender(ours.NAME, ours.snapshot, (METRIC, at, bootstrap, registry, rows), ours=True),
             Contender(debezium.NAME, debezium.snapshot, (METRIC, rival, rows)),
+            Contender(copy.NAME, copy.copy, (METRIC, at, rows)),
             Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),
         ]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from bench.address import Address
 from bench.cost import metered
-from bench.peers.slot import PUBLICATION, copied
+from bench.peers.slot import PUBLICATION, copied, held
 from bench.score import Outcome
 from bench.visible import make_topic, watch
 from bench.workloads.orders import TABLE
@@ -31,13 +31,30 @@ TASK_ENDED = define(
 
 def stream(metric: str, at: Address, bootstrap: str, registry: str, backlog: str, changes: int) -> Outcome:
     """Read the changes that wait in a slot; a copy of it, so that others can do the same."""
+    with copied(at, backlog) as slot:
+        return _published(metric, at, bootstrap, registry, changes, {"slot.name": slot})
+
+
+def snapshot(metric: str, at: Address, bootstrap: str, registry: str, rows: int) -> Outcome:
+    """Read the whole table beside a log that is quiet."""
+    with held(at) as slot:
+        given = {"slot.name": slot, "snapshot.mode": "initial"}
+        return _published(metric, at, bootstrap, registry, rows, given)
+
+
+def _published(
+    metric: str, at: Address, bootstrap: str, registry: str, events: int, given: Mapping[str, str]
+) -> Outcome:
+    """Run a task until so many events of the table are visible."""
     prefix = f"wrackline{secrets.token_hex(4)}"
     topic = f"{prefix}.{at.database}.public.{TABLE}"
     make_topic(bootstrap, topic)
-    with copied(at, backlog) as slot, watch(bootstrap, topic) as watched:
-        given = settings(at, bootstrap, registry, prefix) | {"slot.name": slot}
-        with running(given) as process, metered(process.pid) as meter:
-            seen = watched.until(changes, lambda: _check(process))
+    with (
+        watch(bootstrap, topic) as watched,
+        running(settings(at, bootstrap, registry, prefix) | given) as process,
+        metered(process.pid) as meter,
+    ):
+        seen = watched.until(events, lambda: _check(process))
     return Outcome({metric: seen.rate}, meter.cost)
 
 
