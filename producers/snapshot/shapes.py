@@ -1,7 +1,7 @@
 """A table's last known shape in its saved state, and what a new shape means for the rows that were sent.
 
-A change of shape may alter stored values without a row event (a default, an expression, a rename that
-is guessed): then the rows are read again.
+A change of shape may alter stored values without a row event (a default, an expression), or leave open
+which column the log meant (one that took another's name): then the rows are read again.
 """
 
 from collections.abc import Mapping
@@ -30,18 +30,16 @@ class Need(Enum):
     RESTART = "restart"  # other columns tell rows apart
 
 
-def needs_refresh(
-    old: TableSchema,
-    new: TableSchema,
-    filled: frozenset[int],
-    guessed: frozenset[int] = frozenset(),
-) -> Need:
+def needs_refresh(old: TableSchema, new: TableSchema, filled: frozenset[int]) -> Need:
     """Say what a change of shape asks for; a nullable column added without a default needs nothing.
 
-    Identities that only the database knows: `filled` columns give old rows a value (by a default, as
-    identity), `guessed` ones were renamed, but it can't be proved.
+    `filled` are the columns that give old rows a value (by a default, as identity).  A column that took
+    another's name: what the log said under that name may have been given to the wrong one of the two.
     """
-    found = [_need(change, filled) for change in changes(old, new, guessed_renames=guessed)]
+    found = [_need(change, filled) for change in changes(old, new)]
+    named = {column.name: column.identity for column in old.columns}
+    if any(named.get(column.name, column.identity) != column.identity for column in new.columns):
+        found.append(Need.REFRESH)
     return max(found, key=list(Need).index, default=Need.NOTHING)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
+from wrackline.producers.sources.postgres.identity import Named, Numbered, likely_numbers, numbers_of
 
 NAMES = "abcdef"
 
@@ -55,6 +55,27 @@ def test_a_number_is_right_or_not_given(
         assert found == [column.number for column in then]
 
 
+@given(CHANGES, CHANGES)
+def test_a_likely_number_is_in_order_and_right_where_it_is_the_keys(
+    before: list[tuple[str, int, str]], after: list[tuple[str, int, str]]
+) -> None:
+    table = Table([Numbered(1, "a"), Numbered(2, "b"), Numbered(3, "c")])
+    for change in before:
+        table.change(*change)
+    then = table.live()
+    for change in after:
+        table.change(*change)
+    truth = [column.number for column in then]
+    key = [column.number for column in table.live()[:1]]
+    found = likely_numbers([Named(column.name or "", 0) for column in then], table.columns, key)
+    if found is None:
+        return
+    assert found == sorted(set(found))
+    assert len(found) == len(truth)
+    assert [number for number in found if number in key] == [number for number in truth if number in key]
+    assert all(n in found for n in truth if table.columns[n - 1].name is not None and n < max(found))
+
+
 def _borrowed(then: list[Numbered], table: Table) -> bool:
     """Whether a name of then belongs to another column now: that alone can't be seen in the catalogue."""
     now = {column.name: column.number for column in table.live()}
@@ -78,6 +99,36 @@ def test_what_can_be_known(
     logged: str, catalogue: list[tuple[int, str | None]], expected: list[int] | None
 ) -> None:
     assert numbers_of(list(logged), [Numbered(*column) for column in catalogue]) == expected
+
+
+@pytest.mark.parametrize(
+    ("logged", "catalogue", "key", "expected"),
+    [
+        ("avw", [(1, "a"), (2, None), (3, "w"), (4, "v")], [1], [1, 2, 3]),  # v dropped and added
+        ("av", [(1, "a"), (2, None), (3, "v")], [1], [1, 3]),  # before or after it: the same message
+        ("abc", [(1, "a"), (2, "c"), (3, "b")], [1], [1, 2, 3]),  # two names changed places
+        ("abc", [(1, "a"), (2, None), (3, None), (4, "c")], [1], [1, 2, 4]),
+        ("ab", [(1, "b"), (2, "a")], [1], None),  # a key that may be the other column
+        ("vw", [(1, None), (2, "w"), (3, "v")], [2], None),
+        ("abc", [(1, "a"), (2, "b")], [1], None),
+    ],
+)
+def test_what_is_likely(
+    logged: str, catalogue: list[tuple[int, str | None]], key: list[int], expected: list[int] | None
+) -> None:
+    columns = [Numbered(*column) for column in catalogue]
+    assert likely_numbers([Named(name, 0) for name in logged], columns, key) == expected
+
+
+def test_a_type_tells_columns_apart() -> None:
+    columns = [
+        Numbered(1, "a", type_oid=1),
+        Numbered(2, None),
+        Numbered(3, "r", type_oid=25),
+        Numbered(4, None),
+    ]
+    assert likely_numbers([Named("a", 1), Named("p", 25), Named("q", 23)], columns, [1]) == [1, 3, 4]
+    assert likely_numbers([Named("a", 1), Named("p", 23), Named("q", 25)], columns, [1]) == [1, 2, 3]
 
 
 def test_a_generated_column_is_no_candidate() -> None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
-from wrackline.producers.sources.postgres.identity import Numbered, numbers_of
+from wrackline.producers.sources.postgres.identity import Named, Numbered, likely_numbers, numbers_of
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.names import psql, table_name
 from wrackline.producers.sources.postgres.types import PgType, column_type
@@ -36,7 +36,7 @@ TABLE_MISSING = define(
 COLUMNS_UNKNOWN = define(
     "pg.columns_unknown",
     OperatorNeeded,
-    "{table} was altered so often since this part of the log that its columns of then can't be told apart",
+    "{table} was altered so often since this part of the log that the columns of its key can't be told apart",
     hint="read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 TYPE_GONE = define(
@@ -204,12 +204,7 @@ class Catalogue:
     ) -> tuple[Projection, TableFacts]:
         numbers = None if said is None else unchanged(relation, said, now)
         if numbers is None:
-            numbers = numbers_of(
-                [column.name for column in relation.columns],
-                [Numbered(one.number, one.name, not one.generated) for one in now.columns],
-            )
-        if numbers is None:
-            raise COLUMNS_UNKNOWN(table=now.table)
+            numbers = _numbers(relation, now)
         facts = logged(relation, tuple(numbers), now)
         of_the_log = frozenset(numbers)
         sent = facts._replace(columns=tuple(one for one in facts.columns if one.number in of_the_log))
@@ -268,6 +263,17 @@ class Catalogue:
                 int(str(typmod)),
                 tuple(labels) if isinstance(labels, list) else (),
             )
+
+
+def _numbers(relation: Relation, now: TableFacts) -> list[int]:
+    there = [Numbered(one.number, one.name, not one.generated, one.type_oid) for one in now.columns]
+    numbers = numbers_of([column.name for column in relation.columns], there)
+    if numbers is None:
+        named = [Named(column.name, column.type_oid) for column in relation.columns]
+        numbers = likely_numbers(named, there, now.key)
+    if numbers is None:
+        raise COLUMNS_UNKNOWN(table=now.table)
+    return numbers
 
 
 def _check_key_logged(table: TableSchema, relation: Relation) -> None:

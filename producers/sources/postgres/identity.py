@@ -6,7 +6,12 @@ The log names columns as they were called when it was written, the catalogue as 
 a column's number (attnum) never changes and is never used again.  Both lists are in the order of
 the numbers.  So names that are in both fix their places, and what lies between two fixed places can
 only be the columns that lie between their numbers: if there are as many, each is known, whatever it
-is called now.  If that leaves a choice, nothing is guessed.
+is called now.  That is what `numbers_of` knows.
+
+`likely_numbers` is for the rest (a column dropped and another one added under its name): the answer that
+takes the fewest renames and changed types.  A wrong one does no lasting harm, for a table in which a name
+went from one column to another is read again (`snapshot/shapes.py`); it is given only where the key's
+columns are beyond doubt, for a row under a wrong key would stay for ever.
 """
 
 from collections.abc import Sequence
@@ -14,11 +19,19 @@ from typing import NamedTuple
 
 
 class Numbered(NamedTuple):
-    """A column of the catalogue; a dropped one has kept its number, not its name."""
+    """A column of the catalogue; a dropped one has kept its number, neither its name nor its type."""
 
     number: int
     name: str | None
     published: bool = True  # generated columns are not in the log
+    type_oid: int = 0
+
+
+class Named(NamedTuple):
+    """A column as the log calls it."""
+
+    name: str
+    type_oid: int
 
 
 def numbers_of(logged: Sequence[str], catalogue: Sequence[Numbered]) -> list[int] | None:
@@ -33,6 +46,75 @@ def numbers_of(logged: Sequence[str], catalogue: Sequence[Numbered]) -> list[int
     if not _rising(known):
         return None
     return _filled(fixed, [column.number for column in catalogue if column.published], set(known))
+
+
+def likely_numbers(
+    logged: Sequence[Named], catalogue: Sequence[Numbered], key: Sequence[int]
+) -> list[int] | None:
+    """Return the number that each logged column most likely has; None where the key could be wrong.
+
+    A column that is there now, before one that the log names, was there then.
+    """
+    there = [column for column in catalogue if column.published]
+    best: list[_Way] = [_Way(0, None, 0)]  # of the columns so far, by how many of the log's are placed
+    ends = _Way(_IMPOSSIBLE, None, 0)
+    for column in there:
+        then = [_Way(way.cost + _absent(column), way.before, way.number) for way in best]
+        for place, named in enumerate(logged[: len(best)]):
+            placed = _Way(best[place].cost + _cost(named, column), best[place], column.number)
+            if place == len(then) - 1:
+                then.append(placed)
+            else:
+                then[place + 1] = min(then[place + 1], placed, key=_cost_of)
+            if place == len(logged) - 1:
+                ends = min(ends, placed, key=_cost_of)
+        best = then
+    if ends.cost >= _IMPOSSIBLE:
+        return None
+    found = ends.numbers()
+    return found if set(key) <= set(_certain(logged, there, found)) else None
+
+
+class _Way(NamedTuple):
+    cost: int
+    before: "_Way | None"
+    number: int  # of the last column placed
+
+    def numbers(self) -> list[int]:
+        made: list[int] = []
+        way: _Way | None = self
+        while way is not None and way.before is not None:
+            made.append(way.number)
+            way = way.before
+        return made[::-1]
+
+
+def _cost_of(way: _Way) -> int:
+    return way.cost
+
+
+def _absent(column: Numbered) -> int:
+    """Of a column that the log does not name before one that it does."""
+    return 0 if column.name is None else _IMPOSSIBLE
+
+
+def _cost(named: Named, column: Numbered) -> int:
+    if column.name is None:
+        return 2
+    return 3 * (named.name != column.name) + (named.type_oid != column.type_oid)
+
+
+def _certain(logged: Sequence[Named], there: Sequence[Numbered], found: Sequence[int]) -> list[int]:
+    """Return the first columns, up to where anything is not as it was."""
+    made: list[int] = []
+    for named, number, column in zip(logged, found, there, strict=False):
+        if column.number != number or column.name != named.name:
+            break
+        made.append(number)
+    return made
+
+
+_IMPOSSIBLE = 1 << 20
 
 
 def _filled(fixed: list[int | None], numbers: list[int], known: set[int]) -> list[int] | None:

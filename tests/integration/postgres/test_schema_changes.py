@@ -108,11 +108,20 @@ def test_a_table_that_was_renamed_since_is_found_by_its_number(shop: Shop) -> No
     assert shop.rows(shop.read())[0]["a"] == "before"
 
 
-def test_what_can_not_be_told_is_the_tables_fault_and_no_guess(shop: Shop) -> None:
+def test_names_that_changed_places_are_told_apart_by_their_order(shop: Shop) -> None:
     shop.sql.execute("INSERT INTO t (a, b) VALUES ('a', 'b')")
     shop.sql.execute("ALTER TABLE t RENAME a TO x; ALTER TABLE t RENAME b TO a; ALTER TABLE t RENAME x TO b")
     steps = shop.read()
-    faults = [step for step in steps if isinstance(step, Fault)]
+    shape = next(step.table for step in steps if isinstance(step, Shape))
+    assert numbers(shape) == {"id": 1, "a": 2, "b": 3, "c": 4}
+
+
+def test_a_key_that_can_not_be_told_is_the_tables_fault_and_no_guess(shop: Shop) -> None:
+    shop.sql.execute("INSERT INTO t (a, b) VALUES ('a', 'b')")
+    shop.sql.execute(
+        "ALTER TABLE t RENAME id TO x; ALTER TABLE t RENAME a TO id; ALTER TABLE t RENAME x TO a"
+    )
+    faults = [step for step in shop.read() if isinstance(step, Fault)]
     assert [fault.error.code for fault in faults] == ["pg.columns_unknown"]
     assert "wrackline snapshot start" in faults[0].error.hint
 
