@@ -51,7 +51,7 @@ def _published(
     make_topic(bootstrap, topic)
     with (
         watch(bootstrap, topic) as watched,
-        running(settings(at, bootstrap, registry, prefix) | given) as process,
+        running({**settings(at, bootstrap, registry, prefix), **given}) as process,
         metered(process.pid) as meter,
     ):
         seen = watched.until(events, lambda: _check(process))
