@@ -4,22 +4,27 @@ COPY takes no parameters, so here alone values enter SQL text: the bounds, quote
 psycopg and cast to their column's type.  Rows are compared as tuples, `(a, b) > (x, y)`, by the
 server, in the columns' own order and collation (key_order.py).  The statement is its own
 transaction, so it sees everything that was committed before it began, and holds nothing open after it.
+A statement that is left before its end takes its connection along: a cancel could hit the next one.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Event
 
+import psycopg
 from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Slice
 from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.copy_text import CopyText
+from wrackline.producers.sources.postgres.copying import RefusedError, lines_of
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import Labels, source_record
+from wrackline.producers.sources.postgres.patience import Guarded, unhurried
 from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
 from wrackline.producers.sources.postgres.sqlstates import asking, explained_answer
@@ -55,24 +60,32 @@ class PgTail:
         return Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail("r")
 
 
-class PgReader:
-    """Reads chunks on a connection of its own."""
+_LOCKS = "SET lock_timeout = '10s'"  # a read that nobody waits for any more does not wait for ever
+_CANCEL_S = 2.0
 
-    def __init__(
-        self,
-        connection: Connection,
-        catalogue: Catalogue,
-        labels: Labels,
-        around: Surroundings,
-        marks: PgMarks,
-    ) -> None:
-        self._connection, self._catalogue, self._labels = connection, catalogue, labels
-        self._around, self._marks = around, marks
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A connection of a reader's own, and what looks through it."""
+
+    connection: Guarded
+    catalogue: Catalogue
+    marks: PgMarks
+
+
+class PgReader:
+    """Reads chunks on one connection after another, of which none is shared."""
+
+    def __init__(self, begin: Callable[[], Session], labels: Labels, around: Surroundings) -> None:
+        """Take how to connect."""
+        self._begin, self._labels, self._around = begin, labels, around
+        self._given_up = Event()
+        self._session = self._begun()
 
     @property
     def marks(self) -> PgMarks:
         """The marks of the same connection."""
-        return self._marks
+        return self._session.marks
 
     def last_key(self, request: ChunkRequest) -> Bound | None:
         """Return the greatest key of the range, None when it holds no row."""
@@ -83,22 +96,24 @@ class PgReader:
             for name in request.key
         )
         order = sql.SQL(", ").join(sql.SQL("{} DESC").format(sql.Identifier(name)) for name in request.key)
-        with asking(self._connection, f"find the last key of {request.table}", request.table):
-            _see_that_none_is_hidden(request, self._catalogue.describe(request.table))
+        connection, catalogue = self._session.connection, self._session.catalogue
+        with asking(connection, f"find the last key of {request.table}", request.table):
+            _see_that_none_is_hidden(request, catalogue.describe(request.table))
             query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
                 keys, _name(request.table), self._where(request), order
             )
-            found = self._connection.execute(query).fetchone()
+            with unhurried(connection):
+                found = connection.execute(query).fetchone()
         return None if found is None else tuple(None if part is None else str(part) for part in found)
 
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement; a shape that changed meanwhile makes the read be made again."""
-        with asking(self._connection, _reading(request.table), request.table):
-            shape = self._catalogue.describe(request.table)
+        with asking(self._session.connection, _reading(request.table), request.table):
+            shape = self._session.catalogue.describe(request.table)
             while True:
                 _see_that_none_is_hidden(request, shape)
                 slices, complete = self._copy(request, shape)
-                now = self._catalogue.describe(request.table)
+                now = self._session.catalogue.describe(request.table)
                 if now == shape:
                     tail = PgTail(self._labels, request.table)
                     return Chunk(shape.table, tuple(slices), complete, tail)
@@ -107,18 +122,27 @@ class PgReader:
     @property
     def closed(self) -> bool:
         """Whether the connection has ended."""
-        return self._connection.closed
+        return self._session.connection.closed
+
+    def give_up(self) -> None:
+        """Let what is under way end soon, with an error; any thread may ask for it."""
+        self._given_up.set()
 
     def close(self) -> None:
-        """End the connection."""
-        self._connection.close()
+        """End the connection, and what the server still does for it."""
+        _leave(self._session.connection)
+
+    def _begun(self) -> Session:
+        session = self._begin()
+        session.connection.given_up = self._given_up
+        with asking(session.connection, "take a session's settings"):
+            session.connection.execute(_LOCKS)
+        return session
 
     def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[list[Slice], bool]:
         ids = self._around.register(shape.table)
-        wire = self._connection.pgconn
-        answer = wire.exec_(self._statement(request, shape).as_string(self._connection).encode())
-        if answer.status != pq.ExecStatus.COPY_OUT:
-            raise self._refused(request.table, answer)
+        connection = self._session.connection
+        statement = self._statement(request, shape).as_string(connection).encode()
         decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
         copied = CopyText(len(shape.source.columns))
         places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
@@ -126,43 +150,33 @@ class PgReader:
         rows: list[ChunkRow] = []
         count = size = total = 0
         row = b""
-        while True:
-            length, line = wire.get_copy_data(0)
-            if length < 0:
-                break
-            row = copied.tuple_of(bytes(line))
-            try:
+        try:
+            for line in lines_of(connection, statement):
+                row = copied.tuple_of(bytes(line))
                 key, head = decoder.read(row)
-            except WracklineError:
-                _abandon(wire)
-                raise
-            rows.append((key, head))
-            count += 1
-            size += len(head) + (len(key) if key else 0)
-            full = total + size >= request.most_bytes
-            if full or len(rows) >= request.slice_rows or size >= request.slice_bytes:
-                slices.append(Slice(rows, _bound(row, places, shape), size))
-                total += size
-                rows, size = [], 0
-            if full and count < request.most_rows:
-                _abandon(wire)
-                return slices, False
-        self._see_the_end(request.table)
+                rows.append((key, head))
+                count += 1
+                size += len(head) + (len(key) if key else 0)
+                full = total + size >= request.most_bytes
+                if full or len(rows) >= request.slice_rows or size >= request.slice_bytes:
+                    slices.append(Slice(rows, _bound(row, places, shape), size))
+                    total += size
+                    rows, size = [], 0
+                if full and count < request.most_rows:
+                    _leave(connection)
+                    self._session = self._begun()
+                    return slices, False
+        except RefusedError as refused:
+            raise self._explained(request.table, refused.answer) from None
+        except WracklineError:
+            _leave(connection)
+            raise
         if rows:
             slices.append(Slice(rows, _bound(row, places, shape), size))
         return slices, count < request.most_rows
 
-    def _see_the_end(self, table: TableId) -> None:
-        """Take all results of a COPY, or the next statement finds the rest; raise what ended it early."""
-        refused = None
-        while (result := self._connection.pgconn.get_result()) is not None:
-            if result.status == pq.ExecStatus.FATAL_ERROR:
-                refused = self._refused(table, result)
-        if refused is not None:
-            raise refused
-
-    def _refused(self, table: TableId, answer: pq.abc.PGresult) -> WracklineError:
-        return explained_answer(answer, _reading(table), self._connection.info.user, table)
+    def _explained(self, table: TableId, answer: pq.abc.PGresult) -> WracklineError:
+        return explained_answer(answer, _reading(table), self._session.connection.info.user, table)
 
     def _statement(self, request: ChunkRequest, shape: Projection) -> sql.Composed:
         columns = sql.SQL(", ").join(
@@ -176,7 +190,7 @@ class PgReader:
 
     def _where(self, request: ChunkRequest) -> sql.Composable:
         """Write the range, the single keys and the additional condition."""
-        order = key_order(self._connection, request.table, request.key)
+        order = key_order(self._session.connection, request.table, request.key)
         parts: list[sql.Composable] = [sql.SQL("true")]
         if request.after is not None:
             parts.append(order.after(request.after))
@@ -190,13 +204,12 @@ class PgReader:
         return sql.SQL(" AND ").join(parts)
 
 
-def _abandon(wire: pq.abc.PGconn) -> None:
-    """End a COPY before its last row, for the next table is read on the same connection."""
-    wire.get_cancel().cancel()
-    while wire.get_copy_data(0)[0] > 0:
-        pass
-    while wire.get_result() is not None:
-        pass
+def _leave(connection: Guarded) -> None:
+    """Close a connection; what it still has under way is cancelled, or the server would go on with it."""
+    if not connection.closed and connection.info.transaction_status is pq.TransactionStatus.ACTIVE:
+        with contextlib.suppress(psycopg.Error):
+            connection.cancel_safe(timeout=_CANCEL_S)
+    connection.close()
 
 
 def _see_that_none_is_hidden(request: ChunkRequest, shape: Projection) -> None:

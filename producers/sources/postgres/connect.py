@@ -9,7 +9,7 @@ import shlex
 from typing import TypeVar
 
 import psycopg
-from psycopg import conninfo, pq
+from psycopg import conninfo, generators, pq, waiting
 
 from wrackline.producers.sources.postgres.patience import Guarded
 from wrackline.producers.sources.postgres.position import History
@@ -41,7 +41,7 @@ _SESSION = {
     "quote_all_identifiers": "off",
     "array_nulls": "on",
 }
-_CONNECT_LIMIT_S = "10"
+_CONNECT_LIMIT_S = 10
 _HISTORY = """
 SELECT system_identifier::text,
        CASE WHEN pg_is_in_recovery() THEN timeline_id
@@ -60,7 +60,7 @@ class Server:
             "user": settings.text("database.user"),
             "dbname": self.database,
             "sslmode": settings.text("database.sslmode"),
-            "connect_timeout": _CONNECT_LIMIT_S,
+            "connect_timeout": str(_CONNECT_LIMIT_S),
             "application_name": f"wrackline {settings.text('topic.prefix')}",
             "client_encoding": "UTF8",
             "keepalives_idle": "30",
@@ -112,12 +112,14 @@ class Server:
 
     def replicate(self) -> pq.abc.PGconn:
         """Open a connection for START_REPLICATION."""
-        stream = pq.PGconn.connect(self._conninfo(replication="database").encode())
-        if stream.status != pq.ConnStatus.OK:
-            reason = stream.get_error_message()
-            stream.finish()
-            raise self._refused(reason)
-        return stream
+        steps = generators.connect(self._conninfo(replication="database"))
+        try:
+            stream: pq.abc.PGconn = waiting.wait_conn(steps, interval=0.1, timeout=_CONNECT_LIMIT_S)
+        except psycopg.OperationalError as exc:
+            reason = str(exc)
+        else:
+            return stream
+        raise self._refused(reason)
 
     def _conninfo(self, **more: str) -> str:
         revealed = {name: secret.reveal() for name, secret in self._secrets.items()}

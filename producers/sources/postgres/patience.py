@@ -2,11 +2,14 @@
 
 A connection whose other end is gone without a word looks like one to a server that is still thinking;
 TCP tells them apart only where the network itself is asked.  So what answers at once is waited for so long
-and no longer, and what may wait for other people's locks and transactions says so.
+and no longer, and what may wait for other people's locks and transactions says so.  Whatever is waited for,
+another thread can have the wait end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
+from threading import Event
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -19,7 +22,7 @@ T = TypeVar("T")
 _LOOK_S: Final = 0.1
 
 
-def bounded(steps: PQGen[T], limit: float) -> PQGen[T]:
+def bounded(steps: PQGen[T], limit: float, given_up: Callable[[], bool] = lambda: False) -> PQGen[T]:
     """Go through what psycopg does on a connection; raise when the server is silent for longer."""
     try:
         wanted = next(steps)
@@ -28,6 +31,8 @@ def bounded(steps: PQGen[T], limit: float) -> PQGen[T]:
             ready = yield wanted
             if ready:
                 heard = monotonic()
+            elif given_up():
+                raise psycopg.OperationalError("nobody waits for the answer any more")
             elif monotonic() - heard > limit:
                 raise psycopg.OperationalError(f"the server has not answered for {limit:g} s")
             wanted = steps.send(ready)
@@ -45,11 +50,13 @@ class Guarded(psycopg.Connection[tuple[object, ...]]):
     """A connection whose statements are waited for so long and no longer."""
 
     most_silence: float | None = None  # seconds
+    given_up: Event | None = None  # set by another thread: let what is under way end
 
     def wait(self, gen: PQGen[T], interval: float = _LOOK_S, timeout: float | None = None) -> T:
         """Wait as any connection does, within the limit."""
-        limit = self.most_silence
-        return super().wait(gen if limit is None else bounded(gen, limit), interval, timeout)
+        limit = inf if self.most_silence is None else self.most_silence
+        ended = self.given_up.is_set if self.given_up is not None else lambda: False
+        return super().wait(bounded(gen, limit, ended), interval, timeout)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from wrackline.producers.sources.postgres import (
     slot_health,
 )
 from wrackline.producers.sources.postgres.announced import Announced
-from wrackline.producers.sources.postgres.chunks import PgReader
+from wrackline.producers.sources.postgres.chunks import PgReader, Session
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.decode import Decoder
 from wrackline.producers.sources.postgres.discover import Catalogue
@@ -130,13 +130,7 @@ class PgSource:
 
     def reader(self, partition: SourcePartition) -> PgReader:
         """Open a connection for chunks."""
-        connection = self._server.connect()
-        marks = PgMarks(
-            connection, self._mark_kind(), signal_table=self._signal_table(), now_ms=self._around.now_ms
-        )
-        reader = PgReader(
-            connection, self._catalogue_over(connection), self._labels(partition), self._around, marks
-        )
+        reader = PgReader(self._session, self._labels(partition), self._around)
         self._readers = [*(one for one in self._readers if not one.closed), reader]
         return reader
 
@@ -187,6 +181,14 @@ class PgSource:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    def _session(self) -> Session:
+        """Connect a reader: the same way each time, so that it sees the same server."""
+        connection = self._server.guarded()
+        marks = PgMarks(
+            connection, self._mark_kind(), signal_table=self._signal_table(), now_ms=self._around.now_ms
+        )
+        return Session(connection, self._catalogue_over(connection), marks)
 
     def _captured(self, listed: frozenset[TableId], aside: frozenset[TableId]) -> Callable[[TableId], bool]:
         """Decide by the name of the moment, so that a table may come, go and be renamed."""
