@@ -19,6 +19,7 @@ from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId, TableSchema
 from wrackline.schemas.topics import assign
 
+ASIDE = "the table is set aside, unless it was copied before the other came; the others go on"
 PATIENCE = 3.0  # seconds for the brokers' answer
 
 
@@ -56,7 +57,7 @@ def topic_findings(server: str, tables: Collection[TableId]) -> Iterator[Finding
     """Name each table that can have no topic of its own."""
     for table, error in assign(server, tables).refused.items():
         name = "A table can have no topic of its own"
-        yield Finding(error.code, name, error.sentence, error.hint, STOPS, Severity.ERROR, table)
+        yield Finding(error.code, name, error.sentence, error.hint, ASIDE, Severity.ERROR, table)
 
 
 def _around() -> Surroundings:

@@ -4,7 +4,7 @@ In: typed settings, and who we are (group, task number, generation).  Out: a `Ta
 run; leaving the block closes what was opened for it.  Decides nothing: each part is told what it needs.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +26,7 @@ from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
 from wrackline.producers.lanes import NoticeWitness, QueueWitness, Reading, SourceLanes, Witness
 from wrackline.producers.left_out import Bounds
+from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
 from wrackline.producers.snapshot import keys
@@ -37,8 +38,8 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
-from wrackline.schemas.topics import assign, control_topics, internal_topics, table_topic
+from wrackline.schemas.table import SourcePartition, TableSchema
+from wrackline.schemas.topics import control_topics, internal_topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,13 @@ def task(
     server, name = values.text("topic.prefix"), values.text("name")
     with ExitStack() as opened:
         registry = opened.enter_context(Registry(_access(values)))
-        own = _OwnTopics(server)
+        own = OwnTopics(server)
         register = _Schemas(plugin, own, registry).register
         source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register))
         opened.callback(source.close)
         partitions = source.partitions()
         origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
-        own.give([table for one in partitions for table in source.tables(one)])
         wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
 
         def control_of(partition: SourcePartition) -> ControlRecords:
@@ -85,7 +85,7 @@ def task(
             name,
             _policy(values),
             _reading(values, _Signals(values, server, topics.signal, owner), _tell_of(witness)),
-            topic_of=lambda table: table_topic(server, table),
+            topics=own,
             control_of=control_of,
             moments=moments,
         )
@@ -114,31 +114,10 @@ def task(
         )
 
 
-class _OwnTopics:
-    """Sees that each table has a topic of its own, also one that comes later, and writes into no other's."""
-
-    def __init__(self, server: str) -> None:
-        self._server = server
-        self._taken: dict[TableId, str] = {}
-
-    def give(self, tables: Collection[TableId]) -> None:
-        """Take note of tables; one that would share is refused, those from before keep what they have."""
-        assigned = assign(self._server, tables, taken=self._taken)
-        for refusal in assigned.refused.values():
-            raise refusal
-        self._taken |= assigned.topics
-
-    def of(self, table: TableId) -> str:
-        """Return a table's topic."""
-        if table not in self._taken:
-            self.give([table])
-        return self._taken[table]
-
-
 class _Schemas:
     """Registers a table's schemas under its topic's subjects."""
 
-    def __init__(self, plugin: SourcePlugin, topics: _OwnTopics, registry: Registry) -> None:
+    def __init__(self, plugin: SourcePlugin, topics: OwnTopics, registry: Registry) -> None:
         self._plugin, self._topics, self._registry = plugin, topics, registry
 
     def register(self, table: TableSchema) -> WriterIds:

@@ -14,9 +14,10 @@ import orjson
 from wrackline.producers import set_aside
 from wrackline.producers.asking import Asking, Channel
 from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication
-from wrackline.producers.changes import Commit, Fault, Position, Saved
+from wrackline.producers.changes import Batch, Commit, Fault, Position, Saved
 from wrackline.producers.existing_rows import ExistingRows
 from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
 from wrackline.producers.plugin import LogStream, Source
 from wrackline.producers.readers import Readers
@@ -41,6 +42,7 @@ class Lane:
     stream: LogStream
     cutter: Cutter
     existing: ExistingRows
+    refused: Sequence[Fault] = ()  # tables that can't be published from the start on
 
     def due(self) -> float:
         """The moment from which there may be something to do."""
@@ -50,6 +52,11 @@ class Lane:
         """Tell the database what Kafka has; None where there is nothing new to tell."""
         if position is not None:
             self.stream.confirm(position)
+
+    def tell(self, witness: "Witness", faults: Sequence[Fault]) -> None:
+        """Tell of tables and rows that are set aside."""
+        for fault in faults:
+            witness.fault(self.partition, fault)
 
     def close(self) -> None:
         """Give the log back, and let the readers go."""
@@ -160,12 +167,12 @@ class SourceLanes:
         policy: Policy,
         reading: Reading,
         *,
-        topic_of: Callable[[TableId], str],
+        topics: OwnTopics,
         control_of: Callable[[SourcePartition], Control],
         moments: Moments,
     ) -> None:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
-        self._topic_of, self._control_of, self._moments = topic_of, control_of, moments
+        self._topics, self._control_of, self._moments = topics, control_of, moments
         self._partitions = tuple(source.partitions())
         self._start = (
             self._named()
@@ -198,12 +205,16 @@ class SourceLanes:
         offset = state.resume(self._connector, partition)
         begun = state if offset is not None else State({}, {}, ())  # without a position nothing was read
         known = {t: kept.snapshot for t, kept in begun.tables_of(self._connector, partition).items()}
+        aside = set_aside.of(begun, self._connector, partition)
         tables = self._source.tables(partition)
+        own = [table for table in tables if table not in aside]
+        refused = self._topics.settle([t for t in own if t in known], [t for t in own if t not in known])
+        tables = [table for table in tables if table not in refused]
         machine = self._machine(tables, known, offset)
         cutter = Cutter(
             partition,
             self._policy,
-            self._topic_of,
+            self._topics.wished,
             self._control_of(partition),
             opened=self._moments.monotonic(),
             fresh=offset is None,
@@ -212,16 +223,16 @@ class SourceLanes:
             refused=self._refused,
         )
         self._opened[partition] = cutter
-        aside = tuple(set_aside.of(begun, self._connector, partition))
         listed = [table for table in tables if table not in aside]
         saved = None if offset is None else orjson.loads(offset.position)
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         channel = reading.channel_of(partition)
         asking = Asking(machine, tables, reading.tell, channel, rows=reading.signal_rows, first=reading.first)
-        stream = self._source.stream(partition, listed, saved, aside)  # last: it holds the log
+        stream = self._source.stream(partition, listed, saved, (*aside, *refused))  # last: it holds the log
         readers = Readers(self._source, partition, reading.limits.readers, clock)
         existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
-        return Lane(partition, stream, cutter, existing)
+        found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))
+        return Lane(partition, stream, cutter, existing, found)
 
     def _machine(
         self, tables: Sequence[TableId], known: Mapping[TableId, Json], offset: Offset | None

@@ -75,6 +75,8 @@ class Task:
         opened: list[Lane] = []
         try:
             opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
+            for lane in opened:
+                lane.tell(self._witness, lane.refused)
             self._witness.health(Health.RUNNING, None)
             self._loop(opened)
         finally:
@@ -115,8 +117,7 @@ class Task:
                 lane.stream.keep_alive()
                 full += 1
             elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
-                for fault in lane.existing.feed(batch):
-                    self._witness.fault(lane.partition, fault)
+                lane.tell(self._witness, lane.existing.feed(batch))
                 came += 1
             lane.existing.advance()
         if full == len(lanes) and flight is not None:

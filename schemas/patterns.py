@@ -71,6 +71,17 @@ def resolve(pattern: TablePattern, tables: Collection[TableId]) -> tuple[TableId
     return tuple(sorted(exact or filter(pattern.matches, tables)))
 
 
+def only(*names: str) -> str:
+    """Write a pattern that means this name and no other, as it stands in a setting's list and in any file."""
+    return "[.]".join("".join(map(_plain, name)) for name in names)
+
+
+def _plain(char: str) -> str:
+    if char.isalnum() or char in " _-":
+        return char
+    return "." if char in ',"\\[]^&' else f"[{char}]"  # a list's comma, and what quotes or classes mean
+
+
 def _names(table: TableId) -> tuple[str, str]:
     return f"{table.schema}.{table.name}", str(table)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.patterns import only
 from wrackline.schemas.table import TableId
 
 NAME_MAX = 249
@@ -37,13 +38,14 @@ TOO_LONG = define(
     "topic.too_long",
     OperatorNeeded,
     "table {table} would need a topic name of {length} characters; Kafka takes 249",
-    hint="shorten topic.prefix, or leave the table out: table.exclude.list={table}",
+    hint="shorten topic.prefix, or leave the table out: table.exclude.list={pattern}",
 )
 COLLISION = define(
     "topic.collision",
     OperatorNeeded,
     "table {table} would write to topic {topic}, which is, or is too like, the topic of {other}",
-    hint="rename one of them, or leave one out: table.exclude.list={table}",
+    hint="rename one of them, or leave one out: table.exclude.list={pattern}; then start it again, and read"
+    " the other: wrackline snapshot start <pipeline.toml> '<table>'",
 )
 
 
@@ -144,7 +146,7 @@ def assign(
         if table in taken:
             topics[table] = taken[table]
         elif len(wished) > NAME_MAX:
-            refused[table] = TOO_LONG(table=table, length=len(wished))
+            refused[table] = TOO_LONG(table=table, length=len(wished), pattern=only(table.schema, table.name))
         else:
             wishes[_as_kafka_compares(wished)].append(table)
     for compared, rivals in wishes.items():
@@ -154,7 +156,9 @@ def assign(
             if compared in owners:
                 others.append(owners[compared])
             if others:
-                refused[table] = COLLISION(table=table, topic=topic, other=others[0])
+                refused[table] = COLLISION(
+                    table=table, topic=topic, other=others[0], pattern=only(table.schema, table.name)
+                )
             else:
                 topics[table] = topic
     return Assignment(MappingProxyType(topics), MappingProxyType(refused))

@@ -8,7 +8,7 @@ What a start refuses is said here in the same words: the errors are publication_
 from collections.abc import Iterator, Sequence
 
 from wrackline.producers.sources.postgres import check_rules as rules
-from wrackline.producers.sources.postgres import check_tables, publication_fit
+from wrackline.producers.sources.postgres import publication_fit
 from wrackline.producers.sources.postgres.check_tables import Table
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
@@ -17,6 +17,7 @@ from wrackline.producers.sources.postgres.publication_fit import Carried, Public
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules
 from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.patterns import only
 from wrackline.schemas.table import TableId
 
 _MAY_CREATE = """
@@ -94,7 +95,7 @@ def _of_table(
         yield of_error(error, table.id)
     for column in has.lacking:
         if column not in key and not about.drops(table.id, column):
-            path = check_tables.pattern(table.id, column)
+            path = only(table.id.schema, table.id.name, column)
             yield rules.PUBLICATION_COLUMN(
                 table.id, column, **names, column_name=identifier(column), column_path=path
             )

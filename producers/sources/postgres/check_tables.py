@@ -6,7 +6,6 @@ Tables are looked up without asking for rights on them, so that one which lacks 
 than overlooked.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from wrackline.producers.sources.postgres.types import PgType, column_type, writ
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.filters import ColumnRules
 from wrackline.schemas.findings import ColumnSupport, Finding, Support
+from wrackline.schemas.patterns import only
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import ColumnType, Kind
 
@@ -165,7 +165,7 @@ def column_findings(
     for name, pg_type, _, generated in catalogue.types(table.id):
         if about.drops(table.id, name):
             continue
-        path = pattern(table.id, name)
+        path = only(table.id.schema, table.id.name, name)
         if generated and not generated_in_log:
             mend = f"compute it in the target, and leave it out here: column.exclude.list={path}"
             if catalogue.server_version >= GENERATED_SINCE:
@@ -194,14 +194,10 @@ def snapshot_findings(table: Table, about: ColumnRules, key: Sequence[str]) -> I
         yield rules.PARTITIONS_SILENT(table.id, table_name=table.quoted, request=table.id)
     for name in key:
         if about.mask(table.id, name) is not None and not about.drops(table.id, name):
+            path = only(table.id.schema, table.id.name)
             yield rules.KEY_HIDDEN(
-                table.id, name, table_name=table.quoted, column_name=identifier(name), path=pattern(table.id)
+                table.id, name, table_name=table.quoted, column_name=identifier(name), path=path
             )
-
-
-def pattern(table: TableId, *column: str) -> str:
-    """Write a pattern that means this table or column and no other, as it stands in a setting's list."""
-    return ".".join(re.escape(name).replace(",", ".") for name in (table.schema, table.name, *column))
 
 
 def _known(

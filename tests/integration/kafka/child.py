@@ -27,6 +27,7 @@ from wrackline.producers.changes import Batch, Position, Rows, Saved
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.kafka.topics import Group
 from wrackline.producers.lanes import Reading, SourceLanes
+from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.task import Task
@@ -192,7 +193,7 @@ def task(
         CONNECTOR,
         policy,
         Reading(FirstReads("no_data")),
-        topic_of=lambda table: table_topic(given.prefix, table),
+        topics=OwnTopics(given.prefix),
         control_of=lambda _: NoControl(),
         moments=Moments(time.monotonic, lambda: 0, chance),
     )

@@ -68,3 +68,26 @@ def test_tables_that_come_and_go_while_it_runs(world: World) -> None:
     ]
     assert running.stop() == Exit.OK
     assert [len(world.events(topic.format(name))) for name in ("newest", "newer")] == [1, 1]
+
+
+def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_the_others_go_on(
+    world: World,
+) -> None:
+    world.sql.execute("CREATE TABLE new_a (id int PRIMARY KEY)")
+    assert world.run().stop() == Exit.OK
+    world.sql.execute('CREATE TABLE "new.a" (id int PRIMARY KEY)')
+    running = world.run()
+    running.says("new.a is set aside: [topic.collision]")
+    topic = world.topic.replace("orders", "new_a")
+    world.insert(1, 1)
+    world.sql.execute("INSERT INTO new_a VALUES (1)")
+    wait_until(lambda: len(world.events(topic)) == 1)
+    world.arrived(1)
+    assert running.stop() == Exit.OK
+    world.sql.execute('DROP TABLE new_a; INSERT INTO "new.a" VALUES (2)')
+    running = world.run()
+    running.says("new.a stays set aside: [topic.collision]")
+    assert world.command("snapshot", "start", "public.new.a").returncode == Exit.OK
+    world.sql.execute('INSERT INTO "new.a" VALUES (3)')
+    wait_until(lambda: len(world.events(topic)) >= 2)
+    assert running.stop() == Exit.OK

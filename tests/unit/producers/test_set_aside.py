@@ -10,7 +10,8 @@ from tests.unit.producers.test_batching import PlainControl, cutter
 from wrackline.producers import set_aside
 from wrackline.producers.batching import Policy, Publication
 from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Saved, Step
-from wrackline.producers.lanes import Reading, SourceLanes
+from wrackline.producers.lanes import Lane, Reading, SourceLanes
+from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.offset_replay import State
@@ -58,35 +59,61 @@ def test_a_row_that_is_set_aside_leaves_its_table_in() -> None:
 class AskedSource:
     """Remembers which tables it was asked to stream."""
 
-    asked: Sequence[TableId] = ()
+    def __init__(self, *tables: TableId) -> None:
+        self._tables = tables
+        self.asked: Sequence[TableId] = ()
+        self.aside: Sequence[TableId] = ()
 
     def partitions(self) -> Sequence[SourcePartition]:
         return [PARTITION]
 
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
         del partition
-        return [TABLE, NEIGHBOUR]
+        return self._tables
 
     def stream(
         self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
     ) -> object:
         del partition, saved
-        self.asked = tables
-        assert aside == (TABLE,)
+        self.asked, self.aside = tables, aside
         return object()
 
 
-def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
-    source = AskedSource()
+def opened(source: AskedSource, states: Mapping[TableId, Json]) -> Lane:
     lanes = SourceLanes(
         source,  # type: ignore[arg-type]  # all that a lane asks of it at first
         "c",
-        Policy(),
+        Policy(linger=0.0, quiet=0.0),
         Reading(),
-        topic_of=str,
+        topics=OwnTopics("server"),
         control_of=lambda _: PlainControl(),
         moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),
     )
-    other = canonical({})
-    lanes.open(PARTITION, state_of({TABLE: set_aside.saved(Fault(TABLE, UNFIT())), NEIGHBOUR: other}))
-    assert source.asked == [NEIGHBOUR]
+    return lanes.open(PARTITION, state_of(states))
+
+
+def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
+    source = AskedSource(TABLE, NEIGHBOUR)
+    lane = opened(source, {TABLE: set_aside.saved(Fault(TABLE, UNFIT())), NEIGHBOUR: canonical({})})
+    assert (source.asked, source.aside) == ([NEIGHBOUR], (TABLE,))
+    assert not lane.refused
+
+
+def test_a_table_that_wishes_for_anothers_topic_is_set_aside_at_the_start_and_the_others_go_on() -> None:
+    rival, plain = (TABLE._replace(name=name) for name in ("neigh.bour", "neigh_bour"))
+    source = AskedSource(TABLE, rival, plain)
+    lane = opened(source, {TABLE: canonical({}), plain: canonical({})})
+    assert (source.asked, source.aside) == ([TABLE, plain], (rival,))
+    assert [(fault.table, fault.error.code) for fault in lane.refused] == [(rival, "topic.collision")]
+    lane.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
+    made = lane.cutter.take(1.0)
+    assert made is not None
+    assert list(set_aside.of(state_of(made.states), "c", PARTITION)) == [rival]
+
+
+def test_what_is_set_aside_needs_no_topic() -> None:
+    rival, plain = (TABLE._replace(name=name) for name in ("neigh.bour", "neigh_bour"))
+    source = AskedSource(rival, plain)
+    lane = opened(source, {rival: set_aside.saved(Fault(rival, UNFIT()))})
+    assert source.asked == [plain]
+    assert not lane.refused

@@ -1,9 +1,11 @@
 """Table patterns: names, anchored patterns, and none that can hang a worker."""
 
+import re
+
 import pytest
 
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.patterns import compile_pattern, resolve
+from wrackline.schemas.patterns import compile_pattern, only, resolve
 from wrackline.schemas.table import TableId
 
 ORDERS = TableId("shop", "public", "orders")
@@ -104,3 +106,13 @@ def test_what_would_hang_a_backtracking_matcher_is_answered(text: str) -> None:
 def test_equal_texts_are_equal_patterns() -> None:
     assert compile_pattern("a.*") == compile_pattern("a.*")
     assert compile_pattern("a.*") != compile_pattern("A.*")
+
+
+@pytest.mark.parametrize("name", ["a.b", "a$b", 'say "x"', "a\\b", "x^y", "[1]", "a,b", "Größe &", "{2}*"])
+def test_a_written_name_means_itself_and_not_the_name_that_a_dot_would_mean_too(name: str) -> None:
+    written = only("public", name)
+    tables = [TableId("shop", "public", name), TableId("shop", "public", name.replace(".", "_") + "x")]
+    assert list(resolve(compile_pattern(written), tables)) == tables[:1]
+    assert re.fullmatch(written, f"public.{name}")
+    assert not re.fullmatch(only("public", "a.b"), "public.a_b")
+    assert not set(written) & set(",\"\\'")

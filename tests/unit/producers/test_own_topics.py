@@ -1,0 +1,45 @@
+"""No two tables write into one topic, whichever of them comes first."""
+
+import pytest
+
+from wrackline.producers.own_topics import OwnTopics
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.table import TableId
+
+PLAIN, DOTTED, OTHER = (TableId("d", "public", name) for name in ("a_b", "a.b", "c"))
+TOPIC = "shop.d.public.a_b"
+
+
+def test_rivals_that_are_both_new_are_refused_and_their_neighbour_is_not() -> None:
+    topics = OwnTopics("shop")
+    refused = topics.settle([], [PLAIN, DOTTED, OTHER])
+    assert {table: error.code for table, error in refused.items()} == {
+        PLAIN: "topic.collision",
+        DOTTED: "topic.collision",
+    }
+    assert topics.of(OTHER) == "shop.d.public.c"
+    for rival in (PLAIN, DOTTED):
+        with pytest.raises(OperatorNeeded, match=r"topic.collision"):
+            topics.of(rival)
+
+
+def test_who_wrote_to_a_topic_before_a_restart_goes_on() -> None:
+    topics = OwnTopics("shop")
+    assert list(topics.settle([DOTTED, OTHER], [PLAIN])) == [PLAIN]
+    assert topics.of(DOTTED) == TOPIC
+
+
+def test_a_table_that_comes_later_has_a_topic_unless_somebody_has_it() -> None:
+    topics = OwnTopics("shop")
+    assert not topics.settle([], [PLAIN])
+    assert topics.of(OTHER) == "shop.d.public.c"
+    with pytest.raises(OperatorNeeded, match=r"topic.collision"):
+        topics.of(DOTTED)
+    assert topics.of(PLAIN) == TOPIC
+
+
+def test_one_that_is_left_alone_has_its_topic_when_the_log_is_opened_again() -> None:
+    topics = OwnTopics("shop")
+    topics.settle([], [PLAIN, DOTTED])
+    assert not topics.settle([], [PLAIN])
+    assert topics.of(PLAIN) == TOPIC
