@@ -97,6 +97,10 @@ class ChunkReader(Protocol):
         """Read with one statement in a fresh READ COMMITTED transaction; nothing stays open after it."""
         ...
 
+    def give_up(self) -> None:
+        """Have what is under way end soon, with an error; any thread may ask.  Only `close` follows."""
+        ...
+
     def close(self) -> None:
         """End it; twice is harmless."""
         ...

@@ -10,6 +10,7 @@ A real source runs all of it in a few lines:
 
 import json
 import random
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -101,6 +102,13 @@ class CatalogPromises:
         for opened in (open_stream(world, partition), world.source.reader(partition), world.source):
             opened.close()
             opened.close()
+
+    def test_a_reader_that_another_thread_gave_up_is_closed_as_any(self, world: SourceWorld) -> None:
+        reader = world.source.reader(world.source.partitions()[0])
+        giving = threading.Thread(target=reader.give_up)
+        giving.start()
+        giving.join()
+        reader.close()
 
 
 class ChunkPromises:
