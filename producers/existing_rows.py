@@ -17,7 +17,7 @@ from wrackline.producers.asking import Asking
 from wrackline.producers.batching import Cutter
 from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Renamed, Signal, Step
 from wrackline.producers.plugin import LogStream
-from wrackline.producers.readers import Chunked, Failed, Planned, Readers
+from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.work import Unsaved
 
@@ -111,14 +111,16 @@ class ExistingRows:
         self._readers.close()
         self._asking.close()
 
-    def _take(self, outcome: Planned | Chunked | Failed, now: float) -> None:
+    def _take(self, outcome: Outcome, now: float) -> None:
         match outcome:
             case Planned():
                 self._machine.planned(outcome.ticket, outcome.key, outcome.spans, outcome.mark)
             case Chunked():
                 self._machine.chunk(outcome.ticket, outcome.chunk, outcome.mark)
+            case Looked():
+                self._machine.looked(outcome.ticket, outcome.hidden)
             case Failed():
-                self._machine.failed(outcome.ticket, outcome.error, now)
+                self._machine.failed(outcome.ticket, outcome.error, now, outcome.hidden)
 
     def _save(self, unsaved: Unsaved) -> None:
         self._cutter.save(unsaved.states, self._clock())

@@ -31,7 +31,6 @@ from wrackline.schemas.offsets import Json, Offset, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 _UNPROVEN: Final = "unproven"
-_MOST_UNPROVEN: Final = 1_000  # names saved with a position, the newest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +263,9 @@ class _Keeper:
         return self._machine.unsaved().states
 
     def beside(self) -> Json | None:
-        """The transactions that a reader must see after a restart; with nothing to read there is no need."""
-        names = [commit.transaction for commit in self._machine.unproven()] if self._machine.reading else []
-        return canonical({_UNPROVEN: names[-_MOST_UNPROVEN:]}) if names else None
+        """The transactions that a reader must see after a restart: rows may be asked for only then."""
+        names = [commit.transaction for commit in self._machine.unproven()]
+        return canonical({_UNPROVEN: names}) if names else None
 
 
 @dataclass(frozen=True, slots=True)

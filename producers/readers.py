@@ -1,6 +1,7 @@
 """The hands of the snapshot machine: a few threads that plan and read, each on a connection of its own.
 
     Plan --> key columns, spans              Read --> gate, open mark, SELECT, close mark --> chunk
+    Look --> what is hidden of that which was streamed lately
 
 In: work, never waited for.  Out: outcomes, taken by the task's thread when it likes.  Why it is right: gate,
 marks and SELECT of one read happen in this order on one connection, and an outcome is handed over only
@@ -16,7 +17,7 @@ from typing import Final, TypeAlias
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
-from wrackline.producers.snapshot.work import Plan, Read, Span, Ticket, Work
+from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Work
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import SourcePartition
 
@@ -59,18 +60,35 @@ class Chunked:
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """What is not visible to readers yet."""
+
+    ticket: Ticket
+    hidden: Sequence[Commit]
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
-    """Work that did not succeed."""
+    """Work that did not succeed; `hidden` is what kept the gate shut, None if it was not that."""
 
     ticket: Ticket
     error: WracklineError
+    hidden: Sequence[Commit] | None = None
 
 
-Outcome: TypeAlias = Planned | Chunked | Failed
+Outcome: TypeAlias = Planned | Chunked | Looked | Failed
 
 
 class _Ended(Exception):  # noqa: N818 - not an error: the readers are being closed
     """Nobody waits for the outcome any more."""
+
+
+class _Shut(Exception):  # noqa: N818 - it becomes an outcome
+    """These transactions kept the gate shut."""
+
+    def __init__(self, hidden: Sequence[Commit]) -> None:
+        super().__init__()
+        self.hidden = hidden
 
 
 class Readers:
@@ -118,6 +136,9 @@ class Readers:
                     self._done.put(self._perform(reader, work))
                 except _Ended:
                     return
+                except _Shut as shut:
+                    error = GATE_SHUT(count=len(shut.hidden), seconds=_PATIENCE)
+                    self._done.put(Failed(work.ticket, error, shut.hidden))
                 except WracklineError as error:
                     if reader is not None:
                         reader.close()
@@ -131,6 +152,8 @@ class Readers:
                 reader.close()
 
     def _perform(self, reader: ChunkReader, work: Work) -> Outcome:
+        if isinstance(work, Look):
+            return Looked(work.ticket, reader.marks.unseen(work.streamed))
         self._wait_at_the_gate(reader, work.streamed)
         if isinstance(work, Plan):
             return self._plan(reader, work)
@@ -156,7 +179,7 @@ class Readers:
         until = self._clock() + _PATIENCE
         while streamed := reader.marks.unseen(streamed):
             if self._clock() > until:
-                raise GATE_SHUT(count=len(streamed), seconds=_PATIENCE)
+                raise _Shut(streamed)
             if self._ending.wait(_LOOK):
                 raise _Ended
 

@@ -1,12 +1,17 @@
 """What was streamed lately: the transactions that a SELECT may not show yet, and the marks that came back.
 
-A commit stands in the log before other sessions see it, so a read is handed out with all transactions that
-no reader has seen so far; a reader that came back has seen those it was given.  A mark may come back through
-the log before its reader says that it set it: what could be one is remembered while a reader is under way.
+A commit stands in the log before others see it (long before, where it waits for a standby), so a read is
+handed out with all transactions that nobody has seen so far.  Readers say what they saw: one that was let
+through has seen all it was given; one that was not, and one that only looked, name what is hidden still.
+What is hidden is kept as long as it is; of what nobody has looked at yet, the newest are.
+
+A mark may come back through the log before its reader says that it set it: what could be one is remembered
+while a reader is under way.
 """
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 
 from wrackline.producers.changes import (
     Begin,
@@ -24,14 +29,18 @@ class Gate:
     """The streamed transactions, and the steps that a mark may be."""
 
     def __init__(self, run: str, most: int, streamed: Sequence[Commit]) -> None:
-        self._run = run
-        self._streamed: deque[Commit] = deque(streamed, maxlen=most)
-        self._newest = len(self._streamed)  # how many there ever were
+        self._run, self._most = run, most
+        self._hidden = {commit.transaction: commit for commit in streamed}  # to the last one who looked
+        self._streamed: deque[Commit] = deque(maxlen=most)  # since
         self._place: Passing | None = None  # the newest step outside a transaction
         self._last: Passing | None = None
         self._said: list[Passing] = []
         self._open: Begin | None = None
         self._reached: Position | None = None  # in the open transaction, once it has touched a table of ours
+
+    def __len__(self) -> int:
+        """How many transactions nobody has seen."""
+        return len(self._hidden) + len(self._streamed)
 
     @property
     def inside(self) -> bool:
@@ -53,27 +62,33 @@ class Gate:
             resumed = self._open is not None and self._open.first > 0  # it had changes before, perhaps ours
             if resumed or self._reached is not None:
                 self._streamed.append(step)
-                self._newest += 1
             self._open = None
         if isinstance(step, Commit | Progress):
             self._place = step
         elif self._is_ours(step):
             self._said.append(step)
 
-    def streamed(self) -> tuple[tuple[Commit, ...], int]:
-        """The transactions that must be visible to a read, and the number to say afterwards."""
-        return tuple(self._streamed), self._newest
+    def streamed(self) -> tuple[Commit, ...]:
+        """The transactions that must be visible to a read."""
+        return *self._hidden.values(), *self._streamed
 
-    def unproven(self) -> tuple[Commit, ...]:
-        """As `streamed`, and with them the open transaction: a position may lie inside it."""
-        begun, upto = self._open, self._reached
-        if begun is None or upto is None:
-            return tuple(self._streamed)
-        return *self._streamed, Commit(begun.transaction, upto, begun.committed_ms)
+    def unproven(self, most: int) -> Sequence[Commit]:
+        """As `streamed`, and with them the open transaction: a position may lie inside it.
 
-    def seen(self, number: int) -> None:
-        """A reader has seen all up to this number."""
-        while self._streamed and self._newest - len(self._streamed) < number:
+        Of too many the oldest, which somebody may have seen to be hidden, and the newest.
+        """
+        found = self.streamed()
+        if self._open is not None and self._reached is not None:
+            found = *found, Commit(self._open.transaction, self._reached, self._open.committed_ms)
+        return found if len(found) <= most else found[: most // 2] + found[most // 2 - most :]
+
+    def seen(self, given: Sequence[Commit], hidden: Sequence[Commit] = ()) -> None:
+        """Somebody was given these to look for, and saw all but the hidden ones."""
+        names = {commit.transaction for commit in given}
+        still = {commit.transaction: commit for commit in hidden}
+        left = {name: commit for name, commit in self._hidden.items() if name not in names or name in still}
+        self._hidden = dict(islice((left | still).items(), self._most))
+        while self._streamed and self._streamed[0].transaction in names:
             self._streamed.popleft()
 
     def passed(self, mark: Mark) -> bool:

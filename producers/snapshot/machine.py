@@ -11,7 +11,7 @@ So what is released at a place equals the table's row at that place, and no key 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from wrackline.producers import set_aside
 from wrackline.producers.changes import (
@@ -47,10 +47,27 @@ from wrackline.producers.snapshot.state import (
 )
 from wrackline.producers.snapshot.tables import BoundOf, Planning, Table, Wish
 from wrackline.producers.snapshot.window import Window
-from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Ticket, Unsaved, Work
+from wrackline.producers.snapshot.work import (
+    Limits,
+    Look,
+    Plan,
+    Read,
+    Release,
+    Span,
+    Ticket,
+    Unsaved,
+    Work,
+)
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json
 from wrackline.schemas.table import TableId, TableSchema
+
+
+class _Out(NamedTuple):
+    """Work under way: whose it is (a look is nobody's), and what it was told to look for."""
+
+    table: Table | None
+    streamed: Sequence[Commit]
 
 
 class Machine:
@@ -74,7 +91,8 @@ class Machine:
         self._limits, self._run, self._bound_of = limits, run, bound_of
         self._gate = Gate(run, limits.most_streamed, streamed)
         self._numbers = 0
-        self._out: dict[Ticket, tuple[Table, int]] = {}  # work under way, and the gate's number
+        self._out: dict[Ticket, _Out] = {}
+        self._looked: float | None = None  # when somebody was last sent to look
         self._refs: dict[int, tuple[Table, TableSchema]] = {}
         self._watching: dict[int, Table] = {}  # by ref
         self._wanting: dict[TableId, Table] = {}  # in the order in which they came to want something
@@ -153,10 +171,25 @@ class Machine:
             table.arrive(window, chunk, mark, passed=passed)
             self._mark(table)
 
-    def failed(self, ticket: Ticket, error: WracklineError, now: float) -> None:
-        """A plan or a read failed: a Transient error is tried again, later; others fail the table."""
-        table, _ = self._out.pop(ticket, (None, 0))
+    def looked(self, ticket: Ticket, hidden: Sequence[Commit]) -> None:
+        """A look was taken: these are hidden still, all others of the look are not."""
+        self._back(ticket, hidden)
+
+    def failed(
+        self, ticket: Ticket, error: WracklineError, now: float, hidden: Sequence[Commit] | None = None
+    ) -> None:
+        """Work failed: a Transient error is tried again, later; others fail the table.
+
+        `hidden`: what was not visible when the reader gave up at the gate; None where it failed elsewhere.
+        """
+        out = self._out.pop(ticket, None)
+        if out is None:
+            return
+        if hidden is not None:
+            self._gate.seen(out.streamed, hidden)
+        table = out.table
         if table is None:
+            self._looked = now + self._limits.longest_wait
             return
         window = table.windows.pop(ticket, None)
         if window is not None:
@@ -179,6 +212,8 @@ class Machine:
                 made.append(self._plan(table, job))
             made += [self._read(table, wish) for wish in table.wishes(now) if self._may_read()]
             self._mark(table)
+        if not self._out and self._shall_look(now):
+            made.append(self._look(now))
         return made
 
     def due(self, now: float) -> float:
@@ -205,8 +240,8 @@ class Machine:
         return Unsaved(states, self._ledger.take())
 
     def unproven(self) -> Sequence[Commit]:
-        """Transactions streamed lately that no reader has seen yet: save them with the position."""
-        return self._gate.unproven()
+        """Transactions streamed lately that no reader has seen yet: save them with every position."""
+        return self._gate.unproven(self._limits.most_unproven)
 
     @property
     def unstreamed(self) -> Collection[TableId]:
@@ -284,8 +319,8 @@ class Machine:
             yield from table.windows.values()
 
     def _plan(self, table: Table, job: Job) -> Plan:
-        streamed, seen = self._gate.streamed()
-        ticket = self._ticket(table, seen)
+        streamed = self._gate.streamed()
+        ticket = self._ticket(_Out(table, streamed))
         table.begin(job)
         table.plan = Planning(ticket, job.id)
         return Plan(
@@ -301,8 +336,8 @@ class Machine:
         )
 
     def _read(self, table: Table, wish: Wish) -> Read:
-        streamed, seen = self._gate.streamed()
-        ticket = self._ticket(table, seen)
+        streamed = self._gate.streamed()
+        ticket = self._ticket(_Out(table, streamed))
         read = Read(ticket, wish.request, streamed)
         job = None if wish.job is None else wish.job.id
         word = table.word_of(wish.job)
@@ -310,18 +345,33 @@ class Machine:
         table.windows[ticket] = Window(read, self._limits.share, job, wish.number, word, wish.asked)
         return read
 
-    def _ticket(self, table: Table, seen: int) -> Ticket:
+    def _shall_look(self, now: float) -> bool:
+        """Whether nobody has looked for a while, while no reader does; so few names need be saved."""
+        if self._looked is None:
+            self._looked = now
+        many = len(self._gate) >= self._limits.look_at
+        rest = self._limits.look_rest if many else self._limits.look_every
+        return len(self._gate) > 0 and now >= self._looked + rest
+
+    def _look(self, now: float) -> Look:
+        self._looked = now
+        streamed = self._gate.streamed()
+        return Look(self._ticket(_Out(None, streamed)), streamed)
+
+    def _ticket(self, out: _Out) -> Ticket:
         ticket = Ticket(f"{self._run}/{self._number()}")
-        self._out[ticket] = table, seen
+        self._out[ticket] = out
         return ticket
 
-    def _back(self, ticket: Ticket) -> Table | None:
-        """A reader is back: what it was told to wait for is visible."""
-        table, seen = self._out.pop(ticket, (None, 0))
-        self._gate.seen(seen)
+    def _back(self, ticket: Ticket, hidden: Sequence[Commit] = ()) -> Table | None:
+        """A reader is back: what it was told to look for is visible, but for what it names."""
+        out = self._out.pop(ticket, None)
+        if out is None:
+            return None
+        self._gate.seen(out.streamed, hidden)
         if not self._out:
             self._gate.forget()
-        return table
+        return out.table
 
     def _may_read(self) -> bool:
         """Whether a reader is free and a chunk fits beside what the windows hold; one always does."""

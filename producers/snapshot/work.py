@@ -2,6 +2,7 @@
 
 Plan  -> a reader finds the key columns and cuts the table into spans
 Read  -> a reader waits for the gate, sets marks, reads one chunk
+Look  -> a reader says what is hidden of that which was streamed lately
 Release -> the caller inserts the rows between two log transactions, and saves the states with them
 """
 
@@ -30,7 +31,11 @@ class Limits:
     most_tries: int = 5
     first_wait: float = 1.0  # seconds; doubles
     longest_wait: float = 60.0
-    most_streamed: int = 50_000  # transactions that the gate asks about, the newest ones
+    most_streamed: int = 50_000  # transactions that nobody has looked for, the newest ones
+    most_unproven: int = 5_000  # transactions whose names are saved with a position
+    look_at: int = 50  # unproven transactions, from which on somebody looks for them
+    look_rest: float = 0.25  # seconds between two looks
+    look_every: float = 60.0  # seconds between two looks for fewer of them: their names don't last for ever
 
     @property
     def share(self) -> int:
@@ -81,7 +86,15 @@ class Read:
     streamed: Sequence[Commit]
 
 
-Work: TypeAlias = Plan | Read
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Say which of these a SELECT would not show yet; nothing is waited for."""
+
+    ticket: Ticket
+    streamed: Sequence[Commit]
+
+
+Work: TypeAlias = Plan | Read | Look
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,9 @@
 """Faults of the machine itself: a piece of it replaced."""
 
+from collections.abc import Sequence
+
 from tests.simulation.planting import more, replaced
+from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Bound, Mark
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.gate import Gate
@@ -12,6 +15,7 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.splice import Pieces
 from wrackline.schemas.table import TableSchema
 
+seen = Gate.seen
 settle, patch, truncate = Window.settle, Window.patch, Window.truncate
 shaped = Table.shaped
 
@@ -62,10 +66,17 @@ def truncates_late(window: Window) -> None:
         truncate(window)
 
 
-def sees_all(gate: Gate, number: int) -> None:
+def sees_all(gate: Gate, given: Sequence[Commit], hidden: Sequence[Commit] = ()) -> None:
     """One reader that is back has seen all that was streamed, also what came after its start."""
-    del number
+    del given
     gate._streamed.clear()
+    gate._hidden = {commit.transaction: commit for commit in hidden}
+
+
+def sees_the_hidden(gate: Gate, given: Sequence[Commit], hidden: Sequence[Commit] = ()) -> None:
+    """Whoever only looked has seen all that it looked for."""
+    del hidden
+    seen(gate, given)
 
 
 def passes_never_early(gate: Gate, mark: Mark) -> bool:
@@ -130,6 +141,13 @@ replaced("found_key_forgotten", Window, "_leave", leaves_by_the_new_key, more(pa
 replaced("moved_row_ignored", Window, "move", moves_nothing, more(partial=0.7, key_change=0.4))
 replaced("truncate_before_the_chunk_forgotten", Window, "truncate", truncates_late, more(truncate=0.06))
 replaced("gate_thinks_all_was_seen", Gate, "seen", sees_all, more(hidden=0.7, shown=0.05))
+replaced(
+    "look_lets_the_hidden_go",
+    Gate,
+    "seen",
+    sees_the_hidden,
+    more(hidden=0.7, shown=0.05, look_at=1, fails=0.05),
+)
 replaced("early_mark_forgotten", Gate, "passed", passes_never_early)
 replaced("error_counts_as_read", Table, "fail", fails_never, more(fails=0.05))
 replaced("windows_kept_over_a_change", Table, "shaped", keeps_windows, more(alter=0.06))

@@ -7,10 +7,11 @@ from tests.simulation.database import Table
 from tests.simulation.planting import more, planted
 from tests.simulation.readers import Job, Readers, Stage
 from tests.simulation.shapes import Key, Row, rank
+from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest
 from wrackline.producers.plugin import Edge
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.work import Plan, Read, Work
+from wrackline.producers.snapshot.work import Read, Work
 from wrackline.schemas.errors import WracklineError
 
 
@@ -18,9 +19,9 @@ from wrackline.schemas.errors import WracklineError
 class GateSkipped(Readers):
     """A SELECT does not wait for what was streamed and is not visible."""
 
-    def unseen(self, work: Work) -> bool:
+    def unseen(self, work: Work) -> list[Commit]:
         del work
-        return False
+        return []
 
 
 @planted(more(hidden=0.7))
@@ -132,7 +133,7 @@ class ErrorSkipsTheChunk(Readers):
     """A read that failed counts as an empty one."""
 
     def failed(self, job: Job, machine: Machine, error: WracklineError, now: float) -> None:
-        if isinstance(job.work, Plan):
+        if not isinstance(job.work, Read):
             super().failed(job, machine, error, now)
         else:
             shape = self.table(job.work.request.table).shape.schema

@@ -290,6 +290,16 @@ class QuietLogSaysNothing(Task):
 
 
 @planted(more(hidden=0.7, shown=0.05, crashes=0.06))
+class GateSavedWhileReadingAlone(Task):
+    """What was streamed is saved only while rows are read, not before they are asked for."""
+
+    def publish(self, which: float) -> None:
+        super().publish(which)
+        if not self.machine.reading:
+            self.durable.streamed = ()
+
+
+@planted(more(hidden=0.7, shown=0.05, crashes=0.06))
 class GateForgetsAtCrash(Task):
     """What was streamed before a crash is not waited for."""
 

@@ -17,11 +17,11 @@ from tests.simulation.database import Database, Signalled, Spoke, Table, select
 from tests.simulation.settings import Settings
 from tests.simulation.shapes import Key, Row, bound, table_of
 from tests.simulation.stream import read_tail
-from wrackline.producers.changes import Position
+from wrackline.producers.changes import Commit, Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
 from wrackline.producers.plugin import Edge, MarkKind
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.work import Plan, Read, Span, Work
+from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Work
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
 
@@ -73,8 +73,16 @@ class Readers:
             error = REFUSED(table=_table(job.work)) if refused else LOST()
             self.failed(job, machine, error, now)
             return error.code
-        if job.stage is Stage.GATE and self._shut(job):
-            return "waits at the gate"
+        if isinstance(job.work, Look):
+            self.jobs.remove(job)
+            machine.looked(job.work.ticket, self.unseen(job.work))
+            return "look"
+        if job.stage is Stage.GATE and self.database.hidden and (hidden := self.unseen(job.work)):
+            if not self.chance.happens(self.settings.fails):
+                return "waits at the gate"
+            self.jobs.remove(job)
+            machine.failed(job.work.ticket, LOST(), now, hidden)
+            return "gave up at the gate"
         job.stage = Stage(job.stage + 1)
         if isinstance(job.work, Plan):
             self._plan(job, job.work, machine)
@@ -86,13 +94,10 @@ class Readers:
         """Tell the machine of an error."""
         machine.failed(job.work.ticket, error, now)
 
-    def unseen(self, work: Work) -> bool:
-        """Whether a SELECT would not show a transaction that was streamed before."""
+    def unseen(self, work: Work) -> list[Commit]:
+        """Transactions that were streamed before and that a SELECT would not show."""
         hidden = {transaction.name for transaction in self.database.hidden}
-        return any(commit.transaction in hidden for commit in work.streamed)
-
-    def _shut(self, job: Job) -> bool:
-        return bool(self.database.hidden) and self.unseen(job.work)
+        return [commit for commit in work.streamed if commit.transaction in hidden]
 
     def _plan(self, job: Job, plan: Plan, machine: Machine) -> None:
         if job.stage is Stage.SELECT:
@@ -187,12 +192,18 @@ class Readers:
         return self.database.tables[table_of(name)]
 
 
-def _table(work: Work) -> TableId:
-    return work.table if isinstance(work, Plan) else work.request.table
+def _table(work: Work) -> TableId | None:
+    match work:
+        case Plan(table=table) | Read(request=ChunkRequest(table=table)):
+            return table
+        case Look():
+            return None
 
 
 def in_words(work: Work) -> str:
     """A work, short."""
+    if isinstance(work, Look):
+        return f"{work.ticket}: look for {', '.join(commit.transaction for commit in work.streamed)}"
     if isinstance(work, Plan):
         return f"{work.ticket}: plan of {work.table.name}"
     request = work.request

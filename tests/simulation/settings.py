@@ -1,6 +1,6 @@
 """What a history is like: how large, how wild, with which mark; all of it follows from the seed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.simulation.chance import Chance
 from tests.simulation.database import Writes
@@ -20,6 +20,8 @@ class Settings:
     slice_rows: int = 2
     readers: int = 2
     most_tries: int = 5
+    look_at: int = 50  # unproven transactions from which on somebody looks for them
+    most_bytes: int = 64 << 20  # for all windows
     cuts: float = 0.3  # how often a plan ends a span at a row
     parts: float = 0.3  # how often a Kafka transaction may end inside a source transaction
     crashes: float = 0.03
@@ -44,7 +46,7 @@ def settings_of(seed: int) -> Settings:
         alter=chance.pick((0.0, 0.0, 0.05)),
         idle=chance.pick((0.02, 0.2)),
     )
-    return Settings(
+    settings = Settings(
         mark=MARKS[seed % len(MARKS)],
         steps=chance.pick((40, 70, 100)),
         tables=chance.pick((1, 1, 2, 3)),
@@ -61,3 +63,4 @@ def settings_of(seed: int) -> Settings:
         skipped="d" if often(0.08) else "",
         writes=writes,
     )
+    return replace(settings, look_at=chance.pick((1, 3, 50)), most_bytes=chance.pick((64 << 20, 2_000)))

@@ -66,6 +66,8 @@ class Task:
             chunk_rows=settings.chunk_rows,
             slice_rows=settings.slice_rows,
             most_tries=settings.most_tries,
+            look_at=settings.look_at,
+            most_bytes=settings.most_bytes,
         )
         self.publisher = self.publisher_of(durable)
         self.stream = self.stream_of(self.database, durable.position, late=settings.late)

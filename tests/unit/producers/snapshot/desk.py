@@ -10,7 +10,7 @@ from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Shape, S
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Snapshot
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved
+from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved, Work
 from wrackline.schemas import receipts
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.offsets import Json
@@ -95,7 +95,7 @@ class Desk:
         self.machine.planned(plan.ticket, ("id",), spans or [Span(None, ("6",))])
         self.save(self.machine.unsaved())
 
-    def work(self, now: float = 0.0) -> list[Plan | Read]:
+    def work(self, now: float = 0.0) -> list[Work]:
         made = list(self.machine.work(now))
         self.save(self.machine.unsaved())
         return made
@@ -131,7 +131,7 @@ class Desk:
             for work in self.work():
                 if isinstance(work, Plan):
                     self.machine.planned(work.ticket, ("id",), [Span(None, ("6",))])
-                else:
+                elif isinstance(work, Read):
                     self.arrive(work)
             self.transaction()
             found += self.out()

@@ -52,7 +52,7 @@ from wrackline.producers.snapshot.requests import (
     Stop,
 )
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Plan, Span, Unsaved, Work
+from wrackline.producers.snapshot.work import Limits, Look, Plan, Span, Unsaved, Work
 from wrackline.schemas import receipts
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.offsets import Json
@@ -204,8 +204,12 @@ class Worker:
 
     def _read(self, place: int) -> None:
         work, stage, (rows, shape), mark = self._work.pop(place)
+        hidden = [one for one in work.streamed if self._db.log[int(one.transaction)].hidden]
+        if isinstance(work, Look):
+            self.machine.looked(work.ticket, hidden)
+            return
         if stage == "gate":
-            if not any(self._db.log[int(one.transaction)].hidden for one in work.streamed):
+            if not hidden:
                 stage, rows, shape = "read", self._db.select(), self._db.shape
         elif isinstance(work, Plan):
             self.machine.planned(work.ticket, ("id",), self._spans(rows), self._mark_of(work))

@@ -1,8 +1,11 @@
 """What is read waits for the gate, and what the log says of a window's keys: rules 2 and 5."""
 
+from collections.abc import Sequence
+
 from tests.fakes.place import Place
 from tests.unit.producers.snapshot.desk import (
     ASK,
+    LOST,
     ROWS,
     Desk,
     delete,
@@ -17,9 +20,14 @@ from wrackline.producers.changes import (
     Rows,
     Truncate,
 )
+from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Read, Span
+from wrackline.producers.snapshot.work import Limits, Look, Read, Span
+
+
+def names(commits: Sequence[Commit]) -> list[str]:
+    return [commit.transaction for commit in commits]
 
 
 def test_rule_2_a_read_waits_for_what_was_streamed_and_no_reader_has_seen() -> None:
@@ -54,6 +62,51 @@ def test_rule_2_what_was_streamed_before_a_crash_is_waited_for_after_it() -> Non
     machine.request(ASK)
     assert machine.work(0.0)[0].streamed == before
     assert machine.unproven() == before
+
+
+def test_rule_2_what_a_look_finds_hidden_is_kept_and_the_rest_is_let_go() -> None:
+    desk = Desk(limits=Limits(readers=4, chunk_rows=3, look_at=3, look_rest=1.0, look_every=60.0))
+    assert desk.work(0.0) == []
+    desk.transaction(full(1, 10))
+    desk.transaction(full(2, 11))
+    assert desk.work(1.0) == []  # too few, too early
+    desk.transaction(full(3, 12))
+    (look,) = desk.work(1.0)
+    assert isinstance(look, Look)
+    assert names(look.streamed) == ["x0", "x1", "x2"]
+    assert desk.work(2.0) == []  # one is on its way
+    desk.transaction(full(4, 13))
+    desk.machine.looked(look.ticket, look.streamed[1:2])
+    assert names(desk.machine.unproven()) == ["x1", "x3"]
+    assert desk.work(3.0) == []
+    (later,) = desk.work(61.0)  # few, but for long
+    assert names(later.streamed) == ["x1", "x3"]
+    desk.machine.failed(later.ticket, LOST(), 61.0)
+    assert names(desk.machine.unproven()) == ["x1", "x3"]  # nobody has seen them
+    desk.machine.request(ASK)
+    assert names(desk.work(61.0)[0].streamed) == ["x1", "x3"]
+
+
+def test_rule_2_a_reader_that_gives_up_at_the_gate_names_what_is_hidden() -> None:
+    desk = Desk()
+    desk.transaction(full(1, 10))
+    desk.transaction(full(2, 11))
+    desk.machine.request(ASK)
+    (plan,) = desk.work()
+    desk.machine.failed(plan.ticket, LOST(), 0.0, plan.streamed[:1])
+    assert names(desk.work(1.0)[0].streamed) == ["x0"]
+
+
+def test_rule_2_what_was_seen_to_be_hidden_outlives_many_that_nobody_looked_for() -> None:
+    gate = Gate("run", 4, [Commit("stuck", Place(0, 0), 0)])
+    for number in range(9):
+        gate.begin(Begin(f"x{number}", 0))
+        gate.touch(Place(0, number))
+        gate.passing(Commit(f"x{number}", Place(0, number), 0))
+    assert names(gate.streamed()) == ["stuck", "x5", "x6", "x7", "x8"]
+    assert names(gate.unproven(3)) == ["stuck", "x7", "x8"]
+    gate.seen(gate.streamed(), gate.streamed()[:1])
+    assert names(gate.streamed()) == ["stuck"]
 
 
 def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
