@@ -114,15 +114,22 @@ class KeyOrder:
 
 def key_order(connection: Connection, table: TableId, key: Sequence[str]) -> KeyOrder:
     """Read the order of these columns."""
-    found = {
-        str(name): KeyColumn(str(name), str(kind), tuple(operators) or _SERVERS_OWN, bool(nullable))
-        for name, kind, operators, nullable in connection.execute(_KEY_TYPES, [table_name(table), list(key)])
-        if isinstance(operators, list)
-    }
+    found = columns_of(connection, table, key)
     for name in key:
         if name not in found:
             raise KEY_COLUMN_GONE(table=table, column=name)
     return KeyOrder([found[name] for name in key])
+
+
+def columns_of(connection: Connection, table: TableId, names: Sequence[str]) -> dict[str, KeyColumn]:
+    """Read those of the columns that are there."""
+    return {
+        str(name): KeyColumn(str(name), str(kind), tuple(operators) or _SERVERS_OWN, bool(nullable))
+        for name, kind, operators, nullable in connection.execute(
+            _KEY_TYPES, [table_name(table), list(names)]
+        )
+        if isinstance(operators, list)
+    }
 
 
 def _compared(column: KeyColumn, strategy: int, text: str | None) -> sql.Composable:
