@@ -5,13 +5,15 @@
 
 In: work, never waited for.  Out: outcomes, taken by the task's thread when it likes.  Why it is right: gate,
 marks and SELECT of one read happen in this order on one connection, and an outcome is handed over only
-after its close mark was set.  A connection that failed is closed, and the next work opens another.
+after its close mark was set.  A connection that failed is closed, and the next work opens another.  Whatever
+goes wrong is one read's: its request fails, while the log and the other tables go on.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Event, Thread
+from traceback import extract_tb
 from typing import Final, TypeAlias
 
 from wrackline.producers.changes import Commit
@@ -35,9 +37,17 @@ NO_KEY = define(
     hint="give it a primary key or a unique index over NOT NULL columns; or name columns that tell its rows "
     "apart: message.key.columns",
 )
+READ_BROKEN = define(
+    "snapshot.read_broken",
+    OperatorNeeded,
+    "the rows of {table} could not be read: {fault}",
+    hint="see that the request's keys are right, or report it as a fault of ours; then ask again:"
+    " wrackline snapshot start <pipeline.toml> '{table}'",
+)
 
 _LOOK: Final = 0.005  # seconds between two looks at the gate
 _PATIENCE: Final = 30.0  # seconds for the gate, before the machine is told
+_LEAVE: Final = 5.0  # seconds for all readers to end; who takes longer ends when its server answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +109,9 @@ class Readers:
     ) -> None:
         self._source, self._partition, self._most, self._clock = source, partition, most, clock
         self._wanted: SimpleQueue[Work | None] = SimpleQueue()
-        self._done: SimpleQueue[Outcome | Exception] = SimpleQueue()
+        self._done: SimpleQueue[Outcome] = SimpleQueue()
         self._threads: list[Thread] = []
+        self._opened: list[ChunkReader] = []  # one a thread at most
         self._ending = Event()
 
     def begin(self, work: Work) -> None:
@@ -112,44 +123,52 @@ class Readers:
         self._wanted.put(work)
 
     def outcomes(self) -> Sequence[Outcome]:
-        """Take what is done; never waits.  A fault of ours in a thread is raised here."""
+        """Take what is done; never waits."""
         taken: list[Outcome] = []
         while not self._done.empty():
-            outcome = self._done.get()
-            if isinstance(outcome, Exception):
-                raise outcome
-            taken.append(outcome)
+            taken.append(self._done.get())
         return taken
 
     def close(self) -> None:
-        """Ask the threads to end; each closes its connection when what it waits for returns."""
+        """Have what is under way end, and wait for it a little: nothing of ours stays behind a lock."""
         self._ending.set()
         for _ in self._threads:
             self._wanted.put(None)
+        for reader in tuple(self._opened):
+            reader.give_up()
+        until = self._clock() + _LEAVE
+        for thread in self._threads:
+            thread.join(max(0.0, until - self._clock()))
 
     def _serve(self) -> None:
         reader: ChunkReader | None = None
-        try:
-            while (work := self._wanted.get()) is not None and not self._ending.is_set():
-                try:
-                    reader = reader or self._source.reader(self._partition)
-                    self._done.put(self._perform(reader, work))
-                except _Ended:
-                    return
-                except _Shut as shut:
-                    error = GATE_SHUT(count=len(shut.hidden), seconds=_PATIENCE)
-                    self._done.put(Failed(work.ticket, error, shut.hidden))
-                except WracklineError as error:
-                    if reader is not None:
-                        reader.close()
-                        reader = None
-                    self._done.put(Failed(work.ticket, error))
-                except Exception as error:  # noqa: BLE001 - the task's thread raises it
-                    self._done.put(error)
-                    return
-        finally:
-            if reader is not None:
-                reader.close()
+        while (work := self._wanted.get()) is not None and not self._ending.is_set():
+            try:
+                reader = reader or self._open()
+                self._done.put(self._perform(reader, work))
+            except _Ended:
+                break
+            except _Shut as shut:
+                error = GATE_SHUT(count=len(shut.hidden), seconds=_PATIENCE)
+                self._done.put(Failed(work.ticket, error, shut.hidden))
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is one read's
+                if reader is not None:
+                    self._leave(reader)
+                    reader = None
+                self._done.put(Failed(work.ticket, _told(error, work)))
+        if reader is not None:
+            self._leave(reader)
+
+    def _open(self) -> ChunkReader:
+        reader = self._source.reader(self._partition)
+        self._opened.append(reader)
+        if self._ending.is_set():  # too late to be given up by who ends us
+            reader.give_up()
+        return reader
+
+    def _leave(self, reader: ChunkReader) -> None:
+        self._opened.remove(reader)
+        reader.close()
 
     def _perform(self, reader: ChunkReader, work: Work) -> Outcome:
         if isinstance(work, Look):
@@ -182,6 +201,20 @@ class Readers:
                 raise _Shut(streamed)
             if self._ending.wait(_LOOK):
                 raise _Ended
+
+
+def _told(error: Exception, work: Work) -> WracklineError:
+    """Say what a read failed of; what nobody foresaw is named by its place: its words may hold a value."""
+    if isinstance(error, WracklineError):
+        return error
+    match work:
+        case Plan(table=named) | Read(request=ChunkRequest(table=named)):
+            table = str(named)
+        case Look():
+            table = "any table"
+    last = extract_tb(error.__traceback__)[-1]
+    where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
+    return READ_BROKEN(table=table, fault=f"{type(error).__name__} at {where}")
 
 
 def _spans(reader: ChunkReader, work: Plan, key: tuple[str, ...]) -> Sequence[Span]:

@@ -7,12 +7,10 @@ transaction, so it sees everything that was committed before it began, and holds
 A statement that is left before its end takes its connection along: a cancel could hit the next one.
 """
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
 
-import psycopg
 from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
@@ -61,7 +59,6 @@ class PgTail:
 
 
 _LOCKS = "SET lock_timeout = '10s'"  # a read that nobody waits for any more does not wait for ever
-_CANCEL_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ class PgReader:
 
     def close(self) -> None:
         """End the connection, and what the server still does for it."""
-        _leave(self._session.connection)
+        self._session.connection.close()
 
     def _begun(self) -> Session:
         session = self._begin()
@@ -163,13 +160,13 @@ class PgReader:
                     total += size
                     rows, size = [], 0
                 if full and count < request.most_rows:
-                    _leave(connection)
+                    connection.close()
                     self._session = self._begun()
                     return slices, False
         except RefusedError as refused:
             raise self._explained(request.table, refused.answer) from None
         except WracklineError:
-            _leave(connection)
+            connection.close()
             raise
         if rows:
             slices.append(Slice(rows, _bound(row, places, shape), size))
@@ -202,14 +199,6 @@ class PgReader:
             # allowed and rendered by schemas/conditions.py, never a user's own text
             parts.append(sql.SQL("({})").format(sql.SQL(request.condition)))
         return sql.SQL(" AND ").join(parts)
-
-
-def _leave(connection: Guarded) -> None:
-    """Close a connection; what it still has under way is cancelled, or the server would go on with it."""
-    if not connection.closed and connection.info.transaction_status is pq.TransactionStatus.ACTIVE:
-        with contextlib.suppress(psycopg.Error):
-            connection.cancel_safe(timeout=_CANCEL_S)
-    connection.close()
 
 
 def _see_that_none_is_hidden(request: ChunkRequest, shape: Projection) -> None:

@@ -7,7 +7,7 @@ another thread can have the wait end.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from threading import Event
 from time import monotonic
@@ -20,6 +20,7 @@ from psycopg.abc import PQGen
 T = TypeVar("T")
 
 _LOOK_S: Final = 0.1
+_CANCEL_S: Final = 2.0
 
 
 def bounded(steps: PQGen[T], limit: float, given_up: Callable[[], bool] = lambda: False) -> PQGen[T]:
@@ -47,7 +48,7 @@ def waited_for(steps: PQGen[T], wire: psycopg.pq.abc.PGconn, limit: float) -> T:
 
 
 class Guarded(psycopg.Connection[tuple[object, ...]]):
-    """A connection whose statements are waited for so long and no longer."""
+    """A connection whose statements are waited for so long and no longer, and end with it."""
 
     most_silence: float | None = None  # seconds
     given_up: Event | None = None  # set by another thread: let what is under way end
@@ -57,6 +58,13 @@ class Guarded(psycopg.Connection[tuple[object, ...]]):
         limit = inf if self.most_silence is None else self.most_silence
         ended = self.given_up.is_set if self.given_up is not None else lambda: False
         return super().wait(bounded(gen, limit, ended), interval, timeout)
+
+    def close(self) -> None:
+        """End it; a statement under way is cancelled, or the server would go on with it."""
+        if not self.closed and self.info.transaction_status is psycopg.pq.TransactionStatus.ACTIVE:
+            with suppress(psycopg.Error):
+                self.cancel_safe(timeout=_CANCEL_S)
+        super().close()
 
 
 @contextmanager
