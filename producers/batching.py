@@ -207,12 +207,13 @@ class Cutter:
         self._new_topics: dict[str, None] = {}
         self._finished, self._unfinished = _Part(), _Part()
         self._states: dict[TableId, Json] = {}
+        self._saves = self._saves_taken = 0
         self._since: float | None = None  # when the oldest finished record came
         self._open: _Open | None = None
         self._ended_ms = 0
         self._place: Position | None = None  # after the last record that may be given out
         self._confirmable: Position | None = None  # the last place outside a transaction
-        self._sealed: deque[Publication] = deque()
+        self._sealed: deque[tuple[Publication, int]] = deque()  # with the saves that it holds the last of
         self._sealed_size = 0
         self._left_out = LeftOut(policy.bounds, {} if refused is None else refused)
         self._batch_size = 0
@@ -240,9 +241,14 @@ class Cutter:
         return self._sealed_size + self._finished.size
 
     @property
-    def owes_states(self) -> bool:
-        """Whether table states were given to it that it has not given out."""
-        return bool(self._states) or any(publication.states for publication in self._sealed)
+    def saves(self) -> int:
+        """How often table states were given to it."""
+        return self._saves
+
+    @property
+    def saves_taken(self) -> int:
+        """How many of these are in what was taken."""
+        return self._saves_taken
 
     @property
     def inside(self) -> bool:
@@ -264,17 +270,18 @@ class Cutter:
         self._now, self._batch_size = now, batch.size
         for step in batch.steps:
             self._handlers[type(step)](step)
-        faults, self._faults = self._faults, []
-        return faults
+        return self._found()
 
     def insert(
         self, table: TableId, rows: Sequence[ChunkRow], states: Mapping[TableId, Json], now: float
-    ) -> None:
-        """Put rows and table states that are not the log's between two source transactions."""
+    ) -> Sequence[Fault]:
+        """Put rows and table states that are not the log's between two source transactions.
+
+        Return what was found of the table.
+        """
         if self._open is not None:
             raise ValueError("a source transaction is open: insert between two of them")
-        self._now = now
-        self._states |= states
+        self._give(states, now)
         topic = self._topic_of(table)
         self._table_of[topic] = table
         size = sum(len(key or b"") + len(value) for key, value in rows)
@@ -289,13 +296,22 @@ class Cutter:
             self._finished.records += [(topic, key, value) for key, value in rows]
             self._finished.size += size
         self._finish()
+        return self._found()
 
     def save(self, states: Mapping[TableId, Json], now: float) -> None:
         """Publish table states with what comes next."""
-        self._now = now
-        self._states |= states
+        self._give(states, now)
         if self._open is None:
             self._finish()
+
+    def _give(self, states: Mapping[TableId, Json], now: float) -> None:
+        self._now = now
+        self._saves += 1
+        self._states |= states
+
+    def _found(self) -> Sequence[Fault]:
+        faults, self._faults = self._faults, []
+        return faults
 
     def due(self) -> float:
         """The moment from which `take` gives something."""
@@ -316,7 +332,7 @@ class Cutter:
             if self._since is None:
                 self._beat(now)
             self._seal()
-        made = self._sealed.popleft()
+        made, self._saves_taken = self._sealed.popleft()
         self._sealed_size -= made.size
         return made
 
@@ -458,20 +474,19 @@ class Cutter:
         cut = None
         if transaction is not None and self._place is not self._confirmable and self._control.counts:
             cut = CutTransaction(transaction.name, dict(transaction.counts), transaction.announced)
-        self._sealed.append(
-            Publication(
-                self._partition,
-                part.records,
-                part.size,
-                tuple(self._new_topics),
-                self._place,
-                self._confirmable,
-                self._states,
-                cut,
-                self._tallied(part),
-                self._keeper.beside(),
-            )
+        made = Publication(
+            self._partition,
+            part.records,
+            part.size,
+            tuple(self._new_topics),
+            self._place,
+            self._confirmable,
+            self._states,
+            cut,
+            self._tallied(part),
+            self._keeper.beside(),
         )
+        self._sealed.append((made, self._saves))
         self._sealed_size += part.size
         self._finished, self._states, self._new_topics = _Part(), {}, {}
         self._since, self._fresh = None, False

@@ -47,6 +47,8 @@ class ExistingRows:
         self._asking, self._clock, self._now_ms = asking, clock, now_ms
         self._place_asked = -inf  # when the server was last asked where it stands
         self._under_way = 0  # work that readers have
+        self._kept_by: int | None = None  # the save from which on Kafka has what was asked
+        self._reopened_by: int | None = None  # the same of tables that the log does not hand out yet
 
     def feed(self, batch: Batch) -> Sequence[Fault]:
         """Give the log's next steps to machine and cutter, and slices where it is outside a transaction.
@@ -54,7 +56,7 @@ class ExistingRows:
         Return what was found of tables that are set aside.
         """
         found: list[Fault] = []
-        outside = _last_outside(batch.steps) if self._machine.waiting or self._under_way else -1
+        outside = _last_outside(batch.steps) if self._machine.reading or self._under_way else -1
         piece: list[Step] = []
         for place, step in enumerate(batch.steps):
             self._machine.step(step)
@@ -69,13 +71,18 @@ class ExistingRows:
             piece.append(step)
             if place == outside:
                 found += self._pass_on(piece, batch.size)
-                self._release()
+                found += self._release()
+                self._begin(self._clock())  # a busy log may end each batch inside a transaction
                 piece = []
         found += self._pass_on(piece, batch.size)
         return found
 
-    def advance(self) -> None:
-        """Take what readers have done, give out what may go, begin what is wanted; never waits."""
+    def advance(self, *, hears: bool) -> Sequence[Fault]:
+        """Take what readers have done, give out what may go, begin what is wanted; never waits.
+
+        `hears`: the log is polled, so it is worth asking the server where it stands.  Return what was found of
+        tables that are set aside.
+        """
         now = self._clock()
         self._asking.look(now)
         if self._under_way:
@@ -84,14 +91,13 @@ class ExistingRows:
                 self._take(outcome, now)
         if unsaved := self._machine.unsaved():
             self._save(unsaved)
-        self._release()
+        found = self._release()
         if not self._cutter.inside:
-            for work in self._machine.work(now):
-                self._readers.begin(work)
-                self._under_way += 1
-        if self._machine.waiting and now - self._place_asked >= _LOOK:
+            self._begin(now)
+        if hears and self._machine.waiting and now - self._place_asked >= _LOOK:
             self._stream.ask()
             self._place_asked = now
+        return found
 
     def due(self) -> float:
         """The moment from which `advance` may have something to do."""
@@ -100,10 +106,21 @@ class ExistingRows:
         return self._machine.due(self._clock())
 
     def saved(self) -> None:
-        """Kafka has what was given to it: a table that was asked for again is taken up."""
-        if not self._cutter.owes_states:
+        """Kafka has what was taken for it: a request counts as kept, a table that came back is taken up.
+
+        What came of a request may be in the next transaction only, or in one after it.
+        """
+        given, committed = self._cutter.saves, self._cutter.saves_taken
+        if self._asking.took():
+            self._kept_by = given
+        if self._kept_by is not None and committed >= self._kept_by:
+            self._kept_by = None
             self._asking.kept()
-        if self._machine.unstreamed:
+        if not self._machine.unstreamed:
+            self._reopened_by = None
+        elif self._reopened_by is None:
+            self._reopened_by = given
+        if self._reopened_by is not None and committed >= self._reopened_by:
             raise ReopenError
 
     def close(self) -> None:
@@ -122,6 +139,12 @@ class ExistingRows:
             case Failed():
                 self._machine.failed(outcome.ticket, outcome.error, now, outcome.hidden)
 
+    def _begin(self, now: float) -> None:
+        """Hand out what is to be read, where the log is outside a transaction."""
+        for work in self._machine.work(now):
+            self._readers.begin(work)
+            self._under_way += 1
+
     def _save(self, unsaved: Unsaved) -> None:
         self._cutter.save(unsaved.states, self._clock())
         self._asking.tell(unsaved.receipts)
@@ -129,15 +152,18 @@ class ExistingRows:
     def _pass_on(self, steps: Sequence[Step], size: int) -> Sequence[Fault]:
         return self._cutter.feed(Batch(tuple(steps), size), self._clock()) if steps else ()
 
-    def _release(self) -> None:
+    def _release(self) -> Sequence[Fault]:
         """Give out slices at the place where the log is, as long as Kafka keeps up."""
+        found: list[Fault] = []
         place = self._cutter.outside
         while place is not None and self._cutter.ahead < _ROOM:
             released = self._machine.release(place, self._now_ms())
             if released is None:
-                return
-            self._cutter.insert(released.table, released.rows, released.unsaved.states, self._clock())
+                break
+            states = released.unsaved.states
+            found += self._cutter.insert(released.table, released.rows, states, self._clock())
             self._asking.tell(released.unsaved.receipts)
+        return found
 
 
 def _last_outside(steps: Sequence[Step]) -> int:

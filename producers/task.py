@@ -113,13 +113,14 @@ class Task:
         came = full = 0
         for lane in lanes:
             flying = 0 if flight is None else flight.bytes_of(lane)
-            if lane.cutter.ahead + flying > self._limits.most_ahead_bytes // len(lanes):
+            no_room = lane.cutter.ahead + flying > self._limits.most_ahead_bytes // len(lanes)
+            if no_room:
                 lane.stream.keep_alive()
                 full += 1
             elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
                 lane.tell(self._witness, lane.existing.feed(batch))
                 came += 1
-            lane.existing.advance()
+            lane.tell(self._witness, lane.existing.advance(hears=not no_room))
         if full == len(lanes) and flight is not None:
             wait([flight.future], self._limits.slice)
         return came > 0

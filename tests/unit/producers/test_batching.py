@@ -437,13 +437,12 @@ def test_rows_from_elsewhere_are_left_out_too(why: str) -> None:
     made = cutter(Policy(linger=0.0, bounds=SMALL), PlainControl(counts=False), refused=refused)
     made.feed(Batch((Progress(Place(0, 3)),), 0), now=0.0)
     large = bytes(1) if why == "test.refused" else bytes(101 + ENVELOPE_BYTES)
-    for value in (large, b"small"):
-        made.insert(TABLE.id, [(b"k", value)], {OTHER: canonical({})}, now=0.0)
+    (fault,) = made.insert(TABLE.id, [(b"k", large)], {OTHER: canonical({})}, now=0.0)
+    assert made.insert(TABLE.id, [(b"k", b"small")], {OTHER: canonical({})}, now=0.0) == []
     taken = made.take(0.0)
     assert taken is not None
     assert (list(taken.records), list(taken.topics)) == ([], [])
     assert taken.states.keys() == {TABLE.id, OTHER}
-    (fault,) = made.feed(Batch((), 0), now=0.0)
     assert (fault.table, fault.error.code) == (TABLE.id, why)
     assert taken.states[TABLE.id] == set_aside.saved(fault)
 

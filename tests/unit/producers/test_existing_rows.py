@@ -1,0 +1,247 @@
+"""Existing rows beside the log: what goes out where, and what is told when, over the fake source."""
+
+import time
+from collections.abc import Callable, Collection, Iterator, MutableMapping
+
+import pytest
+
+from tests.contract.source_world import Insert, orders
+from tests.fakes.place import Place
+from tests.fakes.source_world import FakeSourceWorld
+from tests.unit.producers.test_batching import PlainControl
+from wrackline.producers import set_aside
+from wrackline.producers.asking import Asking, Read
+from wrackline.producers.batching import Cutter, Policy, Record
+from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Signal
+from wrackline.producers.existing_rows import ExistingRows, ReopenError
+from wrackline.producers.readers import Readers
+from wrackline.producers.snapshot import keys
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.requests import Snapshot
+from wrackline.producers.snapshot.work import Limits
+from wrackline.schemas import signals
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.offsets import Json
+from wrackline.schemas.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("server", "db0")
+TABLE = orders(PARTITION).id
+UNFIT = define("test.unfit", OperatorNeeded, "it does not fit", hint="make it fit")
+
+
+class Log:
+    """A stream of which only the asking is used: the batches are the test's own."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self) -> None:
+        self.asked += 1
+
+
+class Topic:
+    """A topic of signals as the task sees it."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Read] = []
+        self.kepts = 0
+
+    def taken(self) -> Collection[Read]:
+        taken, self.waiting = self.waiting, []
+        return taken
+
+    def kept(self) -> None:
+        self.kepts += 1
+
+    def close(self) -> None:
+        pass
+
+
+class World:
+    """One lane without a task: the test is the loop."""
+
+    def __init__(
+        self,
+        kept: dict[TableId, Json] | None = None,
+        refused: MutableMapping[str, WracklineError] | None = None,
+    ) -> None:
+        self.source = FakeSourceWorld()
+        self.database = self.source.databases[PARTITION]
+        self.machine = Machine(kept or {}, Limits(), "run", bound_of=keys.bound_of)
+        self.log, self.topic, self.told = Log(), Topic(), list[WracklineError]()
+        policy = Policy(linger=0.0, quiet=1e9)
+        self.cutter = Cutter(
+            PARTITION, policy, str, PlainControl(counts=False), opened=0.0, fresh=False, refused=refused
+        )
+        self.readers = Readers(self.source.source, PARTITION, 2, time.monotonic)
+        self.existing = ExistingRows(
+            self.machine,
+            self.readers,
+            self.log,  # type: ignore[arg-type]  # all that is used of it
+            self.cutter,
+            Asking(self.machine, [TABLE], self.told.append, self.topic),
+            clock=time.monotonic,
+            now_ms=lambda: 0,
+        )
+
+    def insert(self, count: int) -> None:
+        for number in range(count):
+            values = {"shop": "a", "number": number, "label": "x", "big": None}
+            self.source.commit(PARTITION, Insert(values))
+
+    def read_all(self) -> None:
+        self.machine.request(Snapshot("one", (TABLE,)))
+
+    def published(self) -> list[Record]:
+        found: list[Record] = []
+        while (publication := self.cutter.take(time.monotonic())) is not None:
+            found += publication.records
+        return found
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., World]]:
+    made: list[World] = []
+
+    def make(**given: object) -> World:
+        made.append(World(**given))  # type: ignore[arg-type]  # the test's own
+        return made[-1]
+
+    yield make
+    for world in made:
+        world.existing.close()
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.001)
+
+
+def outside(world: World, place: int) -> Batch:
+    del world
+    return Batch((Progress(Place(0, place)),), 0)
+
+
+def execute(request: str, table: str = "public.orders") -> Read:
+    body = f'{{"type":"execute-snapshot","data":{{"data-collections":["{table}"]}}}}'
+    return signals.parse_message(body.encode(), request)
+
+
+def test_a_log_that_ends_each_batch_inside_a_transaction_does_not_starve_the_rows(
+    opened: Callable[..., World],
+) -> None:
+    world = opened()
+    world.insert(30)
+    world.read_all()
+    place = world.database.end
+    records: list[Record] = []
+
+    def all_out() -> bool:
+        nonlocal place
+        place += 1
+        steps = (Commit(str(place), Place(0, place), 0), Begin(str(place + 1), 0))
+        world.existing.feed(Batch(steps, 0))
+        world.existing.advance(hears=True)
+        records.extend(world.published())
+        return len(records) == 30
+
+    world.existing.feed(Batch((Begin(str(place + 1), 0),), 0))
+    until(all_out)
+    assert len({key for _, key, _ in records}) == 30
+
+
+def test_the_server_is_asked_where_it_stands_only_while_somebody_listens(
+    opened: Callable[..., World],
+) -> None:
+    world = opened()
+    world.insert(3)
+    world.read_all()
+    world.existing.feed(outside(world, 1))
+
+    def waits() -> bool:
+        world.existing.advance(hears=False)
+        return world.machine.waiting
+
+    until(waits)
+    assert world.log.asked == 0
+    world.existing.advance(hears=True)
+    assert world.log.asked == 1
+
+
+def test_rows_that_nobody_takes_are_told_of_at_once(opened: Callable[..., World]) -> None:
+    world = opened(refused={str(TABLE): UNFIT()})
+    world.insert(3)
+    world.read_all()
+    found: list[Fault] = []
+
+    def told() -> bool:
+        found.extend(world.existing.feed(outside(world, world.database.end)))
+        found.extend(world.existing.advance(hears=True))
+        return bool(found)
+
+    until(told)
+    assert [(fault.table, fault.error.code) for fault in found] == [(TABLE, "test.unfit")]
+
+
+def test_a_table_that_is_taken_up_waits_until_kafka_has_its_state(opened: Callable[..., World]) -> None:
+    world = opened(kept={TABLE: set_aside.saved(Fault(TABLE, UNFIT()))})
+    world.existing.feed(outside(world, 1))
+    world.cutter.save({TABLE._replace(name="other"): Json(b"{}")}, 0.0)
+    assert world.cutter.take(time.monotonic()) is not None, "a transaction from before the request"
+    world.topic.waiting.append(execute("one"))
+    world.existing.advance(hears=True)
+    assert world.machine.unstreamed == [TABLE]
+    world.existing.saved()
+    publication = world.cutter.take(time.monotonic())
+    assert publication is not None
+    assert TABLE in publication.states
+    with pytest.raises(ReopenError):
+        world.existing.saved()
+
+
+def test_a_message_is_kept_only_once_kafka_has_what_came_of_it(opened: Callable[..., World]) -> None:
+    world = opened()
+    world.existing.feed(outside(world, 1))
+    world.cutter.save({TABLE._replace(name="other"): Json(b"{}")}, 0.0)
+    assert world.cutter.take(time.monotonic()) is not None
+    world.topic.waiting.append(execute("one"))
+    world.existing.advance(hears=True)
+    world.existing.saved()
+    assert world.topic.kepts == 0, "that transaction was begun before the message was taken"
+    taken = world.cutter.take(time.monotonic())
+    assert taken is not None
+    assert '"one"' in taken.states[TABLE].decode()
+    world.cutter.save({TABLE._replace(name="other"): Json(b"{}")}, 0.0)  # the next one always waits already
+    world.existing.saved()
+    assert world.topic.kepts == 1
+    assert world.cutter.take(time.monotonic()) is not None
+    world.existing.saved()
+    assert world.topic.kepts == 1, "once for each time that something was taken"
+
+
+def test_a_request_that_can_not_be_carried_out_ends_itself_alone(opened: Callable[..., World]) -> None:
+    world = opened()
+    world.insert(3)
+    world.existing.feed(outside(world, world.database.end))
+    data = '{"data-collections":["public.orders"],"keys":[["a"],["b"]]}'  # the key has two columns
+
+    def told() -> bool:
+        world.existing.advance(hears=True)
+        world.existing.feed(outside(world, world.database.end))
+        return bool(world.told)
+
+    world.existing.feed(Batch((Signal("one", "execute-snapshot", data, Place(0, world.database.end)),), 0))
+    until(told)
+    assert [error.code for error in world.told] == ["snapshot.read_broken"]
+    world.topic.waiting.append(execute("two"))
+    records: list[Record] = []
+
+    def all_out() -> bool:
+        world.existing.advance(hears=True)
+        world.existing.feed(outside(world, world.database.end))
+        records.extend(world.published())
+        return len(records) == 3
+
+    until(all_out)
