@@ -54,6 +54,7 @@ class Asking:
         self._machine, self._tables, self._tell = machine, set(tables), tell
         self._channel, self._rows, self._first = channel, rows, first
         self._due = 0.0
+        self._took = False
 
     def comes(self, step: Appeared | Renamed) -> None:
         """A table can be meant from here on; rows that it had before are in no topic of its name."""
@@ -74,6 +75,7 @@ class Asking:
         if self._channel is not None and now >= self._due:
             self._due = now + _EVERY
             for read in self._channel.taken():
+                self._took = True
                 self._take(read)
 
     def tell(self, changes: Sequence[ReceiptChange]) -> None:
@@ -81,6 +83,11 @@ class Asking:
         for change in changes:
             if isinstance(change, Became) and change.error is not None:
                 self._tell(change.error)
+
+    def took(self) -> bool:
+        """Whether the topic had something since this was asked last."""
+        took, self._took = self._took, False
+        return took
 
     def kept(self) -> None:
         """All that was taken is in the committed states."""
