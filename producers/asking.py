@@ -11,7 +11,7 @@ from wrackline.producers.asked import asked
 from wrackline.producers.changes import Appeared, Renamed, Signal
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Became, ReceiptChange
+from wrackline.producers.snapshot.requests import Became, HeldUp, ReceiptChange
 from wrackline.schemas import signals
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import TableId
@@ -79,9 +79,9 @@ class Asking:
                 self._take(read)
 
     def tell(self, changes: Sequence[ReceiptChange]) -> None:
-        """Say of a request that failed why it did."""
+        """Say of a request that failed why it did, or why nothing comes of it."""
         for change in changes:
-            if isinstance(change, Became) and change.error is not None:
+            if isinstance(change, Became | HeldUp) and change.error is not None:
                 self._tell(change.error)
 
     def took(self) -> bool:

@@ -29,18 +29,24 @@ NewId = Callable[[], str]
 
 
 def asked(state: TableState, job: Job, new_id: NewId) -> TableState:
-    """Take a request for this table: what had failed is tried again, or is part of it."""
+    """Take a request for this table: what had failed is tried again, or is part of it.
+
+    One that makes good what the copy needs can't be stopped either.
+    """
+    makes_good = job.whole and state.set_aside is not None
     for failed in state.jobs:
         if failed.failed is not None:
             state = state.without_job(failed.id, Outcome.FAILED)
-            if _needed(failed) and not job.whole:
+            if failed.needed and job.whole:
+                makes_good = True
+            elif failed.needed:
                 again = replace(failed.anew(), id=new_id(), failed=None, begun=False)
                 state = state.with_job(again)
     if state.set_aside is not None:
         state = replace(state, set_aside=None)
         if not (job.whole or any(one.whole for one in state.jobs)):
             state = state.with_job(Job(new_id(), Purpose.REFRESH))
-    return state.with_job(job)
+    return state.with_job(replace(job, also_refresh=job.also_refresh or makes_good))
 
 
 def reshaped(state: TableState, need: Need, new_id: NewId) -> TableState:
@@ -59,26 +65,31 @@ def reshaped(state: TableState, need: Need, new_id: NewId) -> TableState:
 
 def unsure(state: TableState, new_id: NewId) -> TableState:
     """Some row is missing that can't be asked for by itself: read all, after what has begun."""
-    if any(job.whole and not job.begun and job.failed is None for job in state.jobs):
-        return state
+    for job in state.jobs:
+        if job.whole and not job.begun and job.failed is None:
+            return state if job.needed else state.with_job(replace(job, also_refresh=True))
     return state.with_job(Job(new_id(), Purpose.REFRESH))
 
 
 def stopped(state: TableState, new_id: NewId) -> TableState:
-    """Stop what was asked for; what the worker needs goes on under a name of its own."""
+    """Stop what somebody asked for; what of it the copy needs goes on under a name of the worker's own."""
     for job in state.jobs:
-        if job.failed is None and job.purpose is not Purpose.REFRESH:
+        if job.failed is None and job.purpose is Purpose.REQUESTED:
             state = state.without_job(job.id, Outcome.CANCELLED)
             if job.also_refresh:
                 state = state.with_job(replace(job, id=new_id(), purpose=Purpose.REFRESH))
     return state
 
 
-def gone(state: TableState) -> TableState:
-    """The table is no more, and all that was to be done about it."""
+def gone(state: TableState, left_out: Reason | None) -> TableState:
+    """The table is no more, and all that was to be done about it.
+
+    If the stream leaves its name out, it does so for the next table of that name as well: that it is
+    set aside must stay known, or nobody would miss what that table's log says (INV-4).
+    """
     for job in state.jobs:
         state = state.without_job(job.id, Outcome.FAILED if job.failed else Outcome.CANCELLED)
-    return replace(state, shape=None, missing={}, set_aside=None)
+    return replace(state, shape=None, missing={}, set_aside=left_out)
 
 
 def set_aside(state: TableState, reason: Reason) -> TableState:
@@ -131,10 +142,6 @@ def finished(state: TableState) -> TableState:
             if other.failed is not None:
                 state = state.without_job(other.id, Outcome.FAILED)
     return state.without_job(job.id, Outcome.SUCCEEDED)
-
-
-def _needed(job: Job) -> bool:
-    return job.purpose is not Purpose.REQUESTED or job.also_refresh
 
 
 def _rekeyed(state: TableState) -> TableState:

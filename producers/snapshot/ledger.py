@@ -9,12 +9,25 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from wrackline.producers.chunks import Bound
-from wrackline.producers.snapshot.requests import Accepted, Became, Further, ReceiptChange
+from wrackline.producers.snapshot.requests import Accepted, Became, Further, HeldUp, ReceiptChange
 from wrackline.producers.snapshot.state import Job, Outcome, TableState
-from wrackline.schemas.errors import Definite
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.receipts import Scan, State, Table
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
+
+GOES_ON = define(
+    "snapshot.goes_on",
+    OperatorNeeded,
+    "stop {id} leaves {count} tables being read, as {table}: without these rows the copy is not right",
+    hint="hold them instead: wrackline snapshot pause <pipeline.toml>",
+)
+HELD_UP = define(
+    "snapshot.held_up",
+    Transient,
+    "the rows of {table} could not be read {times} times in a row, and are tried on: {reason} [{code}]",
+    hint="{mend}",
+)
 
 _SCANS = {Outcome.CANCELLED: Scan.SKIPPED, Outcome.FAILED: Scan.SQL_EXCEPTION}
 
@@ -50,10 +63,16 @@ class Ledger:
         self._outcomes.setdefault(request, set())
         self._settle(request)
 
-    def obeyed(self, request: str, tables: Sequence[TableId]) -> None:
-        """A stop, pause or resume is done at once."""
+    def obeyed(self, request: str, tables: Sequence[TableId], read_on: Sequence[TableId] = ()) -> None:
+        """A stop, pause or resume is done at once; a stop says of which tables it left the reading alone."""
+        warning = GOES_ON(id=request, count=len(read_on), table=read_on[0]) if read_on else None
         self._made.append(Accepted(request, SnapshotKind.INCREMENTAL, tuple(tables)))
-        self._made.append(Became(request, State.SUCCEEDED))
+        self._made.append(Became(request, State.SUCCEEDED, warning))
+
+    def held_up(self, table: TableId, error: WracklineError, times: int) -> None:
+        """A table's reads fail on and on."""
+        told = HELD_UP(table=table, times=times, reason=error.sentence, code=error.code, mend=error.hint)
+        self._made.append(HeldUp(told))
 
     def changed(self, table: TableId, before: TableState, after: TableState) -> None:
         """A table's state is another."""

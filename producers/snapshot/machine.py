@@ -138,13 +138,14 @@ class Machine:
         named = [self._table(table) for table in asked.tables] or list(self._tables.values())
         if any(table.state.knows(asked.id) for table in named):
             return
-        self._ledger.obeyed(asked.id, [table.id for table in named])
         for table in named:
             table.change(table.state.remembering(asked.id, Outcome.SUCCEEDED))
             if isinstance(asked, Stop):
                 table.stop()
             else:
                 table.pause(paused=isinstance(asked, Pause))
+        read_on = [table.id for table in named if isinstance(asked, Stop) and table.state.active is not None]
+        self._ledger.obeyed(asked.id, [table.id for table in named], read_on)
 
     def step(self, step: Step) -> None:
         """Take the log's next step, before the cutter does; then give the cutter `unsaved`, then the step."""
@@ -191,12 +192,14 @@ class Machine:
         if table is None:
             self._looked = now + self._limits.longest_wait
             return
-        window = table.windows.pop(ticket, None)
+        window, told = table.windows.pop(ticket, None), False
         if window is not None:
-            table.fail(window.job, error, now)
+            told = table.fail(window.job, error, now)
         elif table.plan is not None and table.plan.ticket == ticket:
             job, table.plan = table.plan.job, None
-            table.fail(job, error, now)
+            told = table.fail(job, error, now)
+        if told:
+            self._ledger.held_up(table.id, error, self._limits.most_tries)
         self._mark(table)
 
     def work(self, now: float) -> Sequence[Work]:

@@ -92,4 +92,11 @@ class Further:
     table: Table
 
 
-ReceiptChange: TypeAlias = Accepted | Became | Further
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """Nothing has come of a table's reads for a while; they are tried on, so no receipt moves."""
+
+    error: WracklineError
+
+
+ReceiptChange: TypeAlias = Accepted | Became | Further | HeldUp

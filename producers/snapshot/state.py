@@ -78,7 +78,7 @@ class Job:
     high: Bound | None = None
     keys: tuple[Bound, ...] = ()
     begun: bool = False  # its first work was handed out
-    also_refresh: bool = False  # stored values changed meanwhile: what is left of it can't be stopped
+    also_refresh: bool = False  # the copy is not right without it any more: what is left can't be stopped
     key: tuple[str, ...] | None = None  # columns that order the rows; None: not planned yet
     ranges: tuple[Range, ...] = ()
     most: Bound | None = None  # the greatest key when it was planned
@@ -89,6 +89,11 @@ class Job:
     def whole(self) -> bool:
         """Whether it reads all rows of the table."""
         return self.condition is None and self.low is None and self.high is None and not self.keys
+
+    @property
+    def needed(self) -> bool:
+        """Whether the copy is not right without it, so that no stop and no number of tries ends it."""
+        return self.also_refresh or self.purpose is not Purpose.REQUESTED
 
     @property
     def refreshes(self) -> bool:

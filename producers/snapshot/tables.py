@@ -67,13 +67,20 @@ class Table:
         self.windows: dict[Ticket, Window] = {}  # in the order in which they were handed out
         self.plan: Planning | None = None
         self.refs: set[int] = set()
-        self.streamed = state.set_aside is None
+        self._left_out = state.set_aside  # why this session's stream does not hand it out
         self.wait_until = 0.0
         self._tries = 0
+        self._lost = 0  # reads in a row whose rows could not be told
+        self._rests = False  # whether it waits from the next moment that is known
         self._row_bytes = 1  # of the last chunk's rows: the next one asks for as many as fit
         self._reach: dict[int, Bound | None] = {}  # by range: the last key read
         self._read_out: set[int] = set()  # ranges without rows left to read
         self._numbers = max((one.number for one in state.missing.values()), default=0)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the stream hands out its changes."""
+        return self._left_out is None
 
     @property
     def watches(self) -> bool:
@@ -101,8 +108,12 @@ class Table:
 
     def full(self, key: bytes) -> None:
         """The log has this row whole, or its end."""
+        stale = False
         for window in self.windows.values():
             window.settle(key)
+            stale = stale or window.stale
+        if stale:
+            self._drop_stale()
         self._not_missing(key)
 
     def partial(self, op: str, key: bytes, value: bytes, unsent: Unsent, shape: TableSchema) -> None:
@@ -130,9 +141,7 @@ class Table:
                 window.settle(key)
             else:
                 window.move(other, key, pieces, shape)
-        for window in list(self.windows.values()):
-            if window.stale:
-                self._drop(window)
+        self._drop_stale()
 
     def truncate(self) -> None:
         """All rows went at once."""
@@ -150,19 +159,21 @@ class Table:
             need = max(need, needs_refresh(known, shape, filled), key=list(Need).index)
         if another or refresh:
             self._drop_all()
+            if self._lost:  # what it waited for is here, perhaps
+                self.wait_until, self._lost, self._rests = 0.0, 0, False
         state = self.state if shape is None else replace(self.state, shape=shape)
         self.change(jobs.reshaped(state, need, self._new_id))
 
     def aside(self, reason: Reason) -> None:
         """The log hands out no more of it."""
-        self.streamed = False
+        self._left_out = reason
         self._drop_all()
         self.change(jobs.set_aside(self.state, reason))
 
     def gone(self) -> None:
         """The table is no more."""
         self._drop_all()
-        self.change(jobs.gone(self.state))
+        self.change(jobs.gone(self.state, self._left_out))
 
     # What is asked of it.
 
@@ -241,28 +252,33 @@ class Table:
             self.change(replace(self.state, shape=chunk.shape))
         elif chunk.shape != known and needs_refresh(known, chunk.shape, frozenset()) is not Need.NOTHING:
             self.shaped(chunk.shape, frozenset(), refresh=False)
+            self._rest()  # the log's own rows are of the other shape until it comes there
             return
         window.arrive(chunk, mark, passed=passed)
         if window.stale:
-            self._drop(window)
+            self._drop_stale()
         elif window.job is not None:
             if chunk.complete:
                 self._read_out.add(window.number)
             else:
                 self._reach[window.number] = chunk.slices[-1].upto
 
-    def fail(self, job: str | None, error: WracklineError, now: float) -> None:
-        """A plan or a read failed: wait and try again, or give the job up (rule 9)."""
+    def fail(self, job: str | None, error: WracklineError, now: float) -> bool:
+        """A plan or a read failed: wait and try again, or give the job up (rule 9).
+
+        What the copy needs is given up only where no wait mends it.  Return whether it has just been tried
+        so often that somebody should hear why nothing comes of it.
+        """
         self._tries += 1
-        if isinstance(error, Transient) and self._tries < self._limits.most_tries:
-            wait = self._limits.first_wait * 2 ** (self._tries - 1)
-            self.wait_until = now + min(wait, self._limits.longest_wait)
-            return
-        self._tries = 0
-        if job is None and any(one.failed for one in self.state.jobs):
-            return
         active = self.state.active if job is not None else None
-        self.change(jobs.failed(self.state, active, error, self._new_id))
+        needed = active is None or active.needed
+        if isinstance(error, Transient) and (needed or self._tries < self._limits.most_tries):
+            self.wait_until = now + self._limits.wait(self._tries)
+            return self._tries == self._limits.most_tries
+        self._tries = 0
+        if job is not None or not any(one.failed for one in self.state.jobs):
+            self.change(jobs.failed(self.state, active, error, self._new_id))
+        return False
 
     def release(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
         """The next slice that may go out: a range's chunks in the order in which they were read."""
@@ -290,6 +306,7 @@ class Table:
                 upto = None  # nothing orders the rows: only all of them are a place to go on from
             ended = over and window.number in self._read_out and not self._more(window)
             state = jobs.released(state, job, window.number, upto, len(rows), over=ended)
+        self._lost = 0
         self.change(state)
         self.change(jobs.finished(self.state))
         if over and window.job is None and window.chunk.complete:
@@ -308,6 +325,9 @@ class Table:
             self.change(jobs.unsure(replace(self.state, missing=missing), self._new_id))
 
     def _ready(self, now: float) -> bool:
+        if self._rests:
+            self._rests = False
+            self.wait_until = max(self.wait_until, now + self._limits.wait(self._lost))
         return self.streamed and self.state.set_aside is None and now >= self.wait_until
 
     def _unasked(self) -> dict[bytes, Missing]:
@@ -348,10 +368,16 @@ class Table:
         )
 
     def _miss(self, key: bytes, shape: TableSchema) -> None:
-        """Remember that this row's whole is to be read; where its key can't be told, read all rows."""
+        """Remember that this row's whole is to be read; where its key can't be told, read all rows.
+
+        All are read as well where too many are missing, and while all are to be read none is remembered.
+        """
+        if any(job.whole and job.needed and not job.begun and not job.failed for job in self.state.jobs):
+            return
         bound = self._bound_of(shape, key)
-        if bound is None:
-            self.change(jobs.unsure(self.state, self._new_id))
+        if bound is None or len(self.state.missing) >= jobs.MOST_KEYS:
+            missing = self.state.missing if bound is None else {}
+            self.change(jobs.unsure(replace(self.state, missing=missing), self._new_id))
             return
         self._numbers += 1
         self.change(replace(self.state, missing={**self.state.missing, key: Missing(bound, self._numbers)}))
@@ -369,16 +395,29 @@ class Table:
     def _job_windows(self) -> list[Window]:
         return [window for window in self.windows.values() if window.job is not None]
 
-    def _drop(self, window: Window) -> None:
-        """Read a window again: of a job all of them, for a later chunk begins where an earlier one ended."""
+    def _drop_stale(self) -> None:
+        """Read windows again whose rows can't be told, a while later.
+
+        Of a job that is all of them, for a later chunk begins where an earlier one ended.
+        """
+        stale = [window for window in self.windows.values() if window.stale]
+        if not stale:
+            return
+        of_job = any(window.job is not None for window in stale)
         self.windows = {
-            ticket: other
-            for ticket, other in self.windows.items()
-            if other is not window and (window.job is None or other.job is None)
+            ticket: window
+            for ticket, window in self.windows.items()
+            if not window.stale and not (of_job and window.job is not None)
         }
-        if window.job is not None:
+        if of_job:
             self._reach.clear()
             self._read_out.clear()
+        self._rest()
+
+    def _rest(self) -> None:
+        """Do not read at once what could not be told: nothing has changed yet."""
+        self._lost += 1
+        self._rests = True
 
     def _drop_all(self) -> None:
         self.windows.clear()

@@ -6,7 +6,8 @@
 A full image or a delete takes its key out: the log has the newer row.  A partial event leaves the row in and
 puts its columns into it.  That is right whatever part of the events the SELECT had seen: a column that some
 event sent ends as the last of them says, one that none sent was the same all the time.  It holds only
-while all events of the key were partial, so one full image settles a key for good.
+while all events of the key were partial, so one full image settles a key for good.  What the log says before
+the chunk is here is remembered by key; of too much, the window is given up rather than any of it.
 
 A partial event that changes the key moves the row, but only a row that is surely the one meant: if the new
 key is held as well, the SELECT had seen the move; if the old key is used again later, the row found under it
@@ -25,7 +26,8 @@ from wrackline.schemas.seq import ordinal_digits
 from wrackline.schemas.splice import Pieces, spliced
 from wrackline.schemas.table import TableSchema
 
-_FATE_BYTES = 200  # about what one remembered key costs
+_FATE_BYTES = 200  # about what one remembered key costs, beside its own bytes
+_FATES = 2  # shares that remembered keys may take
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ class Window:
     _chunk: Chunk | None = None
     _slices: list[Slice] = field(default_factory=list)
     _fates: dict[bytes, Pieces | None] = field(default_factory=dict)  # None: settled by the log
+    _fate_bytes: int = 0
     _patched_as: TableSchema | None = None  # the shape of the fates' pieces
     _emptied: bool = False
     _held: dict[bytes, bytes] | None = None  # heads by the key found; None: the slices as they are
@@ -67,7 +70,7 @@ class Window:
     def size(self) -> int:
         """Bytes that it holds, or may come to hold."""
         held = sum(one.size for one in self._slices) if self.arrived else self.share
-        return held + _FATE_BYTES * len(self._fates)
+        return held + self._fate_bytes
 
     @property
     def exhausted(self) -> bool:
@@ -83,7 +86,7 @@ class Window:
         if key is None:
             return
         if self._chunk is None:
-            self._fates[key] = None
+            self._remember(key, None)
         else:
             self._leave(key)
 
@@ -92,7 +95,7 @@ class Window:
         if self._chunk is None:
             fate = self._fates.get(key, {})
             if fate is not None:
-                self._fates[key] = {**fate, **pieces}
+                self._remember(key, {**fate, **pieces})
                 self._patched_as = shape
         elif key in self._rows() and key not in self._moved:
             self._splice(key, pieces, shape)
@@ -104,7 +107,8 @@ class Window:
     def move(self, old: bytes, new: bytes, pieces: Pieces, shape: TableSchema) -> None:
         """A partial event that changed the key."""
         if self._chunk is None:
-            self._fates[old] = self._fates[new] = None
+            self._remember(old, None)
+            self._remember(new, None)
             return
         held = self._rows()
         if new in held and new not in self._moved:  # the SELECT had seen the move
@@ -124,6 +128,7 @@ class Window:
         """All rows of the table went; those that came since, the log has."""
         self._emptied = True
         self._fates.clear()
+        self._fate_bytes = 0
         if self._chunk is not None:
             self._held = {}
             self._moved.clear()
@@ -132,7 +137,7 @@ class Window:
     def arrive(self, chunk: Chunk, mark: Mark, *, passed: bool) -> None:
         """The chunk is here; what the log said of its keys meanwhile is done to it now."""
         self._chunk, self._slices, self.mark, self.passed = chunk, list(chunk.slices), mark, passed
-        fates, self._fates = self._fates, {}
+        fates, self._fates, self._fate_bytes = self._fates, {}, 0
         if self._emptied:
             self._held = {}
             return
@@ -171,6 +176,17 @@ class Window:
                 self._found.pop(now, None)
                 yield now, held.pop(found)
 
+    def _remember(self, key: bytes, pieces: Pieces | None) -> None:
+        """Keep what shall be done to a row that is not here yet; of an emptied table none will be."""
+        if self._emptied:
+            return
+        if key in self._fates:
+            self._fate_bytes -= _cost(key, self._fates[key])
+        self._fates[key] = pieces
+        self._fate_bytes += _cost(key, pieces)
+        if self._fate_bytes > _FATES * self.share:
+            self.stale = True
+
     def _rows(self) -> dict[bytes, bytes]:
         """The rows by key: made when the log first touches the table, for most windows never."""
         if self._held is None:
@@ -192,3 +208,7 @@ class Window:
         else:
             held = self._rows()
             held[found] = spliced(held[found], shape, pieces)
+
+
+def _cost(key: bytes, pieces: Pieces | None) -> int:
+    return _FATE_BYTES + len(key) + (0 if pieces is None else sum(map(len, pieces.values())))

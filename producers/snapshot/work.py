@@ -37,6 +37,10 @@ class Limits:
     look_rest: float = 0.25  # seconds between two looks
     look_every: float = 60.0  # seconds between two looks for fewer of them: their names don't last for ever
 
+    def wait(self, tries: int) -> float:
+        """Seconds after so many tries."""
+        return min(self.first_wait * 2.0 ** min(tries - 1, 64), self.longest_wait)
+
     @property
     def share(self) -> int:
         """What one chunk may hold: readers go on while windows wait for their marks."""

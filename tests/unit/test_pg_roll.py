@@ -74,6 +74,14 @@ def test_the_log_tells_first_and_the_picture_has_no_more_to_say() -> None:
     assert back == [Appeared(named("b"), complete=False)], "what was written meanwhile is not in the log"
 
 
+def test_a_table_that_is_set_aside_has_not_vanished() -> None:
+    made = roll("a")
+    made.picture(picture(made, [table(1, "a")]))
+    made.aside.add(named("a"))
+    assert made.picture(picture(made, [table(1, "a")])) == []
+    assert made.named(1, named("a"), captured=False, shape=None) == []
+
+
 def test_a_picture_from_before_the_logs_word_does_not_take_it_back() -> None:
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))

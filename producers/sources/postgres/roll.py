@@ -194,7 +194,7 @@ class Roll:
         if captured and not was:
             return [self._appears(known, table, shape, complete=False)]
         if was and old is not None and not captured:
-            return [Vanished(old)]
+            return [] if old == table and old in self.aside else [Vanished(old)]
         if was and old is not None and old != table:
             known.appeared = self._told
             return [Renamed(old, table, shape)]
