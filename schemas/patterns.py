@@ -73,7 +73,7 @@ def resolve(pattern: TablePattern, tables: Collection[TableId]) -> tuple[TableId
 
 def only(*names: str) -> str:
     """Write a pattern that means this name and no other, as it stands in a setting's list and in any file."""
-    return "[.]".join("".join(map(_plain, name)) for name in names)
+    return ".".join("".join(map(_plain, name)) for name in names)
 
 
 def _plain(char: str) -> str:

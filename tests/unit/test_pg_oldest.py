@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from wrackline.producers.sources.postgres import publication, slot
+from wrackline.producers.sources.postgres import publication_fit, slot
 from wrackline.schemas.errors import OperatorNeeded
 
 FOLDER = Path(__file__).parents[2] / "producers" / "sources" / "postgres"
@@ -36,9 +36,9 @@ KNOWN = {
     ("check_rules.py", "failover"): "a hint's prose",
     ("check_tables.py", "publish_generated_columns"): "a hint from 18 on",
     ("continuity.py", "synchronized_standby_slots"): "a hint that says from which version on",
-    ("publication.py", "pg_publication_namespace"): "from 15 on",
-    ("publication.py", "pnpubid"): "from 15 on",
-    ("publication.py", "pnnspid"): "from 15 on",
+    ("publication_fit.py", "pg_publication_namespace"): "from 15 on",
+    ("publication_fit.py", "pnpubid"): "from 15 on",
+    ("publication_fit.py", "pnnspid"): "from 15 on",
     ("publication_fit.py", "pubgencols"): "a key of the row's JSON",
     ("publication_fit.py", "rowfilter"): "a key of the row's JSON",
     ("publication_fit.py", "attnames"): "a key of the row's JSON",
@@ -101,7 +101,7 @@ class Answer(list[tuple[str]]):
 @pytest.mark.parametrize(("version", "asks"), [(140_012, False), (150_000, True)])
 def test_schemas_of_a_publication_are_asked_for_from_15_on(*, version: int, asks: bool) -> None:
     server: Any = Recorder(version)
-    publication.published(server, "p")
+    publication_fit.published(server, "p")
     assert any("pg_publication_namespace" in query for query in server.asked) is asks
 
 

@@ -7,7 +7,7 @@ needs no more rights than the pipeline does.  What it can't find out it leaves t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import (
@@ -21,9 +21,17 @@ from wrackline.producers.sources.postgres import check_rules as rules
 from wrackline.producers.sources.postgres.check_tables import Table
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.continuity import slot_lost
-from wrackline.producers.sources.postgres.discover import Catalogue
-from wrackline.producers.sources.postgres.names import identifier, psql, table_name
-from wrackline.producers.sources.postgres.slot import FAILOVER_SINCE, SLOT_BUSY, SLOT_UNFIT, find_slot
+from wrackline.producers.sources.postgres.discover import TABLE_MISSING, Catalogue
+from wrackline.producers.sources.postgres.names import identifier, psql
+from wrackline.producers.sources.postgres.slot import (
+    FAILOVER_SINCE,
+    FAILOVER_UNSUPPORTED,
+    SLOT_BUSY,
+    SLOT_UNFIT,
+    SLOTS_FULL,
+    WAL_LEVEL,
+    find_slot,
+)
 from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules, TableFilter
@@ -112,8 +120,8 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         everything = check_tables.all_tables(connection, wanted.database)
         chosen = _chosen(everything, wanted, frozenset(tables))
         for table in frozenset(tables).difference(one.id for one in everything):
-            names = {"database": identifier(wanted.database), "table_name": table_name(table)}
-            found.append(rules.TABLE_MISSING(table, **names, tables=_list_tables(wanted)))
+            missing = TABLE_MISSING(table=table, psql=psql(dbname=table.database))
+            found.append(rules.of_error(missing, table, impact="the table is not copied"))
         found += wanted.tables.findings(table.id for table in everything)
         found += _tables(server, connection, wanted, chosen)
         readable = [table.id for table in chosen if not _hidden(table)]
@@ -155,7 +163,7 @@ def _version(facts: ServerFacts) -> Iterator[Finding]:
 
 def _limits(facts: ServerFacts, wanted: _Wanted) -> Iterator[Finding]:
     if facts.wal_level != "logical":
-        yield rules.WAL_LEVEL(level=facts.wal_level)
+        yield rules.of_error(WAL_LEVEL(reason=f"wal_level is {facts.wal_level}"))
     if facts.senders_used >= facts.senders:
         yield rules.SENDERS_FEW(used=facts.senders_used, most=facts.senders, more=facts.senders + 10)
     if facts.sender_timeout == 0:
@@ -165,7 +173,7 @@ def _limits(facts: ServerFacts, wanted: _Wanted) -> Iterator[Finding]:
     if facts.idle_timeout:
         yield rules.IDLE_TIMEOUT(seconds=facts.idle_timeout)
     if wanted.failover and facts.number < FAILOVER_SINCE:
-        yield rules.FAILOVER_UNSUPPORTED(version=facts.version.split()[0])
+        yield rules.of_error(FAILOVER_UNSUPPORTED(version=facts.major))
     elif wanted.failover and not facts.synchronized:
         yield rules.FAILOVER_UNSYNCED()
 
@@ -184,7 +192,8 @@ def _slot(connection: Connection, facts: ServerFacts, wanted: _Wanted) -> Iterat
     row = find_slot(connection, wanted.slot)
     if row is None:
         if facts.slots_used >= facts.slots:
-            yield rules.SLOTS_FULL(most=facts.slots, slot=wanted.slot, more=facts.slots + 10)
+            reason = f"all {facts.slots} are in use"
+            yield rules.of_error(SLOTS_FULL(slot=wanted.slot, reason=reason, more=facts.slots + 10))
         if facts.keep is None:
             yield rules.KEEP_UNLIMITED(slot=wanted.slot, retained="nothing")
         return
@@ -281,10 +290,9 @@ def _catalogue(connection: Connection) -> Catalogue:
 
 def _of_error(error: WracklineError) -> Finding:
     """Show what the start would stop with; what passes by itself is a warning, but for the connection."""
-    stops = check_publication.of_error(error)
-    if error.code != SLOT_BUSY.code:
-        return stops
-    return replace(stops, severity=Severity.WARNING, impact="the pipeline waits for it")
+    if error.code == SLOT_BUSY.code:
+        return rules.of_error(error, severity=Severity.WARNING, impact="the pipeline waits for it")
+    return rules.of_error(error)
 
 
 def _size(count: int) -> str:

@@ -14,11 +14,8 @@ from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.names import identifier
 from wrackline.producers.sources.postgres.publication_fit import Carried, Publication
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.findings import Finding, Severity
-from wrackline.schemas.patterns import only
-from wrackline.schemas.table import TableId
+from wrackline.schemas.findings import Finding
 
 _MAY_CREATE = """
 SELECT has_database_privilege(current_database(), 'CREATE'), rolsuper FROM pg_roles
@@ -59,28 +56,21 @@ def leaves_out(
     about: ColumnRules,
 ) -> Iterator[Finding]:
     """Name what the publication does not carry of each table."""
-    has = publication_fit.carried(connection, name, connection.info.dbname)
+    has = publication_fit.carried(connection, name)
     for table in chosen:
         if table.id in has:
             yield from _of_table(table, name, has[table.id], catalogue, about)
         elif table.partitioned and not found.via_root:
-            yield of_error(publication_fit.leaves(name, table.id), table.id)
+            yield rules.of_error(publication_fit.leaves(name, table.id), table.id)
         else:
-            yield rules.PUBLICATION_LACKS(table.id, publication=identifier(name), table_name=table.quoted)
+            yield rules.of_error(publication_fit.lacks(name, [table.id]), table.id)
 
 
 def skips(name: str, found: Publication, skipped: frozenset[str]) -> Iterator[Finding]:
     """Name the operations that it leaves out."""
     error = publication_fit.skips(found, name, skipped)
     if error is not None:
-        yield of_error(error)
-
-
-def of_error(error: WracklineError, table: TableId | None = None) -> Finding:
-    """Show what the start would stop with."""
-    name = error.code.partition(".")[2].replace("_", " ").capitalize()
-    impact = "the pipeline does not start"
-    return Finding(error.code, name, error.sentence, error.hint, impact, Severity.ERROR, table)
+        yield rules.of_error(error)
 
 
 def _of_table(
@@ -90,12 +80,5 @@ def _of_table(
     if has.row_filter is not None:
         yield rules.PUBLICATION_ROW_FILTER(table.id, **names)
     key = about.key(table.id) or catalogue.key(table.id)
-    error = publication_fit.keyless(name, table.id, key, has)
-    if error is not None:
-        yield of_error(error, table.id)
-    for column in has.lacking:
-        if column not in key and not about.drops(table.id, column):
-            path = only(table.id.schema, table.id.name, column)
-            yield rules.PUBLICATION_COLUMN(
-                table.id, column, **names, column_name=identifier(column), column_path=path
-            )
+    for error in publication_fit.columns_left_out(name, table.id, key, about, has):
+        yield rules.of_error(error, table.id)

@@ -1,12 +1,29 @@
 """All that a check of PostgreSQL can find, each with the SQL that mends it; says nothing of when.
 
 A rule is called with the names of what was found and becomes a finding, as an error's code becomes an
-error.  Names in SQL come quoted by the server.
+error.  Names in SQL come quoted by the server.  What a start or a task ends with is no rule: a check shows
+that error (`of_error`), so each thing is said in one place.
 """
 
-from wrackline.schemas.findings import Severity, rule
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.findings import Finding, Severity, rule
+from wrackline.schemas.table import TableId
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+def of_error(
+    error: WracklineError,
+    table: TableId | None = None,
+    column: str | None = None,
+    *,
+    severity: Severity = ERROR,
+    impact: str = "the pipeline does not start",
+) -> Finding:
+    """Show what a start or a task would end with."""
+    name = error.code.partition(".")[2].replace("_", " ").capitalize()
+    return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column)
+
 
 # The server
 VERSION_OLD = rule(
@@ -34,15 +51,6 @@ VERSION_LOSES = rule(
     "changes of a table that is just being added can be missing from the log, silently",
     "install {fixed} or newer; until then change publications and types while nobody writes",
 )
-WAL_LEVEL = rule(
-    "pg.wal_level",
-    ERROR,
-    "The log is not logical",
-    "wal_level is {level}",
-    "the pipeline does not start",
-    "as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server"
-    " (Amazon RDS: rds.logical_replication = 1; Cloud SQL: cloudsql.logical_decoding = on)",
-)
 DDL_UNTOLD = rule(
     "pg.ddl_untold",
     INFO,
@@ -50,15 +58,6 @@ DDL_UNTOLD = rule(
     "there is no event trigger {name}, so changes of tables are found by looking at the catalogue",
     "a change without a row is seen some seconds after it was made, and several between two looks as one",
     "to have each at its place in the log, as a superuser (this is optional; nothing needs it):\n{trigger}",
-)
-SLOTS_FULL = rule(
-    "pg.slots_full",
-    ERROR,
-    "No replication slot is free",
-    "all {most} slots are in use and {slot} is not among them",
-    "the pipeline does not start",
-    "drop one that nobody needs (SELECT slot_name, active FROM pg_replication_slots), or as a superuser:"
-    " ALTER SYSTEM SET max_replication_slots = {more}; then restart the server",
 )
 SENDERS_FEW = rule(
     "pg.wal_senders_few",
@@ -112,14 +111,6 @@ STANDBY_OLD = rule(
 )
 
 # Failing over
-FAILOVER_UNSUPPORTED = rule(
-    "pg.failover_unsupported",
-    ERROR,
-    "slot.failover needs PostgreSQL 17",
-    "slot.failover is true, and this server is {version}",
-    "the slot is not made",
-    "slot.failover=false; after a failover the tables are then read again",
-)
 FAILOVER_UNSYNCED = rule(
     "pg.failover_unsynced",
     WARNING,
@@ -170,14 +161,6 @@ PUBLICATION_FORBIDDEN = rule(
     "the pipeline does not start",
     "as the tables' owner: {create}",
 )
-PUBLICATION_LACKS = rule(
-    "pg.publication_lacks",
-    ERROR,
-    "The publication lacks a table",
-    "publication {publication} does not publish {table_name}",
-    "the table's changes are not in the log",
-    "as the table's owner: ALTER PUBLICATION {publication} ADD TABLE {table_name}",
-)
 PUBLICATION_ROW_FILTER = rule(
     "pg.publication_row_filter",
     WARNING,
@@ -188,15 +171,6 @@ PUBLICATION_ROW_FILTER = rule(
     "where that is meant, nothing; else as the table's owner: ALTER PUBLICATION {publication} DROP TABLE"
     " {table_name}; ALTER PUBLICATION {publication} ADD TABLE {table_name}",
 )
-PUBLICATION_COLUMN = rule(
-    "pg.publication_column",
-    WARNING,
-    "The publication leaves out a column",
-    "publication {publication} has a column list on {table_name} without {column_name}",
-    "the column's changes never reach the copy, though a snapshot reads it",
-    "column.exclude.list={column_path}; or publish the whole row, as the table's owner: ALTER PUBLICATION"
-    " {publication} DROP TABLE {table_name}; ALTER PUBLICATION {publication} ADD TABLE {table_name}",
-)
 
 # Tables
 NO_TABLES = rule(
@@ -206,14 +180,6 @@ NO_TABLES = rule(
     "no table that {role} can read in database {database} is captured",
     "the pipeline has no work",
     "see which there are: {tables}; then correct table.include.list, or grant the tables",
-)
-TABLE_MISSING = rule(
-    "pg.table_missing",
-    ERROR,
-    "There is no such table",
-    "database {database} has no table {table_name}",
-    "the table is not copied",
-    "see which there are: {tables}; then correct table.include.list",
 )
 USAGE_MISSING = rule(
     "pg.usage_missing",
@@ -289,24 +255,6 @@ PARTITIONS_SILENT = rule(
     "rows that went in this way stay in the copy, rows that came so are missing from it",
     "before a partition goes: DELETE its rows, which is logged; after a filled one was attached: wrackline"
     " snapshot start <pipeline.toml> '{request}'; see docs/postgresql.md, Partitions",
-)
-KEY_HIDDEN = rule(
-    "pg.key_hidden",
-    WARNING,
-    "The table's existing rows can't be read",
-    "{column_name} is of the key of {table_name}, and the settings hide it; a chunk's bounds are saved in"
-    " Kafka, so it can't order a snapshot",
-    "changes are copied, a snapshot of the table is refused",
-    "order the snapshot by columns that are not hidden: surrogate-key in its request; or make such columns"
-    " the key: message.key.columns={path}:<columns>",
-)
-COLUMN_UNKNOWN = rule(
-    "pg.type_unknown",
-    ERROR,
-    "The column's type is not known",
-    "{path} has the type {type}",
-    "the table is paused",
-    "{mend}",
 )
 COLUMN_GENERATED = rule(
     "pg.column_generated",

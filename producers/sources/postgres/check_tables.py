@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import check_rules as rules
+from wrackline.producers.sources.postgres.chunks import KEY_HIDDEN
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.names import identifier
 from wrackline.producers.sources.postgres.types import PgType, column_type, written
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.findings import ColumnSupport, Finding, Support
+from wrackline.schemas.findings import ColumnSupport, Finding, Severity, Support
 from wrackline.schemas.patterns import only
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import ColumnType, Kind
@@ -156,15 +157,12 @@ def column_findings(
     generated_in_log: bool,
 ) -> Iterator[Finding]:
     """Name the columns whose values do not arrive, or not as they are."""
-    for supported in columns(table.id, catalogue, about):
-        if supported.support is Support.NO:
-            path = f"{table.id}.{supported.column}"
-            yield rules.COLUMN_UNKNOWN(
-                table.id, supported.column, path=path, type=supported.type, mend=supported.suggestion
-            )
-    for name, pg_type, _, generated in catalogue.types(table.id):
+    for name, pg_type, typmod, generated in catalogue.types(table.id):
         if about.drops(table.id, name):
             continue
+        made = _known(table.id, name, pg_type, typmod, as_text=about.as_text(table.id, name))
+        if isinstance(made, OperatorNeeded):
+            yield rules.of_error(made, table.id, name, impact="the table is set aside")
         path = only(table.id.schema, table.id.name, name)
         if generated and not generated_in_log:
             mend = f"compute it in the target, and leave it out here: column.exclude.list={path}"
@@ -194,10 +192,9 @@ def snapshot_findings(table: Table, about: ColumnRules, key: Sequence[str]) -> I
         yield rules.PARTITIONS_SILENT(table.id, table_name=table.quoted, request=table.id)
     for name in key:
         if about.mask(table.id, name) is not None and not about.drops(table.id, name):
-            path = only(table.id.schema, table.id.name)
-            yield rules.KEY_HIDDEN(
-                table.id, name, table_name=table.quoted, column_name=identifier(name), path=path
-            )
+            hidden = KEY_HIDDEN(table=table.id, column=name)
+            impact = "changes are copied, a snapshot of the table is refused"
+            yield rules.of_error(hidden, table.id, name, severity=Severity.WARNING, impact=impact)
 
 
 def _known(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from wrackline.producers.sources.postgres import publication
+from wrackline.producers.sources.postgres import publication, publication_fit
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.facts import Entry, Picture, TableFacts
@@ -80,7 +80,7 @@ class Looker:
         entries = self._tables(connection)
         captured = [oid for oid, one in entries.items() if one.readable and self.captures(one.table)]
         news = self._compare(connection, catalogue, {oid: entries[oid].table for oid in captured})
-        carried = publication.published(connection, self.name)
+        carried = publication_fit.published(connection, self.name)
         busy: set[int] = set()
         for oid in captured:
             seen = self._seen[oid]
@@ -132,7 +132,7 @@ class Looker:
         self, connection: Connection, oid: int, table: TableId
     ) -> publication.Busy | WracklineError | None:
         if not self.ours:
-            return publication.lacks(self.name, [table])
+            return publication_fit.lacks(self.name, [table])
         answer = publication.add(connection, self.name, table)
         if answer is None:
             self.added.add(table)

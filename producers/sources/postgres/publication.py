@@ -12,11 +12,11 @@ from enum import Enum
 import psycopg
 from psycopg import sql
 
+from wrackline.producers.sources.postgres import publication_fit
 from wrackline.producers.sources.postgres.connect import Connection
-from wrackline.producers.sources.postgres.facts import Published
 from wrackline.producers.sources.postgres.names import identifier, table_name, table_names
 from wrackline.producers.sources.postgres.patience import unhurried
-from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
 
 PUBLICATION_MISSING = define(
@@ -25,12 +25,6 @@ PUBLICATION_MISSING = define(
     "there is no publication {publication}, and publication.autocreate.mode is disabled",
     hint="as the tables' owner: CREATE PUBLICATION {publication} FOR TABLE {tables}"
     " WITH (publish_via_partition_root = true)",
-)
-PUBLICATION_LACKS = define(
-    "pg.publication_lacks",
-    OperatorNeeded,
-    "publication {publication} does not publish {tables}",
-    hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables}",
 )
 WOULD_BLOCK = define(
     "pg.publication_would_block",
@@ -45,10 +39,24 @@ NOT_ALLOWED = define(
     hint="as a superuser: ALTER ROLE {role} REPLICATION; as the tables' owner:"
     " CREATE PUBLICATION {publication} FOR TABLE {tables} WITH (publish_via_partition_root = true)",
 )
+PUBLICATION_WAITS = define(
+    "pg.publication_waits",
+    Transient,
+    "publication {publication} can't be made yet: {who} holds one of its tables",
+    hint="it is tried again by itself; so that it need not wait: {end}",
+)
 
 OURS = "filtered"  # the mode in which the publication is a list that we keep
 _LOCK_LIMIT = "SET LOCAL lock_timeout = '200ms'"
-_SCHEMAS_SINCE = 150_000
+_MAKE_LIMIT = "SET LOCAL lock_timeout = '10s'"  # it keeps no writer waiting, only indexes and alterations
+# Whose lock keeps a table out of a new publication: any that is not for reading or writing rows.
+_HOLDER = """
+SELECT l.pid, p.gid
+FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+LEFT JOIN pg_locks t ON t.virtualtransaction = l.virtualtransaction AND t.locktype = 'transactionid'
+LEFT JOIN pg_prepared_xacts p ON p.transaction = t.transactionid
+WHERE l.relation = ANY (%s::regclass[]) AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+  AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock') LIMIT 1"""
 # Tables of a new publication whose own users would be hit: no identity, so no UPDATE and no DELETE.
 _WITHOUT_IDENTITY = """
 SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -57,9 +65,6 @@ WHERE c.relkind = 'r' AND c.relpersistence = 'p'
   AND (c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS
        (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid))
 ORDER BY 1, 2"""
-_SCHEMAS = """
-SELECT n.nspname::text FROM pg_publication p JOIN pg_publication_namespace s ON s.pnpubid = p.oid
-JOIN pg_namespace n ON n.oid = s.pnnspid WHERE p.pubname = %s"""
 
 
 class Busy(Enum):
@@ -77,33 +82,19 @@ def ensure_publication(
     Of a resumed pipeline only some tables may be lacking; they are the watch's, and nobody else waits.
     """
     names = table_names(sorted(tables))
-    if connection.execute("SELECT FROM pg_publication WHERE pubname = %s", [name]).rowcount == 0:
+    if publication_fit.find(connection, name) is None:
         if mode == "disabled":
             raise PUBLICATION_MISSING(publication=identifier(name), tables=names)
         _create(connection, name, tables, mode)
-    carried = published(connection, name, tables)
+    carried = publication_fit.published(connection, name)
     missing = set(tables) - carried.tables
     if missing:
         missing &= _existing(connection, missing)  # one that was dropped has no more to publish
     added = {table for table in missing if mode == OURS and add(connection, name, table) is None}
     missing -= added
     if missing and not (resumed and carried.tables | added):
-        raise lacks(name, missing)
+        raise publication_fit.lacks(name, missing)
     return frozenset(added)
-
-
-def published(connection: Connection, name: str, of: Collection[TableId] = ()) -> Published:
-    """Ask what the publication carries; `of` tells the database's name where there is one."""
-    database = next(iter(of)).database if of else connection.info.dbname
-    row = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", [name]).fetchone()
-    schemas: frozenset[str] = frozenset()
-    if connection.info.server_version >= _SCHEMAS_SINCE:
-        schemas = frozenset(str(schema) for (schema,) in connection.execute(_SCHEMAS, [name]))
-    tables = connection.execute(
-        "SELECT schemaname::text, tablename::text FROM pg_publication_tables WHERE pubname = %s", [name]
-    )
-    carried = frozenset(TableId(database, str(schema), str(table)) for schema, table in tables)
-    return Published(row is not None and bool(row[0]), schemas, carried)
 
 
 def add(connection: Connection, name: str, table: TableId) -> Busy | WracklineError | None:
@@ -124,13 +115,8 @@ def add(connection: Connection, name: str, table: TableId) -> Busy | WracklineEr
     except psycopg.OperationalError:
         raise
     except psycopg.Error:  # not the owner of it, or of the publication; a kind of publication that takes none
-        return lacks(name, [table])
+        return publication_fit.lacks(name, [table])
     return None
-
-
-def lacks(name: str, tables: Collection[TableId]) -> WracklineError:
-    """Say which tables are not published, with the statement that publishes them."""
-    return PUBLICATION_LACKS(publication=identifier(name), tables=table_names(sorted(tables)))
 
 
 def would_block(table: TableId) -> WracklineError:
@@ -171,8 +157,11 @@ def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: 
     }.get(mode if wanted or mode != OURS else "", sql.SQL(""))
     statement = sql.SQL("CREATE PUBLICATION {} {} WITH (publish_via_partition_root = true)")
     try:
-        with unhurried(connection):  # it waits for the tables' locks
+        with unhurried(connection), connection.transaction():
+            connection.execute(_MAKE_LIMIT)
             connection.execute(statement.format(sql.Identifier(name), which))
+    except psycopg.errors.LockNotAvailable as exc:
+        raise _waits(connection, name, wanted) from exc
     except psycopg.errors.InsufficientPrivilege as exc:
         raise NOT_ALLOWED(
             what="create a publication",
@@ -181,3 +170,16 @@ def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: 
             publication=identifier(name),
             tables=table_names(sorted(tables)),
         ) from exc
+
+
+def _waits(connection: Connection, name: str, tables: Sequence[tuple[str, str]]) -> WracklineError:
+    """Say who holds a table."""
+    names = [f"{identifier(schema)}.{identifier(table)}" for schema, table in tables]
+    pid, prepared = connection.execute(_HOLDER, [names]).fetchone() or (None, None)
+    who, end = "somebody who has just let go", "nothing is to be done"
+    if prepared is not None:
+        who = f"the prepared transaction {prepared}"
+        end = sql.SQL("ROLLBACK PREPARED {}").format(str(prepared)).as_string(connection)
+    elif pid is not None:
+        who, end = f"process {pid} of the server", f"SELECT pg_terminate_backend({pid})"
+    return PUBLICATION_WAITS(publication=identifier(name), who=who, end=end)

@@ -1,4 +1,4 @@
-"""Whether a publication that others made carries what is to be copied: asked at each start and by a check.
+"""What a publication carries, and whether that is what is to be copied: asked at each start and by a check.
 
     pg_publication, pg_publication_tables  ->  what it leaves out, as errors with the SQL that mends it
 
@@ -7,12 +7,16 @@ then says nothing of it.  What would make the copy wrong in silence is refused; 
 somebody may have, and a check alone says what it means.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from wrackline.producers.sources.postgres.connect import Connection
-from wrackline.producers.sources.postgres.names import identifier, table_name
+from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.facts import Published
+from wrackline.producers.sources.postgres.names import identifier, table_name, table_names
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.filters import ColumnRules
+from wrackline.schemas.patterns import only
 from wrackline.schemas.table import TableId
 
 PUBLICATION_SKIPS = define(
@@ -37,12 +41,27 @@ PUBLICATION_KEY = define(
     hint="as the table's owner: ALTER PUBLICATION {publication} DROP TABLE {table}; ALTER PUBLICATION"
     " {publication} ADD TABLE {table}; with a list that names the key: ADD TABLE {table} (<columns>)",
 )
+PUBLICATION_COLUMN = define(
+    "pg.publication_column",
+    OperatorNeeded,
+    "publication {publication} has a column list on {table} without {columns}: the log never tells of what is"
+    " read there",
+    hint="leave them out of the copy too: column.exclude.list={paths}; or publish the whole row, as the"
+    " table's owner: ALTER PUBLICATION {publication} DROP TABLE {table}; ALTER PUBLICATION {publication} ADD"
+    " TABLE {table}",
+)
+PUBLICATION_LACKS = define(
+    "pg.publication_lacks",
+    OperatorNeeded,
+    "publication {publication} does not publish {tables}",
+    hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables}",
+)
 
 _OPERATIONS = {"c": "insert", "u": "update", "d": "delete", "t": "truncate"}
 # What 14 does not have is asked for through JSON: a column that is not there is null.
 _PUBLICATION = """
 SELECT pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot,
-       coalesce(to_jsonb(p) ->> 'pubgencols', 'n')
+       coalesce(to_jsonb(p) ->> 'pubgencols', 'n'), puballtables
 FROM pg_publication p WHERE pubname = %s"""
 _PUBLISHED = """
 SELECT t.schemaname::text, t.tablename::text, to_jsonb(t) ->> 'rowfilter',
@@ -52,6 +71,11 @@ SELECT t.schemaname::text, t.tablename::text, to_jsonb(t) ->> 'rowfilter',
                                 AND a.attgenerated = ''
              WHERE n.nspname = t.schemaname AND c.relname = t.tablename)
 FROM pg_publication_tables t WHERE pubname = %s"""
+_NAMES = "SELECT schemaname::text, tablename::text FROM pg_publication_tables WHERE pubname = %s"
+_SCHEMAS_SINCE = 150_000
+_SCHEMAS = """
+SELECT n.nspname::text FROM pg_publication p JOIN pg_publication_namespace s ON s.pnpubid = p.oid
+JOIN pg_namespace n ON n.oid = s.pnnspid WHERE p.pubname = %s"""
 _PARTITIONED = """
 SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'p' AND NOT c.relispartition"""
@@ -66,6 +90,7 @@ class Publication(NamedTuple):
     truncate: bool
     via_root: bool
     generated: str
+    everything: bool  # it is of all tables
 
 
 class Carried(NamedTuple):
@@ -81,9 +106,20 @@ def find(connection: Connection, name: str) -> Publication | None:
     return None if row is None else Publication._make(row)
 
 
-def carried(connection: Connection, name: str, database: str) -> dict[TableId, Carried]:
-    """Return the tables that it carries, partitions as it names them."""
-    found = {}
+def published(connection: Connection, name: str) -> Published:
+    """Look up which tables it carries, and what follows for those that come."""
+    found = find(connection, name)
+    schemas: frozenset[str] = frozenset()
+    if connection.info.server_version >= _SCHEMAS_SINCE:
+        schemas = frozenset(str(schema) for (schema,) in connection.execute(_SCHEMAS, [name]))
+    database = connection.info.dbname
+    tables = (TableId(database, str(one), str(table)) for one, table in connection.execute(_NAMES, [name]))
+    return Published(found is not None and found.everything, schemas, frozenset(tables))
+
+
+def carried(connection: Connection, name: str) -> dict[TableId, Carried]:
+    """Look up how it carries each table, partitions as it names them."""
+    found, database = {}, connection.info.dbname
     for schema, table, row_filter, listed, every in connection.execute(_PUBLISHED, [name]):
         columns = _texts(listed)
         lacking = [column for column in _texts(every) if column not in columns] if columns else []
@@ -110,14 +146,23 @@ def leaves(name: str, table: TableId) -> WracklineError:
     return PUBLICATION_LEAVES(publication=identifier(name), table=table_name(table))
 
 
-def keyless(name: str, table: TableId, key: Sequence[str], has: Carried) -> WracklineError | None:
-    """Say which columns of the key its column list leaves out."""
-    missing = [column for column in key if column in has.lacking]
-    if not missing:
-        return None
-    return PUBLICATION_KEY(
-        publication=identifier(name), table=table_name(table), columns=", ".join(map(identifier, missing))
-    )
+def lacks(name: str, tables: Collection[TableId]) -> WracklineError:
+    """Say which tables are not published, with the statement that publishes them."""
+    return PUBLICATION_LACKS(publication=identifier(name), tables=table_names(sorted(tables)))
+
+
+def columns_left_out(
+    name: str, table: TableId, key: Sequence[str], rules: ColumnRules, has: Carried
+) -> Iterator[WracklineError]:
+    """Say which columns its column list leaves out, of the key and of what is copied besides."""
+    names = {"publication": identifier(name), "table": table_name(table)}
+    of_key = [column for column in key if column in has.lacking]
+    if of_key:
+        yield PUBLICATION_KEY(**names, columns=", ".join(map(identifier, of_key)))
+    others = [one for one in has.lacking if one not in key and not rules.drops(table, one)]
+    if others:
+        paths = ",".join(only(table.schema, table.name, column) for column in others)
+        yield PUBLICATION_COLUMN(**names, columns=", ".join(map(identifier, others)), paths=paths)
 
 
 def see_that_it_fits(
@@ -125,15 +170,18 @@ def see_that_it_fits(
     name: str,
     tables: Sequence[TableId],
     skipped: Collection[str],
-    key_of: Callable[[TableId], Sequence[str]],
+    rules: ColumnRules,
+    catalogue: Catalogue,
 ) -> None:
     """Refuse to start with a publication that would leave out, in silence, what is to be copied."""
     found = find(connection, name)
     if found is None:
         return
-    for error in _unfit(connection, found, name, tables, skipped, key_of):
-        if error is not None:
-            raise error
+    error = skips(found, name, skipped)
+    if error is not None:
+        raise error
+    for error in _unfit(connection, found, name, tables, rules, catalogue):
+        raise error
 
 
 def _unfit(
@@ -141,11 +189,10 @@ def _unfit(
     found: Publication,
     name: str,
     tables: Sequence[TableId],
-    skipped: Collection[str],
-    key_of: Callable[[TableId], Sequence[str]],
-) -> Iterator[WracklineError | None]:
-    yield skips(found, name, skipped)
-    has = carried(connection, name, connection.info.dbname)
+    rules: ColumnRules,
+    catalogue: Catalogue,
+) -> Iterator[WracklineError]:
+    has = carried(connection, name)
     if not found.via_root:
         partitioned = {(str(schema), str(table)) for schema, table in connection.execute(_PARTITIONED)}
         for table in tables:
@@ -153,7 +200,8 @@ def _unfit(
                 yield leaves(name, table)
     for table in tables:
         if table in has and has[table].lacking:
-            yield keyless(name, table, key_of(table), has[table])
+            key = rules.key(table) or catalogue.key(table)
+            yield from columns_left_out(name, table, key, rules, has[table])
 
 
 def _texts(found: object) -> list[str]:

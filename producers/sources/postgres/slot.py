@@ -49,13 +49,14 @@ SLOTS_FULL = define(
     OperatorNeeded,
     "there is no free replication slot for {slot}: {reason}",
     hint="drop one that nobody needs (SELECT slot_name, active FROM pg_replication_slots), or as a superuser:"
-    " ALTER SYSTEM SET max_replication_slots = 20; then restart the server",
+    " ALTER SYSTEM SET max_replication_slots = {more}; then restart the server",
 )
 WAL_LEVEL = define(
     "pg.wal_level",
     OperatorNeeded,
     "the server's log does not hold what is needed: {reason}",
-    hint="as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server",
+    hint="as a superuser: ALTER SYSTEM SET wal_level = logical; then restart the server"
+    " (Amazon RDS: rds.logical_replication = 1; Cloud SQL: cloudsql.logical_decoding = on)",
 )
 FAILOVER_UNSUPPORTED = define(
     "pg.failover_unsupported",
@@ -151,7 +152,8 @@ def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:
             reason=exc.diag.message_primary,
         ) from exc
     except psycopg.errors.ConfigurationLimitExceeded as exc:
-        raise SLOTS_FULL(slot=slot, reason=exc.diag.message_primary) from exc
+        ((most,),) = connection.execute("SELECT current_setting('max_replication_slots')::int + 10")
+        raise SLOTS_FULL(slot=slot, reason=exc.diag.message_primary, more=most) from exc
     except psycopg.errors.ObjectNotInPrerequisiteState as exc:
         raise WAL_LEVEL(reason=exc.diag.message_primary) from exc
     finally:

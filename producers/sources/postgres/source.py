@@ -94,7 +94,8 @@ class PgSource:
         listed = tables if signal_table is None else [*tables, signal_table]
         skipped = settings.listed("skipped.operations")
         with self._asking() as connection:
-            publication_fit.see_that_it_fits(connection, name, listed, skipped, self._key_in(connection))
+            catalogue = self._catalogue_over(connection)
+            publication_fit.see_that_it_fits(connection, name, listed, skipped, self._rules, catalogue)
             added = publication.ensure_publication(connection, name, listed, mode, resumed=saved is not None)
             start = slot.ensure_slot(
                 self._server,
@@ -231,10 +232,6 @@ class PgSource:
                 self._connection = self._server.guarded()
             with asking(self._connection, "answer about its catalogue"):
                 yield self._connection
-
-    def _key_in(self, connection: Connection) -> Callable[[TableId], Sequence[str]]:
-        catalogue = self._catalogue_over(connection)
-        return lambda table: self._rules.key(table) or catalogue.key(table)
 
     def _catalogue_over(self, connection: Connection) -> Catalogue:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]

@@ -102,7 +102,7 @@ def test_a_good_database_has_only_the_warning_that_every_new_server_has(database
         (
             'CREATE TABLE "Odd ""one" (a int PRIMARY KEY)',
             {"pg.publication_lacks"},
-            'ALTER PUBLICATION "wrackline" ADD TABLE public."Odd ""one"',
+            'ALTER PUBLICATION "wrackline" ADD TABLE "public"."Odd ""one"',
         ),
         (
             f"{PARTS}; ALTER PUBLICATION wrackline SET (publish_via_partition_root = false)",

@@ -491,3 +491,25 @@ def test_a_publication_that_would_block_the_tables_own_users_is_not_made(databas
         session.execute("ALTER TABLE keyless REPLICA IDENTITY FULL")
         publication.ensure_publication(session, "p", [table], "filtered", resumed=False)
         session.execute("UPDATE keyless SET a = 3")
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["session", "prepared"])
+def test_a_publication_does_not_wait_for_ever_for_a_table_that_somebody_alters(
+    database: Database, monkeypatch: pytest.MonkeyPatch, *, prepared: bool
+) -> None:
+    monkeypatch.setattr(publication, "_MAKE_LIMIT", "SET LOCAL lock_timeout = '100ms'")
+    table = TableId(database.name, "public", 'odd "one')
+    other = psycopg.connect(database.dsn)
+    with closing(other), psycopg.connect(database.dsn, autocommit=True) as session:
+        session.execute('CREATE TABLE "odd ""one" (a integer PRIMARY KEY)')
+        other.execute('ALTER TABLE "odd ""one" ADD b integer')
+        who = f"process {other.info.backend_pid} of the server"
+        if prepared:
+            other.execute("PREPARE TRANSACTION 'long'")
+            who = "the prepared transaction long"
+        with pytest.raises(Transient) as caught:
+            publication.ensure_publication(session, "p", [table], "filtered", resumed=False)
+        assert caught.value.code == "pg.publication_waits"
+        assert who in caught.value.sentence
+        session.execute(caught.value.hint.rpartition("wait: ")[2].encode())
+        publication.ensure_publication(session, "p", [table], "filtered", resumed=False)

@@ -160,7 +160,7 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
         (
             "ALTER PUBLICATION wrackline DROP TABLE sales.orders",
             "pg.publication_lacks",
-            'ALTER PUBLICATION "wrackline" ADD TABLE sales.orders',
+            'ALTER PUBLICATION "wrackline" ADD TABLE "sales"."orders"',
         ),
     ],
 )

@@ -57,7 +57,15 @@ def slots(session: psycopg.Connection[tuple[object, ...]]) -> object:
         (
             f'FOR TABLE "or ders" (note), parts {VIA_ROOT}',
             "pg.publication_key",
-            {"message.key.columns": "public.or ders:note"},
+            {
+                "message.key.columns": "public.or ders:note",
+                "column.exclude.list": "public.or ders.(id|price)",
+            },
+        ),
+        (
+            f'FOR TABLE "or ders" (id, note), parts {VIA_ROOT}',
+            "pg.publication_column",
+            {"column.exclude.list": "public.or ders.price"},
         ),
     ],
 )
@@ -80,7 +88,7 @@ def test_what_would_be_left_out_in_silence_is_refused_until_it_is_mended_or_mean
 
 
 @pytest.mark.parametrize(
-    "made", ['FOR TABLE "or ders" WHERE (id > 5), parts', 'FOR TABLE "or ders" (id, note), parts']
+    "made", ['FOR TABLE "or ders" WHERE (id > 5), parts', 'FOR TABLE "or ders" (id, note, price), parts']
 )
 def test_what_somebody_may_have_meant_is_not_refused(database: Database, made: str) -> None:
     with psycopg.connect(database.dsn, autocommit=True) as session:
