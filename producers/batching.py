@@ -105,7 +105,7 @@ class Publication:
     topics: Sequence[str]  # that must be there before it; those of tables once, from their shape on
     position: Position  # after the last record
     confirmable: Position | None  # what the database may forget once this is committed
-    states: Mapping[TableId, Json]
+    states: Mapping[TableId, Json | None]  # None: nothing is known of the table any more
     cut: CutTransaction | None
     tally: Tally = field(default_factory=Tally)
     beside: Json | None = None  # what the keeper wants saved with the position
@@ -206,7 +206,7 @@ class Cutter:
         self._table_of: dict[str, TableId] = {}
         self._new_topics: dict[str, None] = {}
         self._finished, self._unfinished = _Part(), _Part()
-        self._states: dict[TableId, Json] = {}
+        self._states: dict[TableId, Json | None] = {}
         self._saves = self._saves_taken = 0
         self._since: float | None = None  # when the oldest finished record came
         self._open: _Open | None = None
@@ -298,13 +298,13 @@ class Cutter:
         self._finish()
         return self._found()
 
-    def save(self, states: Mapping[TableId, Json], now: float) -> None:
+    def save(self, states: Mapping[TableId, Json | None], now: float) -> None:
         """Publish table states with what comes next."""
         self._give(states, now)
         if self._open is None:
             self._finish()
 
-    def _give(self, states: Mapping[TableId, Json], now: float) -> None:
+    def _give(self, states: Mapping[TableId, Json | None], now: float) -> None:
         self._now = now
         self._saves += 1
         self._states |= states

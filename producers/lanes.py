@@ -204,8 +204,10 @@ class SourceLanes:
         offset = state.resume(self._connector, partition)
         begun = state if offset is not None else State({}, {}, ())  # without a position nothing was read
         known = {t: kept.snapshot for t, kept in begun.tables_of(self._connector, partition).items()}
-        aside = set_aside.of(begun, self._connector, partition)
         tables = self._source.tables(partition)
+        gone = known.keys() - set(tables)
+        known = {table: kept for table, kept in known.items() if table not in gone}
+        aside = [table for table in set_aside.of(begun, self._connector, partition) if table in known]
         own = [table for table in tables if table not in aside]
         refused = self._topics.settle([t for t in own if t in known], [t for t in own if t not in known])
         tables = [table for table in tables if table not in refused]
@@ -230,6 +232,8 @@ class SourceLanes:
         stream = self._source.stream(partition, listed, saved, (*aside, *refused))  # last: it holds the log
         readers = Readers(self._source, partition, reading.limits.readers, clock)
         existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
+        if gone:  # their changes are in no topic from here on: a table that comes back is read anew
+            cutter.save(dict.fromkeys(gone), clock())
         found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))
         return Lane(partition, stream, cutter, existing, found)
 

@@ -118,7 +118,8 @@ class Measures:
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
                     figures.aside.pop(table, None)
-                    if reason := set_aside.reason_in(orjson.loads(state)):
+                    reason = None if state is None else set_aside.reason_in(orjson.loads(state))
+                    if reason is not None:
                         figures.aside[table] = reason.code
                 if tally.events:
                     figures.events.update(tally.events)

@@ -152,7 +152,7 @@ class Publisher:
             raise
         return made
 
-    def _ends(self, publication: Publication, n: int) -> list[tuple[bytes, bytes]]:
+    def _ends(self, publication: Publication, n: int) -> list[tuple[bytes, bytes | None]]:
         """The table states that changed, and last the position."""
         generation, partition = self._identity.generation, publication.partition
         connector, key = self._identity.connector, self._key(publication)
@@ -168,12 +168,15 @@ class Publisher:
             cut=None if publication.cut is None else publication.cut.saved(),
         )
         states = [
-            (offsets.table_key(connector, partition.server, table), TableState(generation, state))
+            (
+                offsets.table_key(connector, partition.server, table),
+                None if state is None else offsets.encode(TableState(generation, state)),
+            )
             for table, state in publication.states.items()
         ]
-        return [*((k, offsets.encode(state)) for k, state in states), (key, offsets.encode(offset))]
+        return [*states, (key, offsets.encode(offset))]
 
-    def _worth_keeping(self, positions: Sequence[tuple[bytes, bytes]]) -> list[Record]:
+    def _worth_keeping(self, positions: Sequence[tuple[bytes, bytes | None]]) -> list[Record]:
         """The positions whose last record in the history is old enough."""
         topic = self._slot.history
         if topic is None:

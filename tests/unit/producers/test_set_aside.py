@@ -35,8 +35,12 @@ def taken(steps: Sequence[Step]) -> list[Publication]:
     return found
 
 
-def state_of(states: Mapping[TableId, Json]) -> State:
-    tables = {TableKey("c", "server", table): TableState(1, json) for table, json in states.items()}
+def state_of(states: Mapping[TableId, Json | None]) -> State:
+    tables = {
+        TableKey("c", "server", table): TableState(1, json)
+        for table, json in states.items()
+        if json is not None
+    }
     begun = Offset(1, 1, canonical({}), None, 0, 0)
     return State({PositionKey("c", *PARTITION): begun}, tables, ())
 
@@ -117,3 +121,26 @@ def test_what_is_set_aside_needs_no_topic() -> None:
     lane = opened(source, {rival: set_aside.saved(Fault(rival, UNFIT()))})
     assert source.asked == [plain]
     assert not lane.refused
+
+
+@pytest.mark.parametrize(
+    "kept", [canonical({}), set_aside.saved(Fault(TABLE, UNFIT()))], ids=["read", "aside"]
+)
+def test_a_table_that_the_settings_leave_out_is_forgotten_and_read_anew_when_it_comes_back(
+    kept: Json,
+) -> None:
+    source = AskedSource(NEIGHBOUR)
+    without = opened(source, {TABLE: kept, NEIGHBOUR: canonical({})})
+    assert (source.asked, source.aside) == ([NEIGHBOUR], ()), "it may come back under this name meanwhile"
+    without.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
+    made = without.cutter.take(1.0)
+    assert made is not None
+    assert made.states == {TABLE: None}, "with the position that moves past what it misses"
+    again = opened(AskedSource(TABLE, NEIGHBOUR), {NEIGHBOUR: canonical({})})
+    again.existing.advance(hears=False)
+    again.cutter.feed(Batch((Progress(Place(1, 10)),), 0), 0.0)
+    made = again.cutter.take(1.0)
+    assert made is not None
+    assert list(made.states) == [TABLE]
+    assert b'"initial"' in (made.states[TABLE] or b"")
+    again.existing.close()
