@@ -107,6 +107,8 @@ def observe(dsn: str, sheets: Sequence[Sheet], **more: str) -> Observed:
         reader = source.reader(partition)
         for sheet in sheets:
             seen[sheet.name].texts = _texts(writer, sheet)
+            if reader.closed:  # as one does that was refused something
+                reader = source.reader(partition)
             _read(reader, tables[sheet.name], sheet, seen[sheet.name])
         for change in ("UPDATE {} SET n = n", "DELETE FROM {}"):
             with writer.transaction():
