@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Saved
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Figures, Measures
 from wrackline.producers.plugin import LogState
+from wrackline.producers.snapshot.state import parse
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition
@@ -96,12 +96,14 @@ class Narration:
             self._screen.say("running")
 
     def resumed(self, state: State) -> None:
-        """Say which tables stay set aside, and what does not fit together in the offsets."""
+        """Say which tables stay set aside or unread, and what does not fit together in the offsets."""
         self._measures.resumed(state)
-        for key, reason in set_aside.every(state).items():
-            self._screen.say(
-                f"{key.table} stays set aside: [{reason.code}] {reason.sentence}\n  hint: {reason.hint}"
-            )
+        for key, kept in state.tables.items():
+            table = parse(kept.snapshot)
+            if table.reason is not None:
+                stays = "set aside" if table.set_aside else "without all of its rows"
+                why = f"[{table.reason.code}] {table.reason.sentence}\n  hint: {table.reason.hint}"
+                self._screen.say(f"{key.table} stays {stays}: {why}")
         for found in state.findings:
             self._screen.say(f"offsets: {found.fault.value} at {found.place}")
 

@@ -11,9 +11,10 @@ from wrackline.producers.asked import asked
 from wrackline.producers.changes import Appeared, Renamed, Signal
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Became, HeldUp, ReceiptChange
+from wrackline.producers.snapshot.requests import Became, GivenUp, HeldUp, ReceiptChange
 from wrackline.schemas import signals
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.receipts import State
 from wrackline.schemas.table import TableId
 
 _EVERY: Final = 0.2  # seconds between two looks at the topic
@@ -79,10 +80,11 @@ class Asking:
                 self._take(read)
 
     def tell(self, changes: Sequence[ReceiptChange]) -> None:
-        """Say of a request that failed why it did, or why nothing comes of it."""
+        """Say of which tables no rows come, and why; and what a request that was obeyed left undone."""
         for change in changes:
-            if isinstance(change, Became | HeldUp) and change.error is not None:
-                self._tell(change.error)
+            match change:
+                case HeldUp(error) | GivenUp(error) | Became(_, State.SUCCEEDED, WracklineError() as error):
+                    self._tell(error)
 
     def took(self) -> bool:
         """Whether the topic had something since this was asked last."""

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from wrackline.producers.chunks import Bound
-from wrackline.producers.snapshot.requests import Accepted, Became, Further, HeldUp, ReceiptChange
+from wrackline.producers.set_aside import Reason
+from wrackline.producers.snapshot.requests import (
+    Accepted,
+    Became,
+    Further,
+    GivenUp,
+    HeldUp,
+    ReceiptChange,
+)
 from wrackline.producers.snapshot.state import Job, Outcome, TableState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.receipts import Scan, State, Table
@@ -84,6 +92,10 @@ class Ledger:
                 self.accept(request, job.kind, [table])
             if request not in was and job.begun and self._stands[request] is State.ACCEPTED:
                 self._become(request, State.RUNNING)
+        gave_up = {job.id for job in before.jobs if job.failed is not None}
+        for job in after.jobs:
+            if job.failed is not None and job.id not in gave_up and after.set_aside is None:
+                self._made.append(GivenUp(_error(job.failed)))
         for request, job in was.items():
             if request in now:
                 self._further(table, job, now[request])
@@ -117,10 +129,7 @@ class Ledger:
             code = ended.failed.code if ended.failed else None
             line = Table(str(table), was.rows, None, _text(was.most), scan, code)
             self._made.append(Further(was.id, line))
-        error = None
-        if ended.failed is not None:
-            error = Definite(ended.failed.code, ended.failed.sentence, ended.failed.hint)
-        self._settle(was.id, error)
+        self._settle(was.id, None if ended.failed is None else _error(ended.failed))
 
     def _settle(self, request: str, error: Definite | None = None) -> None:
         """Say where a request stands, if it stands elsewhere."""
@@ -146,6 +155,10 @@ class Ledger:
 
 
 _ENDS = ((Outcome.FAILED, State.FAILED), (Outcome.CANCELLED, State.CANCELLED))
+
+
+def _error(reason: Reason) -> Definite:
+    return Definite(reason.code, reason.sentence, reason.hint)
 
 
 def _outcomes(states: Iterable[TableState], request: str) -> Iterable[Outcome]:

@@ -99,4 +99,11 @@ class HeldUp:
     error: WracklineError
 
 
-ReceiptChange: TypeAlias = Accepted | Became | Further | HeldUp
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A table's rows are read no more until somebody asks again; its request may go on with others."""
+
+    error: WracklineError
+
+
+ReceiptChange: TypeAlias = Accepted | Became | Further | HeldUp | GivenUp

@@ -218,7 +218,7 @@ KEY_MISSING = rule(
     WARNING,
     "The table has no key",
     "{table_name} has neither a primary key nor a unique index over columns that are never null",
-    "its rows are told apart by all their columns, and a snapshot reads it in one long transaction",
+    "its rows are told apart by all their columns, and those from before the start are not read",
     "as its owner: ALTER TABLE {table_name} ADD PRIMARY KEY (...); or name columns that tell its rows"
     " apart: message.key.columns",
 )

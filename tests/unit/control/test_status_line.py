@@ -12,9 +12,13 @@ from wrackline.producers.changes import Fault
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
+from wrackline.producers.set_aside import Reason
+from wrackline.producers.snapshot.requests import Purpose
+from wrackline.producers.snapshot.state import Job, saved
+from wrackline.producers.snapshot.state import TableState as SnapshotState
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import TableKey, TableState, canonical
+from wrackline.schemas.offsets import TableKey, TableState
 from wrackline.schemas.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("shop1", "shop")
@@ -88,11 +92,17 @@ def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[st
     assert measures.running
 
 
-def test_a_start_names_the_tables_that_stay_set_aside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    kept = TableState(1, set_aside.saved(Fault(ORDERS, LOST())))
-    other = TableState(1, canonical({"version": 1}))
-    of = {TableKey("c", "shop1", ORDERS): kept, TableKey("c", "shop1", ORDERS._replace(name="b")): other}
+    failed = Job("initial", Purpose.INITIAL, failed=Reason("test.unread", "it has no key", "give it one"))
+    states = {
+        ORDERS: set_aside.saved(Fault(ORDERS, LOST())),
+        ORDERS._replace(name="read"): saved(SnapshotState()),
+        ORDERS._replace(name="unread"): saved(SnapshotState(jobs=(failed,))),
+    }
+    of = {TableKey("c", "shop1", table): TableState(1, state) for table, state in states.items()}
     Narration(made(clock), Screen(clock), clock, lambda _health, _error: None).resumed(State({}, of, ()))
-    said = capsys.readouterr().out
-    assert said == "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
+    assert capsys.readouterr().out == (
+        "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
+        "shop.public.unread stays without all of its rows: [test.unread] it has no key\n  hint: give it one\n"
+    )

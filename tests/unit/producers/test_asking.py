@@ -1,0 +1,212 @@
+"""What is asked for, by whom, and what is told of it: signals, messages, and what a start asks by itself."""
+
+from collections.abc import Callable, Collection, Sequence
+
+import pytest
+
+from tests.contract.source_world import orders
+from tests.fakes.place import Place
+from wrackline.producers.asked import asked
+from wrackline.producers.asking import Asking, Read
+from wrackline.producers.changes import Appeared, Found, Renamed, Signal
+from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.snapshot import keys
+from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.work import Limits, Plan
+from wrackline.schemas import signals
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.filters import Listed
+from wrackline.schemas.table import SourcePartition, TableId
+
+SHAPE = orders(SourcePartition("server", "db0"))
+ORDERS = SHAPE.id
+GIFTS = ORDERS._replace(name="gifts")
+BROKEN = define("test.broken_read", OperatorNeeded, "it can't be read", hint="mend it")
+EXECUTE = '{"data-collections":["public.orders"]}'
+
+
+def machine() -> Machine:
+    return Machine({}, Limits(), "run", bound_of=keys.bound_of)
+
+
+def row(data: str, kind: str = "execute-snapshot", name: str = "one") -> Read:
+    return signals.parse_row(name, kind, data)
+
+
+def signal(data: str = EXECUTE) -> Signal:
+    return Signal("one", "execute-snapshot", data, Place(0, 1))
+
+
+class Topic:
+    """A topic with a message at every look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def taken(self) -> Collection[Read]:
+        self.looks += 1
+        return [row(EXECUTE, name=f"message {self.looks}")]
+
+    def kept(self) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def told() -> list[WracklineError]:
+    return []
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        ('{"data-collections":["public.orders"]}', Snapshot("one", (ORDERS,))),
+        ('{"data-collections":["public.*"]}', Snapshot("one", (GIFTS, ORDERS))),  # by name
+        ('{"data-collections":["public.orders","public.ord.*"]}', Snapshot("one", (ORDERS,))),
+        (
+            '{"data-collections":["public.orders"],"key-range":{"from":["a",1]}}',
+            Snapshot("one", (ORDERS,), low=("a", "1")),
+        ),
+        (
+            '{"data-collections":["public.orders"],"keys":[["a",1],[true,2]]}',
+            Snapshot("one", (ORDERS,), keys=(("a", "1"), ("true", "2"))),
+        ),
+        (
+            '{"data-collections":["public.orders"],"surrogate-key":"label"}',
+            Snapshot("one", (ORDERS,), surrogate_key="label"),
+        ),
+    ],
+)
+def test_a_signal_names_what_is_captured_now(data: str, wanted: Snapshot) -> None:
+    assert asked(row(data), [ORDERS, GIFTS]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "wanted"),
+    [
+        ("stop-snapshot", '{"data-collections":["public.gifts"]}', Stop("one", (GIFTS,))),
+        ("stop-snapshot", "{}", Stop("one", ())),
+        ("pause-snapshot", "", Pause("one", (ORDERS, GIFTS))),
+        ("resume-snapshot", "", Resume("one", (ORDERS, GIFTS))),
+        ("snapshot-window-close", "{}", None),
+        ("log", '{"message":"here"}', None),
+    ],
+)
+def test_what_is_no_snapshot_is_understood_too(kind: str, data: str, wanted: object) -> None:
+    assert asked(row(data, kind), [ORDERS, GIFTS]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "code"),
+    [
+        ("execute-snapshot", '{"data-collections":["public.nobody"]}', "signal.no_table"),
+        ("execute-snapshot", "{}", "signal.no_table"),
+        ("stop-snapshot", '{"data-collections":["public.nobody"]}', "signal.no_table"),
+        ("execute-snapshot", "no JSON", "signal.rejected"),
+        ("execute-snapshot", '{"data-collections":["public.orders"],"else":1}', "signal.rejected"),
+        ("nonsense", "{}", "signal.rejected"),
+    ],
+)
+def test_what_can_not_be_obeyed_is_refused_whole_and_told(
+    told: list[WracklineError], kind: str, data: str, code: str
+) -> None:
+    made = machine()
+    asking = Asking(made, [ORDERS], told.append)
+    asking.row(Signal("one", kind, data, Place(0, 1)))
+    assert [error.code for error in told] == [code]
+    assert not made.unsaved()
+
+
+def test_rows_of_the_signal_table_count_only_where_they_are_listened_to(told: list[WracklineError]) -> None:
+    made = machine()
+    Asking(made, [ORDERS], told.append, rows=False).row(signal())
+    assert made.status(ORDERS) is None
+    Asking(made, [ORDERS], told.append).row(signal())
+    assert made.status(ORDERS) is Status.QUEUED
+
+
+def test_the_topic_is_looked_at_now_and_then_and_says_once_that_it_had_something(
+    told: list[WracklineError],
+) -> None:
+    topic = Topic()
+    asking = Asking(machine(), [ORDERS], told.append, topic)
+    assert not asking.took()
+    for now in (1.0, 1.1, 1.19):
+        asking.look(now)
+    assert topic.looks == 1
+    assert (asking.took(), asking.took()) == (True, False)
+    asking.look(1.21)
+    assert topic.looks == 2
+
+
+@pytest.mark.parametrize(
+    ("step", "reads"),
+    [
+        (Appeared(GIFTS, complete=False), True),
+        (Appeared(GIFTS, complete=True), False),
+        (Renamed(ORDERS, GIFTS), True),
+    ],
+)
+def test_a_table_that_comes_can_be_meant_and_is_read_unless_the_log_has_all_of_it(
+    told: list[WracklineError], step: Appeared | Renamed, *, reads: bool
+) -> None:
+    made = machine()
+    asking = Asking(made, [ORDERS], told.append, first=FirstReads("initial"))
+    asking.comes(step)
+    assert made.status(GIFTS) is (Status.QUEUED if reads else None)
+    asking.row(signal('{"data-collections":["public.gifts"]}'))
+    assert made.status(GIFTS) is Status.QUEUED
+    assert told == []
+
+
+def test_each_table_that_is_given_up_is_told_of_also_where_its_request_goes_on(
+    told: list[WracklineError],
+) -> None:
+    made = machine()
+    for shape in (SHAPE, SHAPE.__class__(GIFTS, SHAPE.columns, SHAPE.key, SHAPE.key_kind)):
+        made.step(Found(shape, frozenset()))
+    made.request(Snapshot("initial", (ORDERS, GIFTS), Purpose.INITIAL))
+    asking = Asking(made, [ORDERS, GIFTS], told.append)
+    plans = {work.table: work for work in made.work(0.0) if isinstance(work, Plan)}
+    made.failed(plans[ORDERS].ticket, BROKEN(), 0.0)
+    asking.tell(made.unsaved().receipts)
+    assert [error.code for error in told] == ["test.broken_read"]
+    made.planned(plans[GIFTS].ticket, ("shop", "number"), ())
+    asking.tell(made.unsaved().receipts)
+    assert len(told) == 1, "once, though the request ends as failed only now"
+
+
+@pytest.mark.parametrize(
+    ("mode", "known", "wanted"),
+    [
+        ("initial", [], (ORDERS, GIFTS)),
+        ("initial", [ORDERS], (GIFTS,)),
+        ("initial", [ORDERS, GIFTS], ()),
+        ("always", [ORDERS, GIFTS], (ORDERS, GIFTS)),
+        ("no_data", [], ()),
+    ],
+)
+def test_a_start_asks_for_what_its_mode_says(
+    mode: str, known: Sequence[TableId], wanted: Sequence[TableId]
+) -> None:
+    made = FirstReads(mode).asked([ORDERS, GIFTS], known, "7f")
+    assert (() if made is None else made.tables) == wanted
+    if made is not None:
+        assert made.id == ("start-7f" if mode == "always" else "initial")
+        assert made.purpose is Purpose.INITIAL
+
+
+@pytest.mark.parametrize("ask", [FirstReads.asked, None], ids=["at a start", "when it comes"])
+def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., Snapshot | None] | None) -> None:
+    first = FirstReads("initial", (Listed.of("snapshot.include.collection.list", "public.gifts"),))
+    if ask is None:
+        assert first.comes(ORDERS, "r") is None
+        made = first.comes(GIFTS, "r")
+    else:
+        made = ask(first, [ORDERS, GIFTS], [], "7f")
+    assert made is not None
+    assert made.tables == (GIFTS,)
