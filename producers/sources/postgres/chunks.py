@@ -58,6 +58,14 @@ class PgTail:
         return Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail("r")
 
 
+KEY_UNFIT = define(
+    "pg.key_unfit",
+    OperatorNeeded,
+    "a key that was asked for does not fit {table}, whose rows are read in the order of {columns}",
+    hint="give each key a value for each of these columns, in this order and without NUL, in a request with a"
+    " new id",
+)
+
 _LOCKS = "SET lock_timeout = '10s'"  # a read that nobody waits for any more does not wait for ever
 
 
@@ -187,6 +195,7 @@ class PgReader:
 
     def _where(self, request: ChunkRequest) -> sql.Composable:
         """Write the range, the single keys and the additional condition."""
+        _see_that_bounds_fit(request)
         order = key_order(self._session.connection, request.table, request.key)
         parts: list[sql.Composable] = [sql.SQL("true")]
         if request.after is not None:
@@ -199,6 +208,15 @@ class PgReader:
             # allowed and rendered by schemas/conditions.py, never a user's own text
             parts.append(sql.SQL("({})").format(sql.SQL(request.condition)))
         return sql.SQL(" AND ").join(parts)
+
+
+def _see_that_bounds_fit(request: ChunkRequest) -> None:
+    """A bound may be what somebody asked for."""
+    for bound in (request.after, request.upto, *request.only):
+        if bound is not None and (
+            len(bound) != len(request.key) or any("\0" in (part or "") for part in bound)
+        ):
+            raise KEY_UNFIT(table=request.table, columns=", ".join(request.key))
 
 
 def _see_that_none_is_hidden(request: ChunkRequest, shape: Projection) -> None:

@@ -54,8 +54,9 @@ STATEMENT_ENDED = define(
 VALUE_REFUSED = define(
     "pg.value_refused",
     OperatorNeeded,
-    "the server can't {doing}: a stored value does not let itself be read (SQLSTATE {state})",
-    hint="the server's own log shows the statement; correct the row, or leave its column out:"
+    "the server can't {doing}: a stored value, or a key that was asked for, does not let itself be read"
+    " (SQLSTATE {state})",
+    hint="the server's own log shows the statement; correct the row or the request, or leave the column out:"
     " column.exclude.list=<schema>.<table>.<column>",
 )
 STATEMENT_REFUSED = define(

@@ -105,6 +105,17 @@ def test_a_bound_that_is_no_value_of_its_type_is_not_shown_and_leaves_the_reader
     assert read.works()
 
 
+@pytest.mark.parametrize(
+    "bound", [(CANARY, "2"), (f"1{CANARY}\0",), ()], ids=["too long", "NUL", "too short"]
+)
+def test_a_bound_that_does_not_fit_the_key_is_refused_before_it_is_sql(
+    read: Read, bound: tuple[str, ...]
+) -> None:
+    for error in read.refused(read.request(after=bound)):
+        assert (type(error), error.code) == (OperatorNeeded, "pg.key_unfit")
+    assert read.works()
+
+
 def test_a_statement_that_may_not_take_so_long_asks_for_time_in_words_that_work(
     database: Database, read: Read
 ) -> None:

@@ -180,6 +180,16 @@ def test_each_table_that_is_given_up_is_told_of_also_where_its_request_goes_on(
     assert len(told) == 1, "once, though the request ends as failed only now"
 
 
+def test_a_request_of_one_table_is_told_of_once_when_it_fails(told: list[WracklineError]) -> None:
+    made = machine()
+    asking = Asking(made, [ORDERS], told.append)
+    asking.row(signal())
+    (plan,) = made.work(0.0)
+    made.failed(plan.ticket, BROKEN(), 0.0)
+    asking.tell(made.unsaved().receipts)
+    assert [error.code for error in told] == ["test.broken_read"]
+
+
 @pytest.mark.parametrize(
     ("mode", "known", "wanted"),
     [
