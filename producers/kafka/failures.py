@@ -35,7 +35,8 @@ DENIED = define(
     OperatorNeeded,
     "Kafka refuses {who}: {name}",
     hint="check kafka.sasl.*, and the rights on the topics and the transactional id: "
-    "kafka-acls --add --producer --transactional-id '{who}' --topic '*' --allow-principal User:<user>",
+    "kafka-acls --bootstrap-server <brokers> --add --producer --transactional-id '{who}' --topic '*'"
+    " --allow-principal User:<user>",
 )
 LOGIN_REFUSED = define(
     "kafka.login_refused",
@@ -48,8 +49,8 @@ TOO_LARGE = define(
     "kafka.record_refused",
     OperatorNeeded,
     "Kafka refuses a record of topic {topic} as too large",
-    hint="raise it: kafka-configs --alter --entity-type topics --entity-name '{topic}' "
-    "--add-config max.message.bytes=<bytes>",
+    hint="raise it: kafka-configs --bootstrap-server <brokers> --alter --entity-type topics"
+    " --entity-name '{topic}' --add-config max.message.bytes=<bytes>",
 )
 TOPIC_GONE = define(
     "kafka.topic_gone",

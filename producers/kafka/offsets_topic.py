@@ -44,7 +44,7 @@ NOT_COMPACTED = define(
     "offsets.not_compacted",
     OperatorNeeded,
     "topic {topic} is not compacted, so Kafka would forget positions",
-    hint="kafka-configs --alter --entity-type topics --entity-name {topic} "
+    hint="kafka-configs --bootstrap-server <brokers> --alter --entity-type topics --entity-name {topic} "
     "--add-config cleanup.policy=compact",
 )
 HIDDEN = define(

@@ -21,12 +21,12 @@ from wrackline.producers.batching import Publication, Record
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
-from wrackline.producers.kafka.failures import SLOW_COMMIT, SUPERSEDED
+from wrackline.producers.kafka.failures import SLOW_COMMIT, SUPERSEDED, TopicRefusedError
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.topics import Topics
 from wrackline.producers.kafka.transaction import Slot, Transactor
 from wrackline.schemas import offsets
-from wrackline.schemas.errors import Transient
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.offset_replay import State, replay
 from wrackline.schemas.offsets import Begin, Json, Offset, TableState, canonical
 from wrackline.schemas.table import SourcePartition
@@ -110,9 +110,11 @@ class Publisher:
                 [end for of_one in ends for end in of_one],
             )
             reach("after_commit")
-        except BaseException:
+        except BaseException as error:
             self._left_open = True
             self.drop()
+            if isinstance(error, OperatorNeeded):
+                self._blame(publications, error)
             raise
         self._n = n
         self._kept |= {key: moment for _, key, _ in kept if key is not None}
@@ -121,6 +123,12 @@ class Publisher:
             self.drop()
             raise SLOW_COMMIT(who=self._identity.transactional_id)
         return moment
+
+    def _blame(self, publications: Sequence[Publication], error: WracklineError) -> None:
+        """Where one topic made Kafka refuse the whole transaction, say which: the others go on."""
+        topic = self._topics.unwritable({topic for one in publications for topic, *_ in one.records})
+        if topic is not None:
+            raise TopicRefusedError(topic, error) from error
 
     def check_owner(self) -> None:
         """Stop an owner whose time has passed."""

@@ -6,12 +6,13 @@ takes records as large as the largest row makes them.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
+    AclOperation,
     AdminClient,
     NewTopic,
 )
@@ -26,7 +27,8 @@ NOT_MADE = define(
     "kafka.topic_not_made",
     OperatorNeeded,
     "topic {topic} can't be made: {name}",
-    hint="check topic.creation.*, or make it: kafka-topics --create --topic '{topic}'",
+    hint="check topic.creation.*, or make it: kafka-topics --bootstrap-server <brokers> --create"
+    " --topic '{topic}'",
 )
 
 _UNHEALED: Final = frozenset(
@@ -90,7 +92,7 @@ def _group(values: Values, name: str, default: Group) -> Group:
 
 
 class Topics:
-    """Sees that topics are there; asks about each once."""
+    """Sees that topics are there, each once; and which of them we may not write."""
 
     def __init__(self, admin: AdminClient, creation: Creation, most_record_bytes: int) -> None:
         self._admin, self._creation, self._most = admin, creation, most_record_bytes
@@ -115,6 +117,21 @@ class Topics:
                         meant if isinstance(meant, Transient) else TopicRefusedError(topic, meant)
                     ) from exc
             self._there.add(topic)
+
+    def unwritable(self, topics: Collection[str]) -> str | None:
+        """Return one of them that we may not write, if the broker tells."""
+        asked = TopicCollection(sorted(topics))
+        futures = self._admin.describe_topics(
+            asked, include_authorized_operations=True, request_timeout=SECONDS
+        )
+        for topic, future in futures.items():
+            try:
+                rights = future.result().authorized_operations
+            except KafkaException:
+                continue  # nothing is known of this one
+            if rights is not None and AclOperation.WRITE not in rights:
+                return str(topic)
+        return None
 
     def _new(self, topic: str) -> NewTopic:
         group = self._creation.of(topic)

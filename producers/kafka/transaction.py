@@ -30,6 +30,9 @@ from wrackline.schemas.errors import Transient
 FOR_EVER: Final = -1.0  # a shorter wait would leave the transaction's state open
 _ROOM: Final = 0.05  # seconds to wait for room in the client's memory
 _TRY: Final = 1.0
+_HIDING: Final = frozenset(
+    {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}  # noqa: SLF001 - the client's own names
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class Transactor:
             self._end()
             ended = self._clock()
         except (KafkaException, SystemError) as exc:
-            raise self._meant(self._said_again(exc)) from exc
+            raise self._meant(self._cause(exc)) from exc
         self.commit_seconds = ended - started
         self.doubtful = self._may_be_repeated()
         return ended
@@ -142,13 +145,18 @@ class Transactor:
     def _end(self) -> None:
         self._producer.commit_transaction(FOR_EVER)
 
-    def _said_again(self, error: KafkaException | SystemError) -> BaseException:
-        """A fatal error that met a callback on its way came out as a SystemError: any call repeats it."""
-        if isinstance(error, SystemError):
+    def _cause(self, error: KafkaException | SystemError) -> BaseException:
+        """Return the error of the transaction where this one hides it: any call repeats it.
+
+        A fatal one that met a callback on its way came out as a SystemError; one that ended the transaction
+        before the records were sent leaves them purged.
+        """
+        if isinstance(error, SystemError) or error.args[0].code() in _HIDING:
             try:
                 self._producer.begin_transaction()
-            except KafkaException as fatal:
-                return fatal
+            except KafkaException as first:
+                self._watch.failed = None  # no record's fault
+                return first
         return error
 
     def _meant(self, error: BaseException) -> Exception:
