@@ -28,12 +28,6 @@ NOT_YET = (
         "snapshot.select.statement.overrides.<table>",
     ),
     *_rows("rows come by COPY, as fast as they are taken", "snapshot.fetch.size"),
-    NotYet(
-        "read.only",
-        "a missing slot is made, and a missing publication where publication.autocreate.mode lets us",
-        'make both yourself, and set publication.autocreate.mode = "disabled"',
-        done=("false",),
-    ),
     NotYet("tasks.max", "a pipeline is one task", _TAKE_OUT, done=("1",)),
     NotYet("skip.messages.without.change", _ALL_UPDATES, _TAKE_OUT, done=("false",)),
     NotYet(

@@ -92,7 +92,8 @@ SNAPSHOT = (
     Setting(
         "read.only",
         Kind.BOOLEAN,
-        "Whether the connector must write nothing to the database.",
+        "Whether nothing is written into the database: no publication, no heartbeat, no mark but the fence. "
+        "The slot is made all the same, for without it there is no log.",
         "false",
         MEDIUM,
         "Snapshot",

@@ -15,6 +15,7 @@ from wrackline.producers.sources.postgres import (
     check_publication,
     check_tables,
     ddl,
+    publication,
     publication_fit,
 )
 from wrackline.producers.sources.postgres import check_rules as rules
@@ -140,7 +141,7 @@ def _wanted(settings: Values, connection: Connection) -> _Wanted:
         database=connection.info.dbname,
         slot=settings.text("slot.name"),
         publication=settings.text("publication.name"),
-        create=settings.text("publication.autocreate.mode"),
+        create=publication.mode_of(settings),
         failover=settings.flag("slot.failover"),
         status_ms=settings.integer("status.update.interval.ms"),
         skipped=frozenset(settings.listed("skipped.operations")),

@@ -28,7 +28,7 @@ def missing(connection: Connection, name: str, mode: str, chosen: Sequence[Table
     others = ", ".join(table.quoted for table in chosen if not table.owned)
     publication = identifier(name)
     if mode == "disabled":
-        why = "publication.autocreate.mode is disabled"
+        why = "read.only is set, or publication.autocreate.mode is disabled"
     elif mode == "all_tables" and not superuser:
         why = "one of all tables is a superuser's to make"
     elif not may_create:

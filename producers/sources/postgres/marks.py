@@ -75,9 +75,11 @@ class PgMarks:
         kind: MarkKind,
         *,
         signal_table: TableId | None = None,
+        writes: bool = True,
         now_ms: Callable[[], int],
     ) -> None:
         self._connection, self._kind, self._table, self._now_ms = connection, kind, signal_table, now_ms
+        self._writes = writes
 
     @property
     def kind(self) -> MarkKind:
@@ -109,7 +111,7 @@ class PgMarks:
         return waiting
 
     def _fence(self, name: str) -> Fence:
-        """Read the log's place; what a primary has not flushed yet is pushed out, or nobody would pass it."""
+        """Read the log's place; what a primary has not flushed is pushed out, or it is passed late."""
         ((standby,),) = self._connection.execute("SELECT pg_is_in_recovery()")
         if standby:
             ((place,),) = self._connection.execute("SELECT pg_last_wal_replay_lsn()::text")
@@ -118,7 +120,7 @@ class PgMarks:
             "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_flush_lsn()::text"
         )
         fence = Fence(name, lsn_number(str(place)))
-        if lsn_number(str(flushed)) < fence.lsn:
+        if self._writes and lsn_number(str(flushed)) < fence.lsn:
             self._connection.execute("SELECT pg_logical_emit_message(true, %s, '')", [f"{PREFIX}.push"])
         return fence
 

@@ -62,6 +62,7 @@ class Looker:
     captures: Callable[[TableId], bool]
     name: str  # of the publication
     ours: bool  # it is a list that we may add to
+    pushes: bool = True  # the log may be written to, so that it shows sooner what a picture showed
     added: set[TableId] = field(default_factory=set)  # and not handed over yet
     _connection: Connection | None = None
     _catalogue: Catalogue | None = None
@@ -92,7 +93,7 @@ class Looker:
                 elif refused is not None:
                     entry = replace(entry, refused=refused)
             entries[oid] = replace(entry, added=entry.table in self.added)
-        if news or busy or self.added:
+        if self.pushes and (news or busy or self.added):
             self._push(connection)
         return Picture(begun, log_end(connection), entries, unsettled | busy, carried)
 

@@ -17,12 +17,14 @@ from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.names import identifier, table_name, table_names
 from wrackline.producers.sources.postgres.patience import unhurried
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
 
 PUBLICATION_MISSING = define(
     "pg.publication_missing",
     OperatorNeeded,
-    "there is no publication {publication}, and publication.autocreate.mode is disabled",
+    "there is no publication {publication}, and none is made: read.only is set,"
+    " or publication.autocreate.mode is disabled",
     hint="as the tables' owner: CREATE PUBLICATION {publication} FOR TABLE {tables}"
     " WITH (publish_via_partition_root = true)",
 )
@@ -72,6 +74,11 @@ class Busy(Enum):
 
     WRITTEN = "somebody writes to it in a transaction that takes long"
     WITHOUT_IDENTITY = "its own users' UPDATEs would be refused; a key may be on its way"
+
+
+def mode_of(settings: Values) -> str:
+    """Say what may be done to a publication; who may write nothing makes none."""
+    return "disabled" if settings.flag("read.only") else settings.text("publication.autocreate.mode")
 
 
 def ensure_publication(

@@ -32,6 +32,7 @@ from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.schemas import versions
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
@@ -46,6 +47,13 @@ _MARKS = {
     "insert_insert": MarkKind.SIGNAL,
     "insert_delete": MarkKind.SIGNAL,
 }
+
+MARKS_WRITE = define(
+    "pg.marks_write",
+    OperatorNeeded,
+    "read.only is set, and incremental.snapshot.watermarking.strategy {strategy} writes into the database",
+    hint='set incremental.snapshot.watermarking.strategy = "fence", or take the line out',
+)
 
 
 class PgSource:
@@ -89,7 +97,8 @@ class PgSource:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
         settings = self._settings
         slot_name, name = settings.text("slot.name"), settings.text("publication.name")
-        mode = settings.text("publication.autocreate.mode")
+        mode = publication.mode_of(settings)
+        self._mark_kind()  # refused here, where somebody looks
         signal_table = self._signal_table()
         listed = tables if signal_table is None else [*tables, signal_table]
         skipped = settings.listed("skipped.operations")
@@ -121,6 +130,7 @@ class PgSource:
             roll.captures,
             name,
             ours=mode == publication.OURS,
+            pushes=not settings.flag("read.only"),
             added=set() if saved is None else set(added),
         )
         watch = Watch(looker, roll)
@@ -187,7 +197,11 @@ class PgSource:
         """Connect a reader: the same way each time, so that it sees the same server."""
         connection = self._server.guarded()
         marks = PgMarks(
-            connection, self._mark_kind(), signal_table=self._signal_table(), now_ms=self._around.now_ms
+            connection,
+            self._mark_kind(),
+            signal_table=self._signal_table(),
+            writes=not self._settings.flag("read.only"),
+            now_ms=self._around.now_ms,
         )
         return Session(connection, self._catalogue_over(connection), marks)
 
@@ -222,7 +236,10 @@ class PgSource:
         """Follow the setting; without one, the fence, which needs no rights and no table."""
         if self._settings["incremental.snapshot.watermarking.strategy"] is None:
             return MarkKind.FENCE
-        return _MARKS[self._settings.text("incremental.snapshot.watermarking.strategy")]
+        strategy = self._settings.text("incremental.snapshot.watermarking.strategy")
+        if self._settings.flag("read.only") and _MARKS[strategy] is not MarkKind.FENCE:
+            raise MARKS_WRITE(strategy=strategy)
+        return _MARKS[strategy]
 
     @contextmanager
     def _asking(self) -> Iterator[Connection]:

@@ -16,6 +16,7 @@ import pytest
 from psycopg import pq, sql
 
 from tests.fixtures.servers import Database
+from tests.fixtures.standbys import standby_of
 from tests.integration.postgres.majors import MAJORS, major_of, server_of
 from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.control.stack.postgres import postgres as make_server
@@ -407,7 +408,11 @@ def test_T_P11_a_synchronised_slot_goes_on_after_the_primary_died(tmp_path: Path
     try:
         pipe = Pipe(primary.dsn, "wrackline", {"slot.failover": "true"})
         pipe.sql("SELECT pg_create_physical_replication_slot('standby')", SETUP)
-        standby = _standby(primary, tmp_path)
+        standby = standby_of(
+            primary,
+            tmp_path,
+            {"primary_slot_name": "standby", "hot_standby_feedback": "on", "sync_replication_slots": "on"},
+        )
         source, stream = pipe.open()
         stream.close()
         source.close()
@@ -434,30 +439,6 @@ def test_T_P11_a_synchronised_slot_goes_on_after_the_primary_died(tmp_path: Path
         if standby is not None:
             standby.process.stop()
         primary.process.stop()
-
-
-def _standby(primary: PostgresServer, folder: Path) -> PostgresServer:
-    """Start a standby from a cold copy of the primary, which knows nothing of its slots."""
-    primary.process.stop()
-    copied = folder / "standby" / "data"
-    copied.parent.mkdir()
-    subprocess.run(["cp", "-a", str(folder / "primary" / "data"), str(copied)], check=True, timeout=120)
-    primary.process.start()
-    for slot in (copied / "pg_replslot").iterdir():
-        shutil.rmtree(slot)
-    signal = copied / "standby.signal"
-    signal.touch()
-    shutil.chown(signal, copied.owner(), copied.group())
-    (copied.parent / "initialised").touch()
-    following = {
-        "primary_conninfo": f"host=127.0.0.1 port={primary.port} user=postgres dbname=postgres",
-        "primary_slot_name": "standby",
-        "hot_standby_feedback": "on",
-        "sync_replication_slots": "on",
-    }
-    made = make_server(copied.parent, primary.major, settings=following)
-    made.process.start()
-    return made
 
 
 def test_a_position_inside_a_transaction_needs_its_commit_record() -> None:

@@ -69,7 +69,6 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
         ("snapshot.mode", "when_needed"),
         ("snapshot.fetch.size", "10"),
         ("snapshot.select.statement.overrides.public.orders", "SELECT * FROM public.orders"),
-        ("read.only", "true"),
         ("tasks.max", "4"),
         ("message.prefix.include.list", "shop.*"),
     ],
@@ -82,7 +81,7 @@ def test_who_sets_it_is_told_and_the_pipeline_still_starts(name: str, value: str
 
 
 def test_what_is_done_anyway_is_no_finding() -> None:
-    given = {**GOOD, "read.only": "false", "tasks.max": " 1 "}
+    given = {**GOOD, "tasks.max": " 1 "}
     assert codes(checked(given)) == []
 
 
