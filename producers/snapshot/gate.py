@@ -36,7 +36,7 @@ class Gate:
         self._last: Passing | None = None
         self._said: list[Passing] = []
         self._open: Begin | None = None
-        self._reached: Position | None = None  # in the open transaction, once it has touched a table of ours
+        self._reached: Position | None = None  # in the open transaction, once a row of it was handed out
 
     def __len__(self) -> int:
         """How many transactions nobody has seen."""
@@ -52,16 +52,14 @@ class Gate:
         self._open, self._reached = step, None
 
     def touch(self, upto: Position) -> None:
-        """The open transaction has changed a table of ours."""
+        """The open transaction has changed a row, or truncated a table."""
         self._reached = upto
 
     def passing(self, step: Passing) -> None:
         """The log is at a place, or something was said in it."""
         self._last = step
         if isinstance(step, Commit):
-            resumed = self._open is not None and self._open.first > 0  # it had changes before, perhaps ours
-            if resumed or self._reached is not None:
-                self._streamed.append(step)
+            self._streamed.append(step)  # also one of other tables: one that is left out may be read later
             self._open = None
         if isinstance(step, Commit | Progress):
             self._place = step

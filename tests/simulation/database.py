@@ -51,6 +51,12 @@ class Altered(NamedTuple):
     shape: Shape
 
 
+class Spoiled(NamedTuple):
+    """A row that no stream can tell: its table is set aside there."""
+
+    shape: Shape
+
+
 class Signalled(NamedTuple):
     """A row for the signal table."""
 
@@ -66,7 +72,7 @@ class Spoke(NamedTuple):
     alone: bool  # outside any transaction
 
 
-Entry = Wrote | Emptied | Altered | Signalled | Spoke
+Entry = Wrote | Emptied | Altered | Spoiled | Signalled | Spoke
 
 
 class Logged(NamedTuple):
@@ -108,6 +114,7 @@ class Writes:
     truncate: float = 0.03
     alter: float = 0.04
     idle: float = 0.08
+    spoil: float = 0.0
 
 
 class Database:
@@ -148,6 +155,8 @@ class Database:
             self.append()
         elif what < writes.idle + writes.truncate + writes.alter:
             self._whole_table(alter=what < writes.idle + writes.alter)
+        elif what > 1 - writes.spoil:
+            self.append(Spoiled(chance.pick(self.tables).shape))
         elif self.hidden and chance.happens(writes.shown):
             self.show(chance.below(len(self.hidden)))
         elif self.open and chance.happens(0.5):
@@ -349,6 +358,8 @@ def _words(entries: Sequence[Entry]) -> str:
             said.append(f"truncate {entry.shape.schema.id.name}")
         elif isinstance(entry, Altered):
             said.append(f"{entry.shape.made_by} on {entry.shape.schema.id.name}")
+        elif isinstance(entry, Spoiled):
+            said.append(f"{entry.shape.schema.id.name} can't be read")
         elif isinstance(entry, Signalled):
             said.append(f"signal {entry.type} {entry.id}")
         else:

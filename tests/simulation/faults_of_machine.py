@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from tests.simulation.planting import more, replaced
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Bound, Mark
+from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.gate import Gate
+from wrackline.producers.snapshot.requests import Purpose
 from wrackline.producers.snapshot.shapes import Need
-from wrackline.producers.snapshot.state import Job, TableState
+from wrackline.producers.snapshot.state import Job, Outcome, TableState
 from wrackline.producers.snapshot.tables import Table
 from wrackline.producers.snapshot.window import Window
 from wrackline.schemas.errors import WracklineError
@@ -125,13 +127,41 @@ def finishes_early(
     return released(state, job, number, upto, rows, over=True)
 
 
+def forgets_too_much(window: Window, key: bytes, pieces: Pieces | None) -> None:
+    """A window that would remember too many keys forgets them and goes on."""
+    remember(window, key, pieces)
+    if window.stale:
+        window._fates.clear()
+        window._fate_bytes, window.stale = 0, False
+
+
+def gone_for_good(state: TableState, left_out: Reason | None) -> TableState:
+    """A table that goes is not set aside any more, while the stream leaves its name out."""
+    del left_out
+    return gone(state, None)
+
+
+def stops_all(state: TableState, new_id: jobs.NewId) -> TableState:
+    """A stop ends the table's first read."""
+    for job in state.jobs:
+        if job.purpose is Purpose.INITIAL and job.failed is None:
+            state = state.without_job(job.id, Outcome.CANCELLED)
+    return stopped(state, new_id)
+
+
+def asks_for_less(state: TableState, job: Job, new_id: jobs.NewId) -> TableState:
+    """A request that makes a failed first read good may be stopped."""
+    return asked(state, job, new_id).with_job(job)
+
+
 def knows_nothing(state: TableState, request_id: str) -> bool:
     """A request's id is not remembered."""
     del state, request_id
     return False
 
 
-released = jobs.released
+released, gone, stopped, asked = jobs.released, jobs.gone, jobs.stopped, jobs.asked
+remember = Window._remember
 
 replaced("events_before_the_chunk_forgotten", Window, "settle", settles_late)
 replaced("patches_before_the_chunk_forgotten", Window, "patch", patches_late, more(partial=0.7))
@@ -154,4 +184,9 @@ replaced("windows_kept_over_a_change", Table, "shaped", keeps_windows, more(alte
 replaced("cursor_stays", jobs, "released", moves_no_cursor, more(crashes=0.03))
 replaced("range_over_with_a_slice", jobs, "released", finishes_early)
 replaced("request_not_remembered", TableState, "knows", knows_nothing, more(orders=0.08))
+replaced("window_forgets_too_much", Window, "_remember", forgets_too_much, more(most_bytes=2_000))
+replaced("gone_forgets_that_it_is_set_aside", jobs, "gone", gone_for_good, more(spoil=0.05, crashes=0.03))
+replaced("first_read_stopped", jobs, "stopped", stops_all, more(orders=0.08))
+replaced("first_read_given_up", Job, "needed", property(lambda _: False), more(fails=0.3, most_tries=2))
+replaced("what_makes_good_stopped", jobs, "asked", asks_for_less, more(spoil=0.05, orders=0.1))
 replaced("partial_create_not_read", Table, "_miss", misses_nothing, more(partial=0.7, key_change=0.4))

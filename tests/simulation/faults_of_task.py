@@ -10,6 +10,8 @@ from tests.simulation.publisher import NOTHING, Piece, Publisher
 from tests.simulation.stream import Stream
 from tests.simulation.task import Task
 from wrackline.producers.changes import (
+    Begin,
+    Commit,
     Passing,
     Progress,
     Reshaped,
@@ -232,6 +234,26 @@ class EventsBeforeThePosition(Publisher):
             self.durable.position = before
 
 
+@planted(more(hidden=0.7, shown=0.05, spoil=0.05))
+class GateKnowsOnlyRowsOfOurs(Task):
+    """A transaction that only changed tables which are left out is not waited for."""
+
+    def __init__(self, *given: Any) -> None:
+        self.held: Begin | None = None
+        super().__init__(*given)
+
+    def tell(self, step: Step) -> None:
+        if isinstance(step, Begin) and step.first == 0:
+            self.held = step
+            return
+        if self.held is not None and not isinstance(step, Commit):
+            super().tell(self.held)
+            self.held = None
+        if self.held is not None and isinstance(step, Commit):
+            self.held, step = None, Progress(step.position)
+        super().tell(step)
+
+
 class _Repeating(Stream):
     def __init__(self, database: Any, start: Place, *, late: bool) -> None:
         super().__init__(database, replace(start, done=0), late=late)
@@ -289,7 +311,7 @@ class QuietLogSaysNothing(Task):
             super().tell(step)
 
 
-@planted(more(hidden=0.7, shown=0.05, crashes=0.06))
+@planted(more(hidden=0.7, shown=0.02, crashes=0.1, tables=1, steps=100))
 class GateSavedWhileReadingAlone(Task):
     """What was streamed is saved only while rows are read, not before they are asked for."""
 

@@ -5,7 +5,7 @@ table, and then it stands in the log.  A request that succeeded has delivered ev
 it was taken: as a row of its own, or by a later event of its key.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from tests.simulation.chance import Chance
@@ -38,7 +38,7 @@ class Orders:
     def __init__(self, chance: Chance, settings: Settings, database: Database, durable: Durable) -> None:
         self._chance, self._settings, self._database, self._durable = chance, settings, database, durable
         self.taken: dict[str, Order] = {}
-        self.stopped = self._resumed = False
+        self.stopped = self._resumed = self._mended = False
         self._asked = 0
         self._tables = tuple(table.shape.schema.id for table in database.tables)
 
@@ -101,22 +101,37 @@ class Orders:
         machine(Resume("last"))
         return True
 
+    def mend(self, machine: Callable[[Request], None], made: int, aside: Collection[TableId]) -> bool:
+        """Once all rests, ask again for tables that were set aside; whether that was to be done."""
+        if self._mended or not aside:
+            return False
+        self._mended = True
+        order = self.taken["mended"] = Order(Snapshot("mended", tuple(aside)), signalled=False)
+        self._take(order, machine, made)
+        return True
+
     @property
     def ended(self) -> bool:
         """Whether every request has ended, as Kafka has it."""
         return all(self._durable.receipts.get(name) in ENDED for name in self.taken)
 
-    def judge(self) -> set[TableId]:
-        """Whether each got what it asked for; return the tables that were read whole."""
+    def judge(self, spoiled: Collection[TableId], *, refused: bool) -> set[TableId]:
+        """Whether each got what it asked for; return the tables that must be whole if they have not failed.
+
+        `spoiled` tables were set aside once, `refused`: a read failed for another reason than time mends.
+        """
         covered: set[TableId] = set()
         for name, order in self.taken.items():
-            became = self._durable.receipts[name]
-            if became is State.CANCELLED and not self.stopped:
+            became, first = self._durable.receipts[name], order.asked.purpose is Purpose.INITIAL
+            if became is State.CANCELLED and (first or not self.stopped) and not spoiled:
                 raise Broken("receipt", f"{name} was cancelled, and nobody asked for it")
-            if became is State.FAILED and not self._settings.fails:
+            wrong = refused or (self._settings.fails and not first) or spoiled
+            if became is State.FAILED and not wrong:
                 raise Broken("receipt", f"{name} failed, and nothing had gone wrong")
+            if first:
+                covered.update(order.asked.tables)
             if became is State.SUCCEEDED:
-                self._delivered(order)
+                self._delivered(order, spoiled)
                 if not order.asked.keys and order.asked.low is None and order.asked.high is None:
                     covered.update(order.asked.tables)
         return covered
@@ -148,8 +163,10 @@ class Orders:
                     there.add((name, table.shape.key_bytes(key)))
         return there
 
-    def _delivered(self, order: Order) -> None:
-        seen = set()
+    def _delivered(self, order: Order, spoiled: Collection[TableId]) -> None:
+        seen = {
+            (name, key) for name, key in order.there if name in spoiled
+        }  # a delete may not have been told
         for name, key, _ in self._durable.records[order.since :]:
             if key is not None:
                 seen.add((name, key))

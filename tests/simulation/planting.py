@@ -76,6 +76,7 @@ def more(
     truncate: float | None = None,
     alter: float | None = None,
     delete: float | None = None,
+    spoil: float | None = None,
     **settings: Any,
 ) -> Bias:
     """Settings with more of what brings a fault out."""
@@ -87,6 +88,7 @@ def more(
         "truncate": truncate,
         "alter": alter,
         "delete": delete,
+        "spoil": spoil,
     }
     writes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
 

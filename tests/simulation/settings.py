@@ -63,4 +63,10 @@ def settings_of(seed: int) -> Settings:
         skipped="d" if often(0.08) else "",
         writes=writes,
     )
-    return replace(settings, look_at=chance.pick((1, 3, 50)), most_bytes=chance.pick((64 << 20, 64 << 20, 64 << 20, 2_000)))
+    writes = replace(writes, spoil=chance.pick((0.0, 0.0, 0.0, 0.0, 0.02)))
+    settings = replace(settings, writes=writes)
+    return replace(
+        settings,
+        look_at=chance.pick((1, 3, 50)),
+        most_bytes=chance.pick((64 << 20, 64 << 20, 64 << 20, 2_000)),
+    )

@@ -2,18 +2,20 @@
 
 After a resume every shape is announced again, and a transaction that was cut goes on where it was cut.
 That a table was altered is said where it stands in the log; a log may be late with the shape itself,
-which then comes with the first row that needs it, as pgoutput does it.  What the topic's reader will
-be told of an event (its seq) is made here, from the place alone.
+which then comes with the first row that needs it, as pgoutput does it.  A table with a row that can't be
+told is left out from there on, and perhaps said to be gone.  What the topic's reader will be told of an
+event (its seq) is made here, from the place alone.
 """
 
 from tests.fakes.place import Place
 from tests.fakes.source import PREFIX
 from tests.simulation.chance import Chance
-from tests.simulation.database import Altered, Database, Emptied, Logged, Signalled, Spoke, Wrote
+from tests.simulation.database import Altered, Database, Emptied, Logged, Signalled, Spoiled, Spoke, Wrote
 from tests.simulation.shapes import Shape
 from wrackline.producers.changes import (
     Begin,
     Commit,
+    Fault,
     Found,
     Message,
     Progress,
@@ -24,8 +26,13 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
     Unsent,
+    Vanished,
 )
 from wrackline.producers.changes import Shape as ShapeStep
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.table import TableId
+
+UNREADABLE = define("test.simulated_row", OperatorNeeded, "a row can't be told", hint="correct it")
 
 
 class Stream:
@@ -38,6 +45,7 @@ class Stream:
         self._refs: dict[int, tuple[int, Shape]] = {}  # by table: what was announced
         self._made = 0
         self._entry = self._ordinal = 0  # where in the open transaction
+        self.aside: set[TableId] = set()  # tables that are left out
         self._found = False  # whether it was said what is there
 
     @property
@@ -57,12 +65,15 @@ class Stream:
             if not self._found:
                 self._found = True
                 shapes = [table.shape for table in self._database.tables]
+                shapes = [shape for shape in shapes if shape.schema.id not in self.aside]
                 steps += [Found(shape.schema, shape.filled) for shape in shapes]
         return steps
 
     def _transaction(self, logged: Logged, steps: list[Step], chance: Chance, room: int) -> int:
         """Append what there is room for; whoever asks again gets the rest."""
         lsn, end = self.at.lsn, Place(self.at.epoch, self.at.lsn + 1)
+        if self.aside and not self._inside and chance.happens(0.2):
+            steps += [Vanished(table) for table in sorted(self.aside)]
         if not logged.entries:
             steps.append(Progress(end))
             self.at = end
@@ -91,7 +102,7 @@ class Stream:
         skip = self._ordinal < self.at.done  # published before a resume
         if isinstance(entry, Wrote):
             self._ordinal += 1
-            if skip:
+            if skip or entry.shape.schema.id in self.aside:
                 return 0
             rows = list(self._rows(entry, steps))
             while chance.happens(0.5) and self._entry < len(logged.entries):
@@ -105,30 +116,36 @@ class Stream:
             steps.append(Rows(rows, self.at))
         elif isinstance(entry, Emptied):
             self._ordinal += 1
-            if not skip:
+            if not skip and entry.shape.schema.id not in self.aside:
                 ref = self._ref(entry.shape, steps)
                 self.at = Place(end.epoch, end.lsn - 1, self._ordinal)
                 value = entry.shape.head(None, None) + _tail(
                     "t", end.lsn - 1, self._ordinal - 1, entry.version, None
                 )
                 steps.append(Truncate(ref, value, self.at))
-        elif isinstance(entry, Altered):
-            told = entry.shape if chance.happens(0.7) else None
-            steps.append(
-                Reshaped(
-                    entry.shape.schema.id,
-                    entry.shape.rewrites,
-                    None if told is None else told.schema,
-                    frozenset() if told is None else told.filled,
-                )
-            )
-            if not self._late:
-                self._ref(entry.shape, steps)
+        elif isinstance(entry, Spoiled | Altered):
+            self._table(entry, steps, chance)
         elif isinstance(entry, Signalled):
             steps.append(Signal(entry.id, entry.type, entry.data, end))
         else:
             steps.append(Message(PREFIX, entry.content, end))
         return 1
+
+    def _table(self, entry: Spoiled | Altered, steps: list[Step], chance: Chance) -> None:
+        """What befell a table as a whole."""
+        shape, table = entry.shape, entry.shape.schema.id
+        if table in self.aside:
+            return
+        if isinstance(entry, Spoiled):
+            self.aside.add(table)
+            self._refs.pop(shape.table, None)
+            steps.append(Fault(table, UNREADABLE()))
+            return
+        told = shape if chance.happens(0.7) else None
+        now = (None, frozenset[int]()) if told is None else (told.schema, told.filled)
+        steps.append(Reshaped(table, shape.rewrites, *now))
+        if not self._late:
+            self._ref(shape, steps)
 
     def _rows(self, wrote: Wrote, steps: list[Step]) -> list[RowChange]:
         ref, version = self._ref(wrote.shape, steps), wrote.touched[0][2]

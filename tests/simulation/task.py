@@ -6,7 +6,7 @@
 It is what the real task shall be, without threads; faults are planted by overriding one of its methods.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
 from tests.fakes.place import Place
@@ -14,7 +14,7 @@ from tests.simulation.chance import Chance
 from tests.simulation.database import Database
 from tests.simulation.orders import SIGNAL, Orders
 from tests.simulation.publisher import Durable, Piece, Publisher
-from tests.simulation.readers import Job, Readers, in_words
+from tests.simulation.readers import REFUSED, Job, Readers, in_words
 from tests.simulation.replica import Record
 from tests.simulation.settings import Settings
 from tests.simulation.shapes import bound
@@ -35,6 +35,7 @@ from wrackline.producers.changes import (
 from wrackline.producers.chunks import Bound
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Request
+from wrackline.producers.snapshot.state import parse
 from wrackline.producers.snapshot.work import Limits, Release
 from wrackline.schemas.table import TableId, TableSchema
 
@@ -54,7 +55,7 @@ class Task:
         self.durable = Durable(Place(0, 1))
         self.told = Told(database)
         self.orders = Orders(chance, settings, database, self.durable)
-        self.runs, self.now = 0, 0.0
+        self.runs, self.now, self.refused = 0, 0.0, False
         self.boot()
 
     def boot(self) -> None:
@@ -71,6 +72,7 @@ class Task:
         )
         self.publisher = self.publisher_of(durable)
         self.stream = self.stream_of(self.database, durable.position, late=settings.late)
+        self.stream.aside = {name for name, kept in durable.states.items() if parse(kept).set_aside}
         self.readers = self.readers_of(self.chance, settings, self.database)
         self.names: dict[int, TableId] = {}
         self.inside = False
@@ -180,6 +182,7 @@ class Task:
         """Let one reader go on."""
         job = self.chance.pick(self.readers.jobs)
         what = self.readers.advance(job, self.machine, self.now, fails)
+        self.refused = self.refused or what == REFUSED.code
         self.keep()
         if self.note:
             self.note(f"{job.work.ticket}: {what} {job.result if what == 'select' else ''}")
@@ -190,6 +193,14 @@ class Task:
         self.publisher.commit(which)
         if self.note:
             self.note(f"Kafka commits up to {self.durable.position}: {len(self.durable.records)} records")
+        if self.publisher.idle and self.machine.unstreamed:
+            if self.note:
+                self.note(f"the log is opened again for {_names(self.machine.unstreamed)}")
+            self.boot()
+
+
+def _names(tables: Collection[TableId]) -> str:
+    return ", ".join(table.name for table in tables)
 
 
 def bound_of(table: TableSchema, key: bytes) -> Bound | None:

@@ -65,6 +65,7 @@ writes = st.builds(
     truncate=st.sampled_from((0.0, 0.1)),
     alter=st.sampled_from((0.0, 0.1)),
     idle=st.sampled_from((0.0, 0.1, 0.3)),
+    spoil=st.sampled_from((0.0, 0.0, 0.05)),
 )
 any_settings = st.builds(
     Settings,

@@ -33,14 +33,14 @@ def names(commits: Sequence[Commit]) -> list[str]:
 def test_rule_2_a_read_waits_for_what_was_streamed_and_no_reader_has_seen() -> None:
     desk = Desk()
     desk.transaction(full(1, 10))
-    desk.transaction()  # nothing of ours: nobody need see it
+    desk.transaction()  # of tables that are left out, and may be read one day
     desk.machine.request(ASK)
     (plan,) = desk.work()
-    assert [commit.transaction for commit in plan.streamed] == ["x0"]
+    assert [commit.transaction for commit in plan.streamed] == ["x0", "x1"]
     desk.transaction(full(2, 11))
     desk.machine.planned(plan.ticket, ("id",), [Span(None, ("6",))])
     read = desk.read()
-    assert [commit.transaction for commit in read.streamed] == ["x2"]  # the plan's reader has seen x0
+    assert [commit.transaction for commit in read.streamed] == ["x2"]  # the plan's reader has seen the others
     desk.arrive(read)
     assert desk.read().streamed == ()
 
@@ -83,8 +83,10 @@ def test_rule_2_what_a_look_finds_hidden_is_kept_and_the_rest_is_let_go() -> Non
     assert names(later.streamed) == ["x1", "x3"]
     desk.machine.failed(later.ticket, LOST(), 61.0)
     assert names(desk.machine.unproven()) == ["x1", "x3"]  # nobody has seen them
+    desk.transaction(full(5, 14))
+    assert desk.work(70.0) == []  # many, but the server did not answer
     desk.machine.request(ASK)
-    assert names(desk.work(61.0)[0].streamed) == ["x1", "x3"]
+    assert names(desk.work(70.0)[0].streamed) == ["x1", "x3", "x4"]
 
 
 def test_rule_2_a_reader_that_gives_up_at_the_gate_names_what_is_hidden() -> None:
@@ -106,6 +108,8 @@ def test_rule_2_what_was_seen_to_be_hidden_outlives_many_that_nobody_looked_for(
     assert names(gate.streamed()) == ["stuck", "x5", "x6", "x7", "x8"]
     assert names(gate.unproven(3)) == ["stuck", "x7", "x8"]
     gate.seen(gate.streamed(), gate.streamed()[:1])
+    assert names(gate.streamed()) == ["stuck"]
+    gate.seen([Commit("earlier", Place(0, 0), 0)])  # by who was given less, and comes back later
     assert names(gate.streamed()) == ["stuck"]
 
 
