@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from wrackline.control.run import around, ownership_of, placing
+from wrackline.producers import set_aside
 from wrackline.producers.changes import Saved
 from wrackline.producers.kafka.ownership import Change, Ownership
 from wrackline.producers.plugin import Attended, Source, load
@@ -119,6 +120,11 @@ class Desk:
             for ms, key, offset in self._kept()
             for position in [orjson.loads(offset.position)]
         ]
+
+    def set_aside(self) -> list[str]:
+        """Return the tables that are set aside, whatever positions are edited."""
+        every = set_aside.every(self._ownership.state())
+        return sorted(str(key.table) for key in every if key.connector == self._name)
 
     def set(self, position: Saved, database: str | None, *, force: bool) -> None:
         """Make the task go on at this position."""

@@ -63,6 +63,7 @@ def set_position(
     with desk(good_pipeline(file)) as opened:
         opened.set(parsed, database, force=force)
         _show(opened, json=json)
+        _say_what_stays(opened, file, json=json)
 
 
 @app.command()
@@ -92,6 +93,7 @@ def rewind(
     with desk(good_pipeline(file)) as opened:
         opened.rewind(moment, as_new=as_new, force=force)
         _show(opened, json=json)
+        _say_what_stays(opened, file, json=json)
 
 
 def _show(opened: Desk, *, json: bool) -> None:
@@ -106,6 +108,12 @@ def _show(opened: Desk, *, json: bool) -> None:
             say(f"  {table}  {state.get('status', 'failed')}")
     if not stored:
         say("nothing is stored: the pipeline begins where its source's log begins")
+
+
+def _say_what_stays(opened: Desk, file: Path, *, json: bool) -> None:
+    """A table that is set aside is not read again with the log: say so, and how its rows come back."""
+    for table in [] if json else opened.set_aside():
+        say(f"{table} stays set aside; to have it again: wrackline snapshot start {file} '{table}'")
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -123,7 +123,9 @@ def test_a_table_that_is_set_aside_is_named_at_each_start_kept_by_a_set_and_forg
     again = world.run()
     assert "orders stays set aside: [pg.value_unfit]" in again.output
     assert again.stop() == Exit.OK
-    world.offsets("set", json.dumps(world.position()["position"]))
+    table = f"{world.database.name}.public.orders"
+    edited = world.command("offsets", "set", json.dumps(world.position()["position"]))
+    assert f"{table} stays set aside; to have it again: wrackline snapshot start" in edited.stdout
     assert aside() == ["pg.value_unfit"]
     world.offsets("reset", "--force")
     assert aside() == []
