@@ -16,6 +16,7 @@ COMPILED = [
     "producers/sources/postgres/cells.py",
     "producers/sources/postgres/copy_text.py",
     "producers/sources/postgres/rows.py",
+    "producers/sources/postgres/slicing.py",
     "producers/sources/postgres/stretch.py",
     "producers/sources/postgres/veil.py",
 ]

@@ -39,7 +39,7 @@ from wrackline.producers.changes import (
 )
 from wrackline.producers.chunks import ChunkRow
 from wrackline.producers.left_out import Bounds, LeftOut
-from wrackline.producers.row_records import put_records
+from wrackline.producers.row_records import put_records, put_rows
 from wrackline.producers.set_aside import Keeper, SetAside
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json, canonical
@@ -284,7 +284,8 @@ class Cutter:
         self._give(states, now)
         topic = self._topic_of(table)
         self._table_of[topic] = table
-        size = sum(len(key or b"") + len(value) for key, value in rows)
+        records: list[Record] = []
+        size = put_rows(rows, topic, records)
         refused = self._left_out.meets(table, topic)
         taken, too_large = self._left_out.takes(table, rows, size)
         for fault in (refused, too_large):
@@ -293,7 +294,7 @@ class Cutter:
         if taken:
             self._new_topics[topic] = None
             self._finished.count(topic, "r", len(rows))
-            self._finished.records += [(topic, key, value) for key, value in rows]
+            self._finished.records += records
             self._finished.size += size
         self._finish()
         return self._found()

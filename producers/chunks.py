@@ -39,6 +39,7 @@ class ChunkRequest:
     slice_rows: int = 10_000
     slice_bytes: int = 4 << 20
     most_bytes: int = 16 << 20  # of keys and heads: the chunk ends with the row that reaches it
+    most_seconds: float = 2.0  # from its first row: a chunk that is read longer ends early, with what it has
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import cython
 
 from wrackline.producers.changes import RowChange
+from wrackline.producers.chunks import ChunkRow
 
 
 def put_records(
@@ -39,3 +40,16 @@ def put_records(
     if run:
         counts[table, what] = counts.get((table, what), 0) + run
     return size, counts
+
+
+def put_rows(
+    rows: Iterable[ChunkRow], topic: str, records: list[tuple[str, bytes | None, bytes | None]]
+) -> int:
+    """Append the records of rows that were read; return their bytes."""
+    size: cython.Py_ssize_t = 0
+    for key, value in rows:
+        records.append((topic, key, value))
+        size += len(value)
+        if key is not None:
+            size += len(key)
+    return size

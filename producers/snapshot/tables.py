@@ -7,6 +7,7 @@ away, takes its windows too: their tickets then mean nothing when they come back
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Final
 
 from wrackline.producers.changes import Position, Unsent
@@ -365,6 +366,7 @@ class Table:
             slice_rows=limits.slice_rows,
             slice_bytes=limits.slice_bytes,
             most_bytes=share,
+            most_seconds=limits.chunk_seconds if key else inf,
         )
 
     def _miss(self, key: bytes, shape: TableSchema) -> None:

@@ -153,6 +153,9 @@ class Window:
             return None, []
         made = self._slices.pop(0)
         tail = self.chunk.tail(place, ts_ms=ts_ms, snapshot=self.word, chunk=self.read.ticket)
+        rows = made.rows
+        if self._held is None and rows and rows[0][0] is not None:  # as most are: untouched, and with keys
+            return made.upto, [(key, head + tail) for key, head in rows]
         return made.upto, [self._whole(key, head, tail) for key, head in self._left(made)]
 
     def _whole(self, key: bytes | None, head: bytes, tail: bytes) -> ChunkRow:

@@ -26,6 +26,7 @@ class Limits:
     readers: int = 2  # plans and reads under way
     most_bytes: int = 64 << 20  # rows of all windows, read or being read
     chunk_rows: int = 10_000
+    chunk_seconds: float = 2.0  # a longer read would hold back the gate of others, and the server's cleaning
     slice_rows: int = 10_000
     slice_bytes: int = 4 << 20
     most_tries: int = 5

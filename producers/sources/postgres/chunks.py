@@ -7,24 +7,24 @@ transaction, so it sees everything that was committed before it began, and holds
 A statement that is left before its end takes its connection along: a cancel could hit the next one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
 
 from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Slice
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice
 from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.copy_text import CopyText
-from wrackline.producers.sources.postgres.copying import RefusedError, lines_of
+from wrackline.producers.sources.postgres.copying import RefusedError, copied
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.patience import Guarded, unhurried
 from wrackline.producers.sources.postgres.position import PgPosition
-from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
+from wrackline.producers.sources.postgres.rows import RowDecoder
+from wrackline.producers.sources.postgres.slicing import Slicing
 from wrackline.producers.sources.postgres.sqlstates import asking, explained_answer
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.frame import Frame
@@ -121,7 +121,7 @@ class PgReader:
                 now = self._session.catalogue.describe(request.table)
                 if now == shape:
                     tail = PgTail(self._labels, request.table)
-                    return Chunk(shape.table, tuple(slices), complete, tail)
+                    return Chunk(shape.table, slices, complete, tail)
                 shape = now
 
     @property
@@ -144,41 +144,28 @@ class PgReader:
             session.connection.execute(_LOCKS)
         return session
 
-    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[list[Slice], bool]:
+    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[tuple[Slice, ...], bool]:
         ids = self._around.register(shape.table)
         connection = self._session.connection
         statement = self._statement(request, shape).as_string(connection).encode()
         decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
-        copied = CopyText(len(shape.source.columns))
-        places = [[column.name for column in shape.source.columns].index(name) for name in request.key]
-        slices: list[Slice] = []
-        rows: list[ChunkRow] = []
-        count = size = total = 0
-        row = b""
+        slicing = Slicing(decoder, [column.name for column in shape.source.columns], request)
+        late = _Late(self._around.monotonic, request.most_seconds)
+
+        def ended() -> bool:
+            return slicing.full or (slicing.count > 0 and late.now())
+
         try:
-            for line in lines_of(connection, statement):
-                row = copied.tuple_of(bytes(line))
-                key, head = decoder.read(row)
-                rows.append((key, head))
-                count += 1
-                size += len(head) + (len(key) if key else 0)
-                full = total + size >= request.most_bytes
-                if full or len(rows) >= request.slice_rows or size >= request.slice_bytes:
-                    slices.append(Slice(rows, _bound(row, places, shape), size))
-                    total += size
-                    rows, size = [], 0
-                if full and count < request.most_rows:
-                    connection.close()
-                    self._session = self._begun()
-                    return slices, False
+            whole = copied(connection, statement, slicing.fill, ended)
         except RefusedError as refused:
             raise self._explained(request.table, refused.answer) from None
         except WracklineError:
             connection.close()
             raise
-        if rows:
-            slices.append(Slice(rows, _bound(row, places, shape), size))
-        return slices, count < request.most_rows
+        if not whole:
+            connection.close()
+            self._session = self._begun()
+        return slicing.end(), whole and slicing.count < request.most_rows
 
     def _explained(self, table: TableId, answer: pq.abc.PGresult) -> WracklineError:
         return explained_answer(answer, _reading(table), self._session.connection.info.user, table)
@@ -219,6 +206,20 @@ def _see_that_bounds_fit(request: ChunkRequest) -> None:
             raise KEY_UNFIT(table=request.table, columns=", ".join(request.key))
 
 
+class _Late:
+    """Whether a read has had its time: from its first row on, for what comes before is no progress."""
+
+    def __init__(self, clock: Callable[[], float], seconds: float) -> None:
+        self._clock, self._seconds = clock, seconds
+        self._until: float | None = None
+
+    def now(self) -> bool:
+        """Look at the clock."""
+        if self._until is None:
+            self._until = self._clock() + self._seconds
+        return self._clock() >= self._until
+
+
 def _see_that_none_is_hidden(request: ChunkRequest, shape: Projection) -> None:
     """A bound is the key as the database has it, so what orders the rows must be allowed to leave."""
     for column, action in zip(shape.source.columns, shape.actions, strict=True):
@@ -232,8 +233,3 @@ def _reading(table: TableId) -> str:
 
 def _name(table: TableId) -> sql.Identifier:
     return sql.Identifier(table.schema, table.name)
-
-
-def _bound(row: bytes, places: Sequence[int], shape: Projection) -> Bound:
-    cells = text_cells(row, 0, len(shape.source.columns))
-    return tuple(None if (cell := cells[place]) is None else cell.decode() for place in places)

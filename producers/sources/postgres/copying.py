@@ -6,12 +6,15 @@ A sort or a lock may keep the first line back for as long as it likes; once line
 silent is dead.  Either wait ends when another thread gives the connection up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TypeAlias
 
 from psycopg import generators, pq, waiting
 from psycopg.abc import PQGen
 
 from wrackline.producers.sources.postgres.patience import Guarded, unhurried
+
+NextLine: TypeAlias = Callable[[int], tuple[int, memoryview]]  # PGconn.get_copy_data
 
 
 class RefusedError(Exception):
@@ -22,25 +25,29 @@ class RefusedError(Exception):
         self.answer = answer
 
 
-def lines_of(connection: Guarded, statement: bytes) -> Iterator[memoryview]:
-    """Send a COPY TO STDOUT; who leaves its lines before the last one has to close the connection."""
+def copied(
+    connection: Guarded, statement: bytes, take: Callable[[NextLine], int], ended: Callable[[], bool]
+) -> bool:
+    """Give a COPY TO STDOUT to `take`; whether all of it: who ends it earlier has to close the connection.
+
+    `take` asks for line after line, without waiting, and says as it was told last: that none is there now
+    (0), or none any more (below 0); above 0 it only asks for a look at the clock.
+    """
     wire = connection.pgconn
     wire.send_query(statement)
     with unhurried(connection):
         answer = connection.wait(generators.execute(wire))[0]
     if answer.status != pq.ExecStatus.COPY_OUT:
         raise RefusedError(answer)
-    while True:
-        length, line = wire.get_copy_data(1)
-        if length > 0:
-            yield line
-        elif length == 0:
+    while (said := take(wire.get_copy_data)) >= 0:
+        if ended():
+            return False
+        if said == 0:
             connection.wait(_more(wire))
-        else:
-            break
     for last in connection.wait(generators.fetch_many(wire)):
         if last.status == pq.ExecStatus.FATAL_ERROR:
             raise RefusedError(last)
+    return True
 
 
 def _more(wire: pq.abc.PGconn) -> PQGen[None]:

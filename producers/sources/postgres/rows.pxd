@@ -9,6 +9,7 @@ cdef class Cells:
     cdef long long[::1] starts
     cdef long long[::1] sizes
     cdef Py_ssize_t split(self, const unsigned char* data, Py_ssize_t at, Py_ssize_t end) except -1
+    cdef bint split_line(self, const unsigned char* data, Py_ssize_t end) noexcept
 
 cdef class RowDecoder:
     cdef object ref
@@ -29,6 +30,8 @@ cdef class RowDecoder:
     cdef Writer writer
     cdef int column
     cdef Py_ssize_t put(self, bytes message, Py_ssize_t at, Frame frame, long long ordinal, long long of_table, list events) except -1
+    cpdef object read_line(self, bytes line)
+    cdef object _found(self, bytes row)
     cdef Py_ssize_t _update(self, bytes message, Py_ssize_t at, Frame frame, long long ordinal, long long of_table, list events) except -1
     cdef bint _unsent(self, Cells old) noexcept
     cdef bytes _key(self, bytes message, Cells cells)

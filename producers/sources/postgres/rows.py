@@ -13,6 +13,7 @@ from array import array
 import cython
 
 from wrackline.producers.changes import RowChange, Unsent
+from wrackline.producers.chunks import ChunkRow
 from wrackline.producers.sources.postgres.cells import done_to, growth_of, scale_of
 from wrackline.producers.sources.postgres.odd_cells import Unfit
 from wrackline.producers.sources.postgres.veil import veil_of
@@ -43,6 +44,11 @@ ROW_UNREADABLE = define(
     hint="read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
+_TAB = cython.declare(cython.longlong, 9)
+_LINE_FEED = cython.declare(cython.longlong, 10)
+_BACKSLASH = cython.declare(cython.longlong, 92)
+_N = cython.declare(cython.longlong, 78)  # behind a backslash: null
+_TEXT = cython.declare(cython.longlong, 116)  # t
 _NULL = cython.declare(cython.longlong, 110)  # n: kinds of a cell, pgoutput's own letters
 _UNSENT = cython.declare(cython.longlong, 117)  # u
 _NEW = cython.declare(cython.longlong, 78)  # N
@@ -96,6 +102,32 @@ class Cells:
                 if size < 0 or at > end:
                     return 0
         return at
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def split_line(self, data: cython.p_const_uchar, end: cython.Py_ssize_t) -> cython.bint:
+        """Find the cells of a line of COPY; false where one holds an escape, so that it is not the text."""
+        i: cython.int
+        at: cython.Py_ssize_t = 0
+        start: cython.Py_ssize_t
+        kinds: cython.p_uchar = self.kinds
+        for i in range(self.count):
+            start = at
+            kinds[i] = _TEXT
+            while at < end and data[at] != _TAB:
+                if data[at] == _BACKSLASH:
+                    if at > start or at + 1 >= end or data[at + 1] != _N:
+                        return False
+                    kinds[i] = _NULL
+                    at += 1
+                at += 1
+            self.starts[i] = start
+            self.sizes[i] = 0 if kinds[i] == _NULL else at - start
+            if i + 1 < self.count:
+                if at >= end:
+                    return False
+                at += 1
+        return at == end
 
 
 @cython.final
@@ -170,13 +202,28 @@ class RowDecoder:
         except Unfit as exc:
             raise self._unfit(exc) from None
 
-    def read(self, row: bytes) -> tuple[bytes | None, bytes]:
+    def read(self, row: bytes) -> ChunkRow:
         """Return the key of a row that a chunk read, and its event up to `source`; `row` is a tuple."""
         if self.veil is not None:
             row = self.veil.row(row)
-        data: cython.p_const_uchar = row
-        if self.new.split(data, 0, len(row)) == 0:
+        if self.new.split(row, 0, len(row)) == 0:
             raise self._unreadable(row)
+        return self._found(row)
+
+    @cython.ccall
+    def read_line(self, line: bytes) -> ChunkRow | None:
+        """Do the same with a line of COPY; None for one that must be made a tuple first."""
+        end: cython.Py_ssize_t = len(line)
+        data: cython.p_const_uchar = line
+        if end > 0 and data[end - 1] == _LINE_FEED:
+            end -= 1
+        if self.veil is not None or not self.new.split_line(data, end):
+            return None
+        return self._found(line)
+
+    @cython.cfunc
+    def _found(self, row: bytes) -> ChunkRow:
+        data: cython.p_const_uchar = row
         try:
             key = self._key(row, self.new)
             self.writer.reserve(_PER_CELL + self._room(self.new))

@@ -17,7 +17,7 @@ from wrackline.producers.plugin import Edge, Surroundings
 from wrackline.producers.readers import Chunked, Failed, Readers
 from wrackline.producers.snapshot.work import Read, Ticket
 from wrackline.producers.sources.postgres import connect
-from wrackline.producers.sources.postgres.copying import lines_of
+from wrackline.producers.sources.postgres.copying import NextLine, copied
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.table import TableId
@@ -111,11 +111,19 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_chunk_is_found_out(
         connection = server.guarded()
         try:
             connection.most_silence = 0.3
-            lines = lines_of(connection, b"COPY (SELECT * FROM wide ORDER BY id) TO STDOUT")
-            assert bytes(next(lines)).startswith(b"1\t")
-            network.swallow()
+            lines: list[bytes] = []
+
+            def take(next_line: NextLine) -> int:
+                length, line = next_line(1)
+                if length > 0:
+                    lines.append(bytes(line))
+                    network.swallow()
+                return length
+
+            statement = b"COPY (SELECT * FROM wide ORDER BY id) TO STDOUT"
             with pytest.raises(psycopg.OperationalError, match="has not answered"):
-                list(lines)
+                copied(connection, statement, take, lambda: False)
+            assert lines[0].startswith(b"1\t")
         finally:
             connection.close()
             source.close()
