@@ -35,13 +35,13 @@ def taken(steps: Sequence[Step]) -> list[Publication]:
     return found
 
 
-def state_of(states: Mapping[TableId, Json | None]) -> State:
+def state_of(states: Mapping[TableId, Json | None], beside: Json | None = None) -> State:
     tables = {
         TableKey("c", "server", table): TableState(1, json)
         for table, json in states.items()
         if json is not None
     }
-    begun = Offset(1, 1, canonical({}), None, 0, 0)
+    begun = Offset(1, 1, canonical({}), None, 0, 0, beside)
     return State({PositionKey("c", *PARTITION): begun}, tables, ())
 
 
@@ -83,7 +83,7 @@ class AskedSource:
         return object()
 
 
-def opened(source: AskedSource, states: Mapping[TableId, Json]) -> Lane:
+def opened(source: AskedSource, states: Mapping[TableId, Json], beside: Json | None = None) -> Lane:
     lanes = SourceLanes(
         source,  # type: ignore[arg-type]  # all that a lane asks of it at first
         "c",
@@ -93,7 +93,7 @@ def opened(source: AskedSource, states: Mapping[TableId, Json]) -> Lane:
         control_of=lambda _: PlainControl(),
         moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),
     )
-    return lanes.open(PARTITION, state_of(states))
+    return lanes.open(PARTITION, state_of(states, beside))
 
 
 def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
