@@ -25,8 +25,8 @@ Read = signals.Accepted | signals.Rejected
 class Channel(Protocol):
     """Where requests come from, beside the log."""
 
-    def taken(self) -> Collection[Read]:
-        """Take what is there; never waits."""
+    def taken(self) -> Collection[Read | WracklineError]:
+        """Take what is there, or say why nothing is heard; never waits."""
         ...
 
     def kept(self) -> None:
@@ -76,8 +76,11 @@ class Asking:
         if self._channel is not None and now >= self._due:
             self._due = now + _EVERY
             for read in self._channel.taken():
-                self._took = True
-                self._take(read)
+                if isinstance(read, WracklineError):
+                    self._tell(read)
+                else:
+                    self._took = True
+                    self._take(read)
 
     def tell(self, changes: Sequence[ReceiptChange]) -> None:
         """Say of which tables no rows come, and why; and what a request that was obeyed left undone."""

@@ -11,6 +11,7 @@ from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
 
@@ -55,6 +56,23 @@ def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
     assert len(world.arrived(62)) == 62, "a request is not obeyed again after a restart"
     asked(world, "start", "public.nobody", "--id", "third")
     again.says("[signal.no_table]")
+
+
+@pytest.mark.parametrize("place", ["before_commit", "after_commit"])
+def test_a_request_is_obeyed_once_also_where_the_task_is_killed_over_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setenv(failpoints.VARIABLE, f"{place}=kill@2")  # the second transaction carries the request
+    running = world.run()
+    asked(world, "start", "public.orders", "--id", "one")
+    assert running.process.wait(60) < 0
+    assert world.events() == []
+    monkeypatch.delenv(failpoints.VARIABLE)
+    world.run()
+    world.arrived(30)
+    wait_until(lambda: state(world)["state"] == "streaming")
+    world.insert(31, 31)
+    assert len(world.arrived(31)) == 31
 
 
 def test_a_row_of_the_signal_table_is_a_request(world: World) -> None:
