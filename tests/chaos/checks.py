@@ -218,6 +218,7 @@ def findings(seen: Evidence, names: Iterable[str] = CHECKS) -> dict[str, list[st
 
 def check_all(world: Seen, *, but: Sequence[str] = ()) -> Evidence:
     """Assert that all holds, but for checkers that a test leaves out and says why; return what was seen."""
+    assert CHECKS.keys() >= set(but), "what is left out is no checker of a run"
     seen = world.evidence()
     assert seen.writes, "nothing was written, so nothing is proved"
     found = findings(seen, [name for name in CHECKS if name not in but])

@@ -166,5 +166,7 @@ def test_all_checks_are_asked_but_those_that_are_left_out() -> None:
             check_all(Left(seen))
     torn = with_marks(lambda m: m.pop(3))
     check_all(Left(torn), but=["CHK-15"])
+    with pytest.raises(AssertionError, match="no checker"):
+        check_all(Left(RIGHT), but=["CHK-8"])
     with pytest.raises(AssertionError, match="nothing was written"):
         check_all(Left(replace(RIGHT, writes=())))
