@@ -1,0 +1,156 @@
+"""The readers' threads over the fake source: what goes wrong is one read's, and nothing outlives its end."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.contract.source_world import Insert, orders
+from tests.fakes.database import Database
+from tests.fakes.place import Place
+from tests.fakes.source import FakeReader, FakeSource
+from tests.fakes.source_world import FakeSourceWorld
+from wrackline.producers.changes import Commit
+from wrackline.producers.chunks import Chunk, ChunkRequest
+from wrackline.producers.plugin import MarkKind, Surroundings
+from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
+from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket
+from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.table import SourcePartition
+
+PARTITION = SourcePartition("server", "db0")
+TABLE = orders(PARTITION).id
+KEY = ("shop", "number")
+CANARY = "kanarienvogel"
+REQUEST = ChunkRequest(TABLE, KEY)
+
+
+class Reader(FakeReader):
+    """Fails where a request says so, and waits to be given up where another does."""
+
+    made: list["Reader"]
+
+    def __init__(self, database: Database, kind: MarkKind, around: Surroundings) -> None:
+        super().__init__(database, kind, around)
+        self.closed = False
+        self.given_up = threading.Event()
+        Reader.made.append(self)
+
+    def read(self, request: ChunkRequest) -> Chunk:
+        if request.condition == "fails":
+            raise KeyError(CANARY)
+        if request.condition == "waits":
+            assert self.given_up.wait(20)
+            raise TimeoutError(CANARY)
+        return super().read(request)
+
+    def give_up(self) -> None:
+        self.given_up.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Source(FakeSource):
+    """A fake source with such readers."""
+
+    reader_of = Reader
+
+
+@pytest.fixture
+def world() -> FakeSourceWorld:
+    Reader.made = []
+    made = FakeSourceWorld(source_of=Source)
+    for number in range(3):
+        made.commit(PARTITION, Insert({"shop": "a", "number": number, "label": "x", "big": None}))
+    return made
+
+
+@pytest.fixture
+def readers(world: FakeSourceWorld) -> Iterator[Readers]:
+    made = Readers(world.source, PARTITION, 1, time.monotonic)
+    yield made
+    made.close()
+
+
+def outcome(readers: Readers) -> Outcome:
+    """The next one that is done."""
+    found: list[Outcome] = []
+
+    def came() -> bool:
+        found.extend(readers.outcomes())
+        return bool(found)
+
+    until(came)
+    (one,) = found
+    return one
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.001)
+
+
+def read(condition: str | None = None, *streamed: Commit) -> Read:
+    return Read(Ticket("run/1"), ChunkRequest(TABLE, KEY, condition=condition), streamed)
+
+
+def test_a_fault_that_nobody_foresaw_is_one_reads_and_shows_its_place_alone(readers: Readers) -> None:
+    readers.begin(read("fails"))
+    failed = outcome(readers)
+    assert isinstance(failed, Failed)
+    assert isinstance(failed.error, OperatorNeeded)
+    assert failed.error.code == "snapshot.read_broken"
+    assert "KeyError at test_readers.py:" in failed.error.sentence
+    assert CANARY not in str(failed.error)
+    assert Reader.made[0].closed
+    readers.begin(read())
+    assert isinstance(outcome(readers), Chunked)
+    assert len(Reader.made) == 2, "the next work opens another"
+
+
+def test_a_gate_that_stays_shut_says_what_is_hidden(world: FakeSourceWorld) -> None:
+    hidden = Commit(world.commit(PARTITION, hidden=True), Place(0, 9), 0)
+    seen = Commit("tx1", Place(0, 1), 0)
+    passed = iter(range(0, 10_000, 20))
+    readers = Readers(world.source, PARTITION, 1, lambda: float(next(passed)))
+    readers.begin(read(None, seen, hidden))
+    shut = outcome(readers)
+    assert isinstance(shut, Failed)
+    assert isinstance(shut.error, Transient)
+    assert (shut.error.code, shut.hidden) == ("snapshot.gate_shut", [hidden])
+    readers.begin(Look(Ticket("run/2"), (seen, hidden)))
+    assert outcome(readers) == Looked(Ticket("run/2"), [hidden])
+    world.show(PARTITION, hidden.transaction)
+    readers.begin(read(None, seen, hidden))
+    assert isinstance(outcome(readers), Chunked)
+    readers.close()
+
+
+def test_a_plan_names_key_and_spans(readers: Readers) -> None:
+    readers.begin(Plan(Ticket("run/1"), TABLE, ()))
+    assert outcome(readers) == Planned(Ticket("run/1"), KEY, (Span(upto=("a", "2")),), None)
+
+
+def test_what_is_under_way_is_given_up_at_the_end_and_no_thread_stays(world: FakeSourceWorld) -> None:
+    before = set(threading.enumerate())
+    readers = Readers(world.source, PARTITION, 1, time.monotonic)
+    readers.begin(read("waits"))
+    until(lambda: bool(Reader.made))
+    readers.close()
+    assert set(threading.enumerate()) <= before
+    assert [(one.given_up.is_set(), one.closed) for one in Reader.made] == [(True, True)]
+
+
+def test_one_that_waits_at_the_gate_ends_too(world: FakeSourceWorld) -> None:
+    before = set(threading.enumerate())
+    hidden = Commit(world.commit(PARTITION, hidden=True), Place(0, 9), 0)
+    readers = Readers(world.source, PARTITION, 1, time.monotonic)
+    readers.begin(read(None, hidden))
+    until(lambda: bool(Reader.made))
+    readers.close()
+    assert set(threading.enumerate()) <= before
+    assert readers.outcomes() == []
