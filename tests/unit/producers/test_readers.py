@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
 from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.table import KeyKind, SourcePartition
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id
@@ -133,6 +134,15 @@ def test_a_gate_that_stays_shut_says_what_is_hidden(world: FakeSourceWorld) -> N
 def test_a_plan_names_key_and_spans(readers: Readers) -> None:
     readers.begin(Plan(Ticket("run/1"), TABLE, ()))
     assert outcome(readers) == Planned(Ticket("run/1"), KEY, (Span(upto=("a", "2")),), None)
+
+
+def test_a_table_without_a_key_is_refused_in_words(world: FakeSourceWorld, readers: Readers) -> None:
+    base = world.databases[PARTITION]
+    base.shape = replace(base.shape, key=(), key_kind=KeyKind.NONE)
+    readers.begin(Plan(Ticket("run/1"), TABLE, ()))
+    failed = outcome(readers)
+    assert isinstance(failed, Failed)
+    assert (failed.error.code, str(TABLE) in failed.error.sentence) == ("snapshot.no_key", True)
 
 
 def test_what_is_under_way_is_given_up_at_the_end_and_no_thread_stays(world: FakeSourceWorld) -> None:
