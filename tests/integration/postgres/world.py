@@ -127,6 +127,7 @@ class PgWorld:
         self._sql.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         self._sql.execute("SELECT pg_reload_conf()")
         _wait(lambda: _one(self._sql, "SHOW synchronous_standby_names") == "nobody")
+        self._sql.execute("CHECKPOINT")  # the checkpointer lets commits wait: one it begins now has read it
         session = psycopg.connect(self._database.dsn, autocommit=False)
         session.execute("SET synchronous_commit = on")
         for change in changes:
