@@ -93,6 +93,13 @@ class ChunkReader(Protocol):
         """Return the greatest key of the request's range and condition, None when it holds no row."""
         ...
 
+    def cuts(self, request: ChunkRequest, parts: int) -> Sequence[Bound]:
+        """Return keys, in key order, that cut the range into so many parts of about one size.
+
+        None where that is not worth it; a guess is good enough, but a wrong order is not.
+        """
+        ...
+
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement in a fresh READ COMMITTED transaction; nothing stays open after it."""
         ...

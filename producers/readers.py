@@ -20,6 +20,7 @@ from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
 from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Work
+from wrackline.producers.spans import spans
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import SourcePartition
 
@@ -189,9 +190,9 @@ class Readers:
         key = table.key if work.surrogate_key is None else (work.surrogate_key,)
         if not key:
             raise NO_KEY(table=work.table)
-        spans = () if work.keys else _spans(reader, work, key)
+        parts = () if work.keys else spans(reader, work, key, self._most)
         mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
-        return Planned(work.ticket, key, spans, mark)
+        return Planned(work.ticket, key, parts, mark)
 
     def _wait_at_the_gate(self, reader: ChunkReader, streamed: Sequence[Commit]) -> None:
         """Return when a SELECT would see all of these."""
@@ -215,13 +216,3 @@ def _told(error: Exception, work: Work) -> WracklineError:
     last = extract_tb(error.__traceback__)[-1]
     where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
     return READ_BROKEN(table=table, fault=f"{type(error).__name__} at {where}")
-
-
-def _spans(reader: ChunkReader, work: Plan, key: tuple[str, ...]) -> Sequence[Span]:
-    """Cut the table, or the part of it that is wanted, up to the greatest key of now."""
-    last = reader.last_key(ChunkRequest(work.table, key, upto=work.high, condition=work.condition))
-    if last is None:
-        return ()
-    if work.low is None:
-        return (Span(upto=last),)
-    return (Span(only=(work.low,)), Span(after=work.low, upto=last))

@@ -63,8 +63,8 @@ SNAPSHOT = (
     Setting(
         "snapshot.max.threads",
         Kind.INT,
-        "How many connections read existing rows at once.",
-        "1",
+        "How many connections read existing rows at once; a large table is read in several parts.",
+        "2",
         MEDIUM,
         "Snapshot",
         validator=between(1, 64),
@@ -72,8 +72,9 @@ SNAPSHOT = (
     Setting(
         "incremental.snapshot.chunk.size",
         Kind.INT,
-        "How many rows a chunk between two watermarks has.",
-        "1024",
+        "How many rows a chunk between two watermarks has at the most; it ends earlier with its share of "
+        "memory, or after 2 s.",
+        "50000",
         MEDIUM,
         "Snapshot",
         validator=between(1, 1_000_000),

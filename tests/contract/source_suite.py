@@ -160,6 +160,14 @@ class ChunkPromises:
                 last = max((key for key in GRID if after < key <= upto), default=None)
                 assert reader.last_key(wanted) == (None if last is None else text(last))
 
+    def test_cuts_come_in_the_order_of_the_key(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, *(row(*key) for key in GRID))
+        cuts = world.source.reader(partition).cuts(request(partition), 4)
+        ranked = [[text(key) for key in GRID].index(cut) for cut in cuts]
+        assert ranked == sorted(ranked)
+        assert len(cuts) < 4
+
     def test_a_slice_ends_where_a_resume_begins(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))

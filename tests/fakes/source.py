@@ -89,6 +89,10 @@ class FakeReader:
         rows = self._select(request)
         return self._bound(request, rows[-1]) if rows else None
 
+    def cuts(self, request: ChunkRequest, parts: int) -> Sequence[Bound]:
+        rows = self._select(request)
+        return [self._bound(request, rows[len(rows) * n // parts]) for n in range(1, parts) if rows]
+
     def read(self, request: ChunkRequest) -> Chunk:
         rows = self._select(request)
         writer = TableWriter(self._database.shape, self._around.register(self._database.shape))

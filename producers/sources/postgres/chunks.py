@@ -7,7 +7,7 @@ transaction, so it sees everything that was committed before it began, and holds
 A statement that is left before its end takes its connection along: a cancel could hit the next one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
 
@@ -20,6 +20,7 @@ from wrackline.producers.sources.postgres.copying import RefusedError, copied
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
 from wrackline.producers.sources.postgres.marks import PgMarks
+from wrackline.producers.sources.postgres.names import table_name
 from wrackline.producers.sources.postgres.origin import Labels, source_record
 from wrackline.producers.sources.postgres.patience import Guarded, unhurried
 from wrackline.producers.sources.postgres.position import PgPosition
@@ -66,6 +67,18 @@ KEY_UNFIT = define(
     " new id",
 )
 
+_ROWS = "SELECT reltuples FROM pg_class WHERE oid = %s::regclass AND relkind IN ('r', 'p')"
+_WORTH = 100_000  # rows from which a table is read in parts
+_SAMPLE = 10_000  # rows that are looked at, by whole pages, so that a hundred pages or so are read
+# The last of each part's keys, in the columns' own order: DISTINCT ON takes the first of those that go down.
+_CUTS = """
+SELECT {texts} FROM (
+    SELECT DISTINCT ON ("its part") "its part", {columns} FROM (
+        SELECT {columns}, ntile({parts}) OVER (ORDER BY {columns}) AS "its part"
+        FROM {table} TABLESAMPLE SYSTEM ({percent}) WHERE {where}) AS sampled
+    ORDER BY "its part", {down}) AS cut
+ORDER BY "its part"
+"""
 _LOCKS = "SET lock_timeout = '10s'"  # a read that nobody waits for any more does not wait for ever
 
 
@@ -94,22 +107,38 @@ class PgReader:
 
     def last_key(self, request: ChunkRequest) -> Bound | None:
         """Return the greatest key of the range, None when it holds no row."""
-        keys = sql.SQL(", ").join(
-            sql.SQL("CASE WHEN {0} IS DISTINCT FROM NULL THEN format('%s', {0}) END").format(
-                sql.Identifier(name)
-            )
-            for name in request.key
-        )
         order = sql.SQL(", ").join(sql.SQL("{} DESC").format(sql.Identifier(name)) for name in request.key)
         connection, catalogue = self._session.connection, self._session.catalogue
         with asking(connection, f"find the last key of {request.table}", request.table):
             _see_that_none_is_hidden(request, catalogue.describe(request.table))
             query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
-                keys, _name(request.table), self._where(request), order
+                _texts(request.key), _name(request.table), self._where(request), order
             )
             with unhurried(connection):
                 found = connection.execute(query).fetchone()
-        return None if found is None else tuple(None if part is None else str(part) for part in found)
+        return None if found is None else _bound_of(found)
+
+    def cuts(self, request: ChunkRequest, parts: int) -> Sequence[Bound]:
+        """Return the last key of each part of a sample but the last; none of a table that is small."""
+        order = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
+        down = sql.SQL(", ").join(sql.SQL("{} DESC").format(sql.Identifier(name)) for name in request.key)
+        connection = self._session.connection
+        with asking(connection, f"cut {request.table} into parts", request.table):
+            found = connection.execute(_ROWS, [table_name(request.table)]).fetchone()
+            rows = 0.0 if found is None else float(str(found[0]))
+            if rows < _WORTH:
+                return ()
+            query = sql.SQL(_CUTS).format(
+                columns=order,
+                parts=sql.Literal(parts),
+                down=down,
+                texts=_texts(request.key),
+                table=_name(request.table),
+                percent=sql.Literal(100 * _SAMPLE / rows),
+                where=self._where(request),
+            )
+            with unhurried(connection):
+                return [_bound_of(row) for row in connection.execute(query).fetchall()[:-1]]
 
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement; a shape that changed meanwhile makes the read be made again."""
@@ -233,3 +262,13 @@ def _reading(table: TableId) -> str:
 
 def _name(table: TableId) -> sql.Identifier:
     return sql.Identifier(table.schema, table.name)
+
+
+def _texts(key: Sequence[str]) -> sql.Composable:
+    """A key's columns as the server writes them; null stays null."""
+    text = sql.SQL("CASE WHEN {0} IS DISTINCT FROM NULL THEN format('%s', {0}) END")
+    return sql.SQL(", ").join(text.format(sql.Identifier(name)) for name in key)
+
+
+def _bound_of(row: Sequence[object]) -> Bound:
+    return tuple(None if part is None else str(part) for part in row)
