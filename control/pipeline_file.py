@@ -38,6 +38,6 @@ def show_findings(file: Path, checked: Checked) -> None:
         )
         say(f"  {finding.description}; {finding.impact}\n  hint: {finding.suggestion}")
     stopping = sum(finding.severity is Severity.ERROR for finding in checked.findings)
-    others = len(checked.findings) - stopping
-    verdict = f"{file}: errors {stopping}, warnings {others}" if checked.findings else f"{file}: good"
+    warnings = sum(finding.severity is Severity.WARNING for finding in checked.findings)
+    verdict = f"{file}: errors {stopping}, warnings {warnings}" if stopping or warnings else f"{file}: good"
     say(verdict)

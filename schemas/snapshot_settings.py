@@ -18,7 +18,8 @@ SNAPSHOT = (
     Setting(
         "snapshot.mode",
         Kind.STRING,
-        "Whether rows that exist already are read: initial is once, no_data never, always at each start.",
+        "Whether rows that exist already are read: initial is once, no_data never, always at each start. "
+        "This version does not do initial_only, when_needed and recovery: they read as initial does.",
         "initial",
         HIGH,
         "Snapshot",
@@ -83,7 +84,7 @@ SNAPSHOT = (
         "incremental.snapshot.watermarking.strategy",
         Kind.STRING,
         "How a chunk is found again in the log: two rows of the signal table (insert_insert, insert_delete), "
-        "a logical message (message), or the log's position (fence).",
+        "a logical message (message), or the log's position (fence), which is meant where none is named.",
         None,
         LOW,
         "Snapshot",

@@ -1,9 +1,9 @@
 """One task's process, as its worker sees it: started, heard, asked to stop, killed.
 
-In: a command; two words are added to it, the number of its end of the lifeline among them.  Out: its reports
-and the lines that it prints, as they come, and its exit code.  It is right because the worker never blocks on
-a child (what it says is read when there is something), and because a child can't outlive its worker: it holds
-the other end of a line that the kernel closes.
+In: a command; one word is added to it, the number of its end of the lifeline.  Out: its reports and the lines
+that it prints, as they come, the last one too, and its exit code.  It is right because the worker never blocks
+on a child (what it says is read when there is something), and because a child can't outlive its worker: it
+holds the other end of a line that the kernel closes.
 """
 
 import os
@@ -38,10 +38,16 @@ class _Lines:
         self._rest = b""
 
     def add(self, data: bytes) -> list[bytes]:
+        """Return the lines that are whole now."""
         *whole, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > MOST_LINE:
             whole, self._rest = [*whole, self._rest], b""
         return whole
+
+    def rest(self) -> list[bytes]:
+        """Return what is left without an end, for no more will come."""
+        left, self._rest = self._rest, b""
+        return [left] if left else []
 
 
 class Child:
@@ -81,8 +87,10 @@ class Child:
         return self._line.fileno(), self._printed
 
     def hear(self) -> Iterator[Said | Reported]:
-        """Give what it has said since, without waiting."""
-        for line in self._lines.add(_read(self._printed)):
+        """Give what it has said since, without waiting; of one that has ended all of it."""
+        ended = self.exit_code is not None  # first: what it said before its end is all there
+        printed = self._lines.add(_read(self._printed))
+        for line in [*printed, *self._lines.rest()] if ended else printed:
             yield Said(line.decode(errors="replace").rstrip("\r"))
         for report in self._reports.add(_read(self._line.fileno())):
             yield Reported(orjson.loads(report))

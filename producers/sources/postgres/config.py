@@ -64,7 +64,16 @@ SETTINGS = Declared(
             recommended=("verify-full", "verify-ca", "require", "disable"),
         ),
         *(
-            Setting(f"database.{name}", Kind.STRING, doc, None, LOW, GROUP, validator=not_empty)
+            Setting(
+                f"database.{name}",
+                Kind.STRING,
+                f"{doc} It lies in one of secrets.allow.folders.",
+                None,
+                LOW,
+                GROUP,
+                validator=not_empty,
+                file=True,
+            )
             for name, doc in (
                 ("sslrootcert", "The file with the authorities that sign the server."),
                 ("sslcert", "The file with our certificate."),

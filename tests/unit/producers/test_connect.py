@@ -70,6 +70,16 @@ def test_a_line_without_an_end_is_cut() -> None:
         child.close()
 
 
+def test_the_last_words_of_a_child_are_heard_although_no_line_ends_with_them() -> None:
+    child = Child([sys.executable, "-c", "print('first'); print('last', end='')"])
+    try:
+        until(lambda: child.exit_code is not None)
+        assert list(child.hear()) == [Said("first"), Said("last")]
+        assert not list(child.hear())
+    finally:
+        child.close()
+
+
 def test_waits_grow_to_a_bound_and_begin_anew_after_a_good_run() -> None:
     status, waits = Status(State.RUNNING, 0.0), []
     for _ in range(12):
