@@ -49,7 +49,14 @@ app = typer.Typer(
 )
 File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
 Id = Annotated[str | None, typer.Option("--id", help="The request's name; the same twice is one request.")]
-Tables = Annotated[list[str], typer.Argument(metavar="TABLE...", help="schema.table, or a pattern of it.")]
+Tables = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE...",
+        help="schema.table or a pattern of it; a name with odd characters in quotes, part by part, and"
+        """ these in the shell's: '"My schema"."a+b"'.""",
+    ),
+]
 
 
 @app.command()

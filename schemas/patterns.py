@@ -56,8 +56,7 @@ def compile_pattern(text: str) -> TablePattern:
     """Read a name or pattern; what is outside the notation is refused by its place."""
     if len(text) > LENGTH_MAX:
         raise REFUSED(at=LENGTH_MAX, reason=f"it is longer than {LENGTH_MAX} characters")
-    if _QUOTED.fullmatch(text):
-        name = ".".join(part[1:-1].replace('""', '"') for part in re.findall(r'"(?:[^"]|"")+"', text))
+    if (name := _unquoted(text)) is not None:
         return TablePattern(text, _Sequence(tuple(_one_of(c) for c in name.lower())))
     reader = _Reader(text)
     node = reader.either(0)
@@ -67,8 +66,9 @@ def compile_pattern(text: str) -> TablePattern:
 
 def resolve(pattern: TablePattern, tables: Collection[TableId]) -> tuple[TableId, ...]:
     """The tables that are meant: the one with exactly this name, else all that match, in order."""
-    exact = [table for table in tables if pattern.text in _names(table)]
-    return tuple(sorted(exact or filter(pattern.matches, tables)))
+    name = _unquoted(pattern.text)
+    exact = [table for table in tables if (name or pattern.text) in _names(table)]
+    return tuple(sorted(exact if exact or name else filter(pattern.matches, tables)))
 
 
 def only(*names: str) -> str:
@@ -80,6 +80,13 @@ def _plain(char: str) -> str:
     if char.isalnum() or char in " _-":
         return char
     return "." if char in ',"\\[]^&' else f"[{char}]"  # a list's comma, and what quotes or classes mean
+
+
+def _unquoted(text: str) -> str | None:
+    """Return the name that stands in quotes, None for what is a pattern."""
+    if not _QUOTED.fullmatch(text):
+        return None
+    return ".".join(part[1:-1].replace('""', '"') for part in re.findall(r'"(?:[^"]|"")+"', text))
 
 
 def _names(table: TableId) -> tuple[str, str]:
@@ -181,6 +188,8 @@ class _Reader:
                 return self._class()
             case "\\":
                 return self._escaped()
+            case "$" if self._text[self._at : self._at + 1].isidentifier():
+                return _one_of(char)  # inside a name, where PostgreSQL takes it without quotes
             case "*" | "+" | "?" | "{" | "}" | "]" | "^" | "$":
                 self._at -= 1
                 raise self._refused("this sign has no meaning here; a pattern is anchored by itself")

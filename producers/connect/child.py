@@ -1,8 +1,8 @@
 """One task's process, as its worker sees it: started, heard, asked to stop, killed.
 
 In: a command; one word is added to it, the number of its end of the lifeline.  Out: its reports and the lines
-that it prints, as they come, the last one too, and its exit code.  It is right because the worker never blocks
-on a child (what it says is read when there is something), and because a child can't outlive its worker: it
+that it prints, as they come, the last one too, and its exit code.  It is right because the worker never waits
+for a child (what it says is read when there is something), and because a child can't outlive its worker: it
 holds the other end of a line that the kernel closes.
 """
 

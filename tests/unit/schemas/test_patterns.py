@@ -12,7 +12,8 @@ ORDERS = TableId("shop", "public", "orders")
 ITEMS = TableId("shop", "public", "items")
 LOUD = TableId("shop", "public", "Orders")
 DOTTED = TableId("shop", "my.schema", "a b")
-TABLES = [ORDERS, ITEMS, LOUD, DOTTED]
+DOLLAR = TableId("shop", "public", "tmp$old")
+TABLES = [ORDERS, ITEMS, LOUD, DOTTED, DOLLAR]
 
 
 @pytest.mark.parametrize(
@@ -23,10 +24,10 @@ TABLES = [ORDERS, ITEMS, LOUD, DOTTED]
         ("public.Orders", [LOUD]),
         ("PUBLIC.ORDERS", [LOUD, ORDERS]),
         (r"public\.orders", [LOUD, ORDERS]),
-        (r"public\..*", [LOUD, ITEMS, ORDERS]),
+        (r"public\..*", [LOUD, ITEMS, ORDERS, DOLLAR]),
         (r"public\.(orders|items)", [LOUD, ITEMS, ORDERS]),
         (r"public\.(?:o|i)\w{4,5}", [LOUD, ITEMS, ORDERS]),
-        (r"public\.[^o].*", [ITEMS]),
+        (r"public\.[^o].*", [ITEMS, DOLLAR]),
         (r"public\.[a-i\d]tems?", [ITEMS]),
         (r".*\.items", [ITEMS]),
         (r"public\.it.{2}s", [ITEMS]),
@@ -38,6 +39,9 @@ TABLES = [ORDERS, ITEMS, LOUD, DOTTED]
         ('"my.schema"."a b"', [DOTTED]),
         ('"shop"."my.schema"."a b"', [DOTTED]),
         ("my.schema.a b", [DOTTED]),
+        ('"public"."Orders"', [LOUD]),
+        ('"public"."ORDERS"', []),
+        ("public.tmp$old", [DOLLAR]),
     ],
 )
 def test_a_pattern_means_whole_names(text: str, tables: list[TableId]) -> None:
