@@ -80,8 +80,8 @@ class ExistingRows:
     def advance(self, *, hears: bool) -> Sequence[Fault]:
         """Take what readers have done, give out what may go, begin what is wanted; never waits.
 
-        `hears`: the log is polled, so it is worth asking the server where it stands.  Return what was found of
-        tables that are set aside.
+        `hears`: the log is polled, so it is worth asking the server where it stands.  Return what was found
+        of tables that are set aside.
         """
         now = self._clock()
         self._asking.look(now)
