@@ -84,7 +84,7 @@ def task(
             source,
             name,
             _policy(values),
-            _reading(values, _Signals(values, server, topics.signal, owner), _tell_of(witness)),
+            _reading(values, partial(_signals, values, server, topics.signal, owner), _tell_of(witness)),
             topics=own,
             control_of=control_of,
             moments=moments,
@@ -132,20 +132,14 @@ class _Schemas:
         )
 
 
-class _Signals:
-    """Opens the topic of signals, one reader a source partition, for each has tables of its own."""
-
-    def __init__(self, values: Values, server: str, topic: str, owner: Owner) -> None:
-        given = values["signal.kafka.topic"]
-        self._values, self._server, self._owner = values, server, owner
-        self._topic = topic if given is None else str(given)
-
-    def channel(self, partition: SourcePartition) -> SignalTopic:
-        client = _client(self._values)
-        signal_topic.prepare(AdminClient(client.admin()), self._topic, self._owner.replication)
-        name = f"{self._values.text('name')}.{partition.database}"
-        identity = Identity(self._owner.group, name, self._owner.number, 0)
-        return SignalTopic(client.reader(identity), self._topic, self._server)
+def _signals(values: Values, server: str, own: str, owner: Owner, partition: SourcePartition) -> SignalTopic:
+    """Open the topic of signals: a reader for each source partition, for each has tables of its own."""
+    given = values["signal.kafka.topic"]
+    topic = own if given is None else str(given)
+    client = _client(values)
+    signal_topic.prepare(AdminClient(client.admin()), topic, owner.replication)
+    identity = Identity(owner.group, f"{values.text('name')}.{partition.database}", owner.number, 0)
+    return SignalTopic(client.reader(identity), topic, server)
 
 
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:
@@ -180,7 +174,11 @@ def _tell_of(witness: Witness) -> Callable[[WracklineError], None]:
     return witness.notice if isinstance(witness, NoticeWitness) else lambda _: None
 
 
-def _reading(values: Values, signals: _Signals, tell: Callable[[WracklineError], None]) -> Reading:
+def _reading(
+    values: Values,
+    signals: Callable[[SourcePartition], SignalTopic],
+    tell: Callable[[WracklineError], None],
+) -> Reading:
     limits = SnapshotLimits(
         readers=values.integer("snapshot.max.threads"),
         chunk_rows=values.integer("incremental.snapshot.chunk.size"),
@@ -190,7 +188,7 @@ def _reading(values: Values, signals: _Signals, tell: Callable[[WracklineError],
         FirstReads.of(values),
         limits,
         partial(_bound_of, ColumnRules.of(values)),
-        signals.channel if "kafka" in channels else lambda _: None,
+        signals if "kafka" in channels else lambda _: None,
         signal_rows="source" in channels,
         tell=tell,
     )
