@@ -9,6 +9,7 @@ No error holds a log-in or a schema.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -111,6 +112,7 @@ class Registry:
         self._url = redact_by_look(access.url.partition(",")[0])
         self._compatibility = access.compatibility
         self._known_subjects: set[str] = set()
+        self._one_at_a_time = Lock()  # a subject that two readers meet at once is made by one of them
 
     def __enter__(self) -> Self:
         return self
@@ -126,6 +128,10 @@ class Registry:
 
     def register(self, subject: str, text: str) -> int:
         """The id of a schema under a subject, which is made if it is not there; remembered."""
+        with self._one_at_a_time:
+            return self._registered(subject, text)
+
+    def _registered(self, subject: str, text: str) -> int:
         if subject in self._known_subjects:
             return self._register(subject, text)
         ours = not self._exists(subject)

@@ -17,6 +17,7 @@ from wrackline.producers.changes import Fault
 from wrackline.producers.lanes import Health
 from wrackline.producers.pace import Moments
 from wrackline.producers.plugin import load
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
@@ -37,6 +38,10 @@ class Silent:
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """A table at fault would make the figures wrong."""
         print(partition, fault.error, file=sys.stderr)
+
+    def notice(self, error: WracklineError) -> None:
+        """What else went wrong, and would keep rows back."""
+        print(error, file=sys.stderr)
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
         """Nothing to say."""
