@@ -3,6 +3,7 @@
 import http.server
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import orjson
@@ -186,3 +187,13 @@ def test_a_registry_that_is_not_there_is_transient_and_shows_no_log_in() -> None
     ):
         nowhere.text(1)
     assert CANARY not in f"{caught.value} {caught.value.__cause__!r}"
+
+
+def test_a_subject_that_threads_meet_at_once_is_made_by_one_of_them(
+    client: Registry, topic_prefix: str
+) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        for number in range(30):
+            subject = f"{topic_prefix}.{number}-value"
+            ids = list(threads.map(client.register, [subject] * 2, [avro(f"c{number}", "id")] * 2))
+            assert len(set(ids)) == 1
