@@ -60,9 +60,22 @@ Tables = Annotated[
 
 
 @app.command()
-def start(context: typer.Context, file: File, tables: Tables, *, id: Id = None, json: Json = False) -> None:  # noqa: A002 - the option's name
-    """Read all rows of tables, also of one that is set aside."""
-    data = {"type": "incremental", "data-collections": tables}
+def start(
+    context: typer.Context,
+    file: File,
+    tables: Tables,
+    *,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", help="Only these rows: \"status = 'open' AND id > 7\"."),
+    ] = None,
+    id: Id = None,  # noqa: A002 - the option's name
+    json: Json = False,
+) -> None:
+    """Read the rows of tables, also of one that is set aside."""
+    data: dict[str, object] = {"type": "incremental", "data-collections": tables}
+    if where is not None:
+        data["additional-conditions"] = [{"data-collection": table, "filter": where} for table in tables]
     _send(context, file, "execute-snapshot", data, id, json=json)
 
 

@@ -3,15 +3,17 @@
     row of the signal table, message of the signal topic --> schemas/signals --> here --> Machine.request
 
 Tables are named by patterns; what they mean is what the stream captures at this moment.  What can't be
-carried out is refused whole, with its reason: half a request would look like a whole one.
+carried out is refused whole, with its reason: half a request would look like a whole one.  One of kind
+`blocking` is read beside the log like any other, so nobody waits for it; its rows say `snapshot` as
+Debezium's do.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from wrackline.producers.chunks import Bound
 from wrackline.producers.snapshot.requests import Pause, Request, Resume, Snapshot, Stop
-from wrackline.schemas import patterns, signals
+from wrackline.schemas import conditions, patterns, signals
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.table import TableId
 
@@ -26,12 +28,6 @@ NO_TABLE = define(
     OperatorNeeded,
     "signal {id} names no table that this pipeline captures",
     hint="see which it captures: wrackline snapshot status <pipeline.toml>",
-)
-NOT_YET = define(
-    "signal.not_yet",
-    OperatorNeeded,
-    "signal {id} asks for {what}, which this version does not do",
-    hint="leave it out: the tables are read whole, beside the log",
 )
 
 Understood: TypeAlias = Request | WracklineError | None
@@ -59,10 +55,6 @@ def asked(read: signals.Accepted | signals.Rejected, tables: Collection[TableId]
 
 
 def _snapshot(wanted: signals.ExecuteSnapshot, tables: Collection[TableId]) -> Snapshot | WracklineError:
-    if wanted.conditions:
-        return NOT_YET(id=wanted.id, what="additional conditions")
-    if wanted.kind is signals.SnapshotKind.BLOCKING:
-        return NOT_YET(id=wanted.id, what="a blocking snapshot")
     named = _meant(wanted.tables, tables)
     if not named:
         return NO_TABLE(id=wanted.id)
@@ -71,11 +63,21 @@ def _snapshot(wanted: signals.ExecuteSnapshot, tables: Collection[TableId]) -> S
         wanted.id,
         named,
         kind=wanted.kind,
+        conditions=_conditions(wanted, named),
         surrogate_key=wanted.surrogate_key,
         low=None if span is None else _bound(span.low),
         high=None if span is None else _bound(span.high),
         keys=tuple(bound for key in wanted.keys if (bound := _bound(key)) is not None),
     )
+
+
+def _conditions(wanted: signals.ExecuteSnapshot, named: Sequence[TableId]) -> dict[TableId, str]:
+    """Give each table the first condition that is for it; as text again, for it becomes saved state."""
+    found: dict[TableId, str] = {}
+    for one in wanted.conditions:
+        for table in patterns.resolve(one.tables, named):
+            found.setdefault(table, conditions.render(one.condition))
+    return found
 
 
 def _meant(named: Collection[patterns.TablePattern], tables: Collection[TableId]) -> tuple[TableId, ...]:

@@ -34,7 +34,7 @@ class ChunkRequest:
     after: Bound | None = None  # None: from the first
     upto: Bound | None = None  # None: to the last
     only: tuple[Bound, ...] = ()  # just these keys, instead of a range
-    condition: str | None = None  # an additional condition in SQL, already allowed by the caller
+    condition: str | None = None  # of the rows, in the grammar of schemas/conditions.py
     most_rows: int = 10_000
     slice_rows: int = 10_000
     slice_bytes: int = 4 << 20

@@ -32,7 +32,7 @@ class Snapshot:
     tables: tuple[TableId, ...]
     purpose: Purpose = Purpose.REQUESTED
     kind: SnapshotKind = SnapshotKind.INCREMENTAL
-    conditions: Mapping[TableId, str] = field(default_factory=dict)  # SQL, allowed and rendered already
+    conditions: Mapping[TableId, str] = field(default_factory=dict)  # in the grammar of schemas/conditions.py
     surrogate_key: str | None = None
     low: Bound | None = None
     high: Bound | None = None

@@ -20,11 +20,11 @@ from wrackline.producers.snapshot.state import Job, Missing, TableState
 from wrackline.producers.snapshot.window import Window
 from wrackline.producers.snapshot.work import Limits, Span, Ticket
 from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.splice import Pieces, sent
 from wrackline.schemas.table import TableId, TableSchema
 
 _WHOLE: Final = 0xFFFF_FFFF  # rows of a table without a key: one read, however many there are
-_WORDS = {Purpose.INITIAL: "true"}
 
 BoundOf = Callable[[TableSchema, bytes], Bound | None]
 Changed = Callable[["Table", TableState, TableState], None]
@@ -240,7 +240,10 @@ class Table:
 
     def word_of(self, job: Job | None) -> str:
         """What Debezium calls the rows of a job."""
-        return "incremental" if job is None else _WORDS.get(job.purpose, "incremental")
+        if job is None:
+            return "incremental"
+        first = job.purpose is Purpose.INITIAL
+        return "true" if first or job.kind is SnapshotKind.BLOCKING else "incremental"
 
     def arrive(self, window: Window, chunk: Chunk, mark: Mark, *, passed: bool) -> None:
         """A window's chunk is here."""

@@ -16,6 +16,7 @@ from psycopg import pq, sql
 from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice
 from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.postgres import condition_sql
 from wrackline.producers.sources.postgres.copying import RefusedError, copied
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
@@ -212,7 +213,8 @@ class PgReader:
     def _where(self, request: ChunkRequest) -> sql.Composable:
         """Write the range, the single keys and the additional condition."""
         _see_that_bounds_fit(request)
-        order = key_order(self._session.connection, request.table, request.key)
+        connection = self._session.connection
+        order = key_order(connection, request.table, request.key)
         parts: list[sql.Composable] = [sql.SQL("true")]
         if request.after is not None:
             parts.append(order.after(request.after))
@@ -221,8 +223,13 @@ class PgReader:
         if request.only:
             parts.append(order.one_of(request.only))
         if request.condition is not None:
-            # allowed and rendered by schemas/conditions.py, never a user's own text
-            parts.append(sql.SQL("({})").format(sql.SQL(request.condition)))
+            shape = self._session.catalogue.describe(request.table)
+            kept = [
+                column.name
+                for column, action in zip(shape.source.columns, shape.actions, strict=True)
+                if action is Plain.KEEP
+            ]
+            parts.append(condition_sql.where(connection, request.table, request.condition, kept))
         return sql.SQL(" AND ").join(parts)
 
 

@@ -56,6 +56,13 @@ def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
     assert len(world.arrived(62)) == 62, "a request is not obeyed again after a restart"
     asked(world, "start", "public.nobody", "--id", "third")
     again.says("[signal.no_table]")
+    asked(world, "start", "public.orders", "--where", "ID between 3 and 5 or id = 30", "--id", "some")
+    assert len(world.arrived(66)) == 66
+    refused = world.command("snapshot", "start", "public.orders", "--where", "pg_sleep(9) = 1")
+    assert refused.returncode != 0
+    assert "character 9" in refused.stdout + refused.stderr
+    asked(world, "start", "public.orders", "--where", "nothing = 1", "--id", "wrong")
+    again.says("[pg.condition_column]")
 
 
 @pytest.mark.parametrize("place", ["before_commit", "after_commit"])

@@ -56,6 +56,19 @@ class Topic:
         raise NotImplementedError
 
 
+def test_each_table_has_the_first_condition_that_is_for_it() -> None:
+    data = (
+        '{"type": "%s", "data-collections": ["public.*"], "additional-conditions": ['
+        '{"data-collection": "public.gifts", "filter": "id = 1 or note = \'it\'\'s\'"},'
+        '{"data-collection": "public.*", "filter": "id > 5"}]}'
+    )
+    for kind in signals.SnapshotKind:
+        request = asked(row(data % kind.value), [ORDERS, GIFTS])
+        assert isinstance(request, Snapshot)
+        assert request.kind is kind
+        assert request.conditions == {GIFTS: "id = 1 OR note = 'it''s'", ORDERS: "id > 5"}
+
+
 @pytest.fixture
 def told() -> list[WracklineError]:
     return []
