@@ -103,14 +103,15 @@ def test_a_table_changes_its_shape_inside_a_transaction(world: World) -> None:
 
 
 def rows_of(world: World, table: str) -> list[tuple[int, dict[str, object] | None]]:
-    """Each event's key, and the row after it."""
+    """Each event's key, and the row after it; the greatest key first, for they come of several partitions."""
     decoder = ev.Decoder(world.registry.url)
     records = ev.Reader(world.kafka.bootstrap).read([world.topic(table)])
-    return [
+    told = [
         (decoder.decode(record.key)["id"], decoder.decode(record.value)["after"])
         for record in records
         if record.key is not None and record.value is not None
     ]
+    return sorted(told, key=lambda one: -one[0])
 
 
 @pytest.mark.deep

@@ -293,6 +293,7 @@ class Cluster:
         self.server.process.start()
         with Server(settings_of(self.server.dsn)).connect() as admin:
             kind = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+            wait(lambda: admin.execute(kind).fetchone() is not None)
             [(pid,)] = admin.execute(kind).fetchall()
             os.kill(int(str(pid)), signals.SIGSTOP)
             try:
