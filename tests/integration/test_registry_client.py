@@ -197,3 +197,17 @@ def test_a_subject_that_threads_meet_at_once_is_made_by_one_of_them(
             subject = f"{topic_prefix}.{number}-value"
             ids = list(threads.map(client.register, [subject] * 2, [avro(f"c{number}", "id")] * 2))
             assert len(set(ids)) == 1
+
+
+def test_a_subject_that_processes_meet_at_once_is_refused_to_none_of_them(
+    registry: SchemaRegistry, topic_prefix: str
+) -> None:
+    with (
+        Registry(Access(registry.url)) as one,
+        Registry(Access(registry.url)) as other,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        for number in range(30):
+            subject, text = f"{topic_prefix}.{number}-value", avro(f"c{number}", "id")
+            ids = list(threads.map(lambda each, of: each.register(*of), [one, other], [(subject, text)] * 2))
+            assert len(set(ids)) == 1
