@@ -8,6 +8,7 @@ A statement that is left before its end takes its connection along: a cancel cou
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Event
 
@@ -68,7 +69,12 @@ KEY_UNFIT = define(
     " new id",
 )
 
-_ROWS = "SELECT reltuples FROM pg_class WHERE oid = %s::regclass AND relkind IN ('r', 'p')"
+# A partitioned table is never analyzed by autovacuum, its partitions are.
+_ROWS = """
+SELECT CASE c.relkind WHEN 'r' THEN c.reltuples ELSE (
+    SELECT coalesce(sum(greatest(leaf.reltuples, 0)), 0) FROM pg_partition_tree(c.oid) t
+    JOIN pg_class leaf ON leaf.oid = t.relid WHERE t.isleaf) END
+FROM pg_class c WHERE c.oid = %s::regclass AND c.relkind IN ('r', 'p')"""
 _WORTH = 100_000  # rows from which a table is read in parts
 _SAMPLE = 10_000  # rows that are looked at, by whole pages, so that a hundred pages or so are read
 # The last of each part's keys, in the columns' own order: DISTINCT ON takes the first of those that go down.
@@ -186,7 +192,10 @@ class PgReader:
             return slicing.full or (slicing.count > 0 and late.now())
 
         try:
-            whole = copied(connection, statement, slicing.fill, ended)
+            # rows that a condition names may lie far apart, and the server is silent between them
+            patient = nullcontext() if request.condition is None else unhurried(connection)
+            with patient:
+                whole = copied(connection, statement, slicing.fill, ended)
         except RefusedError as refused:
             raise self._explained(request.table, refused.answer) from None
         except WracklineError:
