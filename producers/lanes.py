@@ -229,7 +229,13 @@ class SourceLanes:
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         channel = reading.channel_of(partition)
         asking = Asking(machine, tables, reading.tell, channel, rows=reading.signal_rows, first=reading.first)
-        stream = self._source.stream(partition, listed, saved, (*aside, *refused))  # last: it holds the log
+        try:
+            stream = self._source.stream(
+                partition, listed, saved, (*aside, *refused)
+            )  # last: it holds the log
+        except BaseException:
+            asking.close()
+            raise
         readers = Readers(self._source, partition, reading.limits.readers, clock)
         existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         if gone:  # their changes are in no topic from here on: a table that comes back is read anew

@@ -187,9 +187,11 @@ class Readers:
 
     def _plan(self, reader: ChunkReader, work: Plan) -> Planned:
         table = self._source.describe(self._partition, work.table)
-        key = table.key if work.surrogate_key is None else (work.surrogate_key,)
-        if not key:
+        if not table.key:
             raise NO_KEY(table=work.table)
+        key = table.key
+        if work.surrogate_key is not None:  # its values may repeat: the key tells their rows apart
+            key = (work.surrogate_key, *(name for name in table.key if name != work.surrogate_key))
         parts = () if work.keys else spans(reader, work, key, self._most)
         mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
         return Planned(work.ticket, key, parts, mark)

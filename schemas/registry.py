@@ -116,6 +116,7 @@ class Registry:
         self._url = redact_by_look(access.url.partition(",")[0])
         self._compatibility = access.compatibility
         self._known_subjects: set[str] = set()
+        self._ids: dict[tuple[str, str], int] = {}
         self._one_at_a_time = Lock()  # a subject that two readers meet at once is made by one of them
 
     def __enter__(self) -> Self:
@@ -132,8 +133,11 @@ class Registry:
 
     def register(self, subject: str, text: str) -> int:
         """The id of a schema under a subject, which is made if it is not there; remembered."""
-        with self._one_at_a_time:
-            return self._registered(subject, text)
+        known = self._ids.get((subject, text))  # without the lock: who holds it may wait for the registry
+        if known is None:
+            with self._one_at_a_time:
+                known = self._ids[subject, text] = self._registered(subject, text)
+        return known
 
     def _registered(self, subject: str, text: str) -> int:
         if subject in self._known_subjects:
@@ -159,6 +163,7 @@ class Registry:
 
     def verify(self, used: Mapping[int, str]) -> None:
         """Prove that each id still means the schema it was used for, by the registry and not by memory."""
+        self._ids.clear()
         self._client.clear_caches()  # type: ignore[no-untyped-call] # the client leaves it without types
         for schema_id, text in used.items():
             if orjson.loads(self.text(schema_id)) != orjson.loads(text):

@@ -407,6 +407,8 @@ def _execute(signal_id: str, data: object) -> tuple[Signal, Reason | None]:
     )
     if (signal.key_range or signal.keys) and len(tables) != 1:
         raise _bad("key-range" if signal.key_range else "keys", "it needs exactly one table")
+    if (signal.key_range or signal.keys) and signal.surrogate_key:
+        raise _bad("surrogate-key", "it can't stand beside keys, which are those of the table's own key")
     if signal.key_range and signal.keys:
         raise _bad("keys", "it can't stand beside key-range")
     if len({len(key) for key in signal.keys}) > 1:

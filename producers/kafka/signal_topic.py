@@ -111,5 +111,5 @@ def read(server: bytes, key: bytes | str | None, value: bytes | str | None, plac
 def prepare(admin: AdminClient, topic: str, replication: int = -1) -> None:
     """Make the topic, unless it is there; it may be denied, and then whoever sends a signal makes it."""
     made = admin.create_topics([NewTopic(topic, 1, replication)], operation_timeout=_SECONDS)
-    with contextlib.suppress(KafkaException):
+    with contextlib.suppress(KafkaException, TimeoutError):
         made[topic].result(_SECONDS)

@@ -42,16 +42,18 @@ def copied(
     while (said := take(wire.get_copy_data)) >= 0:
         if ended():
             return False
-        if said == 0:
-            connection.wait(_more(wire))
+        if said == 0 and not connection.wait(_more(wire, ended)):
+            return False
     for last in connection.wait(generators.fetch_many(wire)):
         if last.status == pq.ExecStatus.FATAL_ERROR:
             raise RefusedError(last)
     return True
 
 
-def _more(wire: pq.abc.PGconn) -> PQGen[None]:
-    """Take what the server sends next."""
+def _more(wire: pq.abc.PGconn, ended: Callable[[], bool]) -> PQGen[bool]:
+    """Take what the server sends next; false where the end comes first."""
     while not (yield waiting.Wait.R):
-        pass
+        if ended():
+            return False
     wire.consume_input()
+    return True

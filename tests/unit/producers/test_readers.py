@@ -136,6 +136,20 @@ def test_a_plan_names_key_and_spans(readers: Readers) -> None:
     assert outcome(readers) == Planned(Ticket("run/1"), KEY, (Span(upto=("a", "2")),), None)
 
 
+def test_rows_of_one_value_of_a_chosen_column_are_told_apart_by_the_key(
+    world: FakeSourceWorld, readers: Readers
+) -> None:
+    assert world.databases[PARTITION].shape.key == KEY
+    readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key="label"))
+    planned = outcome(readers)
+    assert isinstance(planned, Planned)
+    assert planned.key == ("label", *KEY)
+    readers.begin(Plan(Ticket("run/2"), TABLE, (), surrogate_key="number"))
+    again = outcome(readers)
+    assert isinstance(again, Planned)
+    assert again.key == ("number", "shop")
+
+
 def test_a_table_without_a_key_is_refused_in_words(world: FakeSourceWorld, readers: Readers) -> None:
     base = world.databases[PARTITION]
     base.shape = replace(base.shape, key=(), key_kind=KeyKind.NONE)

@@ -8,12 +8,13 @@ from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from tests.unit.producers.test_batching import PlainControl, cutter
 from wrackline.producers import set_aside
+from wrackline.producers.asking import Read
 from wrackline.producers.batching import Policy, Publication
 from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Saved, Step
 from wrackline.producers.lanes import Lane, Reading, SourceLanes
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Json, Offset, PositionKey, TableKey, TableState, canonical
 from wrackline.schemas.table import SourcePartition, TableId
@@ -83,12 +84,50 @@ class AskedSource:
         return object()
 
 
-def opened(source: AskedSource, states: Mapping[TableId, Json], beside: Json | None = None) -> Lane:
+class Ear:
+    """A channel of signals."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def taken(self) -> Sequence[Read]:
+        return ()
+
+    def kept(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class BusySource(AskedSource):
+    """Somebody else reads its log."""
+
+    def stream(
+        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
+    ) -> object:
+        del partition, tables, saved, aside
+        raise UNFIT()  # noqa: RSE102 - it makes the error
+
+
+def test_a_log_that_can_not_be_opened_leaves_nobody_listening() -> None:
+    ear = Ear()
+    with pytest.raises(WracklineError):
+        opened(BusySource(TABLE), {}, reading=Reading(channel_of=lambda _: ear))
+    assert ear.closed
+
+
+def opened(
+    source: AskedSource,
+    states: Mapping[TableId, Json],
+    beside: Json | None = None,
+    reading: Reading = Reading(),  # noqa: B008 - frozen
+) -> Lane:
     lanes = SourceLanes(
         source,  # type: ignore[arg-type]  # all that a lane asks of it at first
         "c",
         Policy(linger=0.0, quiet=0.0),
-        Reading(),
+        reading,
         topics=OwnTopics("server"),
         control_of=lambda _: PlainControl(),
         moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),

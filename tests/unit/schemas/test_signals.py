@@ -263,6 +263,7 @@ REJECTED_ROWS: list[tuple[str, str | None, str]] = [
     ("execute-snapshot", tables(**{"surrogate-key": 1}), "signal.bad_field"),
     ("execute-snapshot", tables(**{"surrogate-key": ""}), "signal.bad_field"),
     ("execute-snapshot", tables(**{"surrogate-key": ["a"]}), "signal.bad_field"),
+    ("execute-snapshot", tables(keys=[[1]], **{"surrogate-key": "a"}), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[1, 2]), "signal.bad_field"),
     ("execute-snapshot", tables(keys=[[]]), "signal.bad_field"),
