@@ -1,10 +1,10 @@
-"""The log's 32 bits of a transaction id and a snapshot's 64 mean the same transaction (rule 3)."""
+"""Ids of transactions in the log and in a snapshot mean the same (rule 3); a fence is a place that is reached."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.postgres.marks import full_xid
+from wrackline.producers.sources.postgres.marks import full_xid, last_end
 
 TURN = 1 << 32
 
@@ -21,6 +21,14 @@ TURN = 1 << 32
 )
 def test_rule_3_an_id_is_the_nearest_one_of_its_low_half(low: int, xmax: int, xid: int) -> None:
     assert full_xid(low, xmax) == xid
+
+
+@pytest.mark.parametrize(
+    ("lsn", "end"),
+    [(8192 + 24, 8192), (3 * 8192 + 40, 3 * 8192), (8192 + 32, 8192 + 32), (8192, 8192), (100, 100)],
+)
+def test_a_page_without_a_record_is_no_place_to_wait_for(lsn: int, end: int) -> None:
+    assert last_end(lsn, 8192) == end
 
 
 @given(xid=st.integers(3, 1 << 62), ahead=st.integers(1 - TURN // 2, TURN // 2 - 1))

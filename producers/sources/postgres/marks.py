@@ -24,6 +24,7 @@ from wrackline.schemas import signals
 from wrackline.schemas.table import TableId
 
 PREFIX = "wrackline.mark"
+_HEADERS = (24, 40)  # bytes of a page's header, and of the first one of a file
 _XIDS = 1 << 32  # the log carries a transaction's low 32 bits, a snapshot all 64
 
 
@@ -116,10 +117,11 @@ class PgMarks:
         if standby:
             ((place,),) = self._connection.execute("SELECT pg_last_wal_replay_lsn()::text")
             return Fence(name, lsn_number(str(place)))
-        ((place, flushed),) = self._connection.execute(
-            "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_flush_lsn()::text"
+        ((place, flushed, page),) = self._connection.execute(
+            "SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_flush_lsn()::text,"
+            " current_setting('wal_block_size')::int"
         )
-        fence = Fence(name, lsn_number(str(place)))
+        fence = Fence(name, last_end(lsn_number(str(place)), int(str(page))))
         if self._writes and lsn_number(str(flushed)) < fence.lsn:
             self._connection.execute("SELECT pg_logical_emit_message(true, %s, '')", [f"{PREFIX}.push"])
         return fence
@@ -134,6 +136,14 @@ class PgMarks:
         )
         self._connection.execute(insert, [row.id, row.type, row.data])
         return Signalled(name, row.id)
+
+
+def last_end(lsn: int, page: int) -> int:
+    """Return where the last record ends, of the place where the next one begins.
+
+    On a new page that is behind the page's header, which nobody writes out before there is a record.
+    """
+    return lsn - lsn % page if lsn % page in _HEADERS else lsn
 
 
 def full_xid(low: int, xmax: int) -> int:
