@@ -23,6 +23,7 @@ from wrackline.producers.plugin import LogStream, Source
 from wrackline.producers.readers import Readers
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.state import parse
 from wrackline.producers.snapshot.tables import BoundOf
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.schemas.errors import WracklineError
@@ -209,7 +210,9 @@ class SourceLanes:
         known = {table: kept for table, kept in known.items() if table not in gone}
         aside = [table for table in set_aside.of(begun, self._connector, partition) if table in known]
         own = [table for table in tables if table not in aside]
-        refused = self._topics.settle([t for t in own if t in known], [t for t in own if t not in known])
+        wrote = {t for t in own if t in known and parse(known[t]).shape is not None}  # or was about to
+        named = [t for t in own if t in known and t not in wrote]  # a newcomer that was refused, perhaps
+        refused = self._topics.settle(wrote, named, [t for t in own if t not in known])
         tables = [table for table in tables if table not in refused]
         machine = self._machine(tables, known, offset)
         cutter = Cutter(

@@ -23,16 +23,14 @@ class OwnTopics:
         self._taken: dict[TableId, str] = {}
         self._refused: dict[TableId, WracklineError] = {}
 
-    def settle(
-        self, before: Collection[TableId], fresh: Collection[TableId]
-    ) -> Mapping[TableId, WracklineError]:
+    def settle(self, *groups: Collection[TableId]) -> Mapping[TableId, WracklineError]:
         """Take note of tables, first of those that have written before; return the refused ones."""
-        tables = (*before, *fresh)
+        tables = [table for group in groups for table in group]
         with self._lock:
             for table in tables:
                 self._refused.pop(table, None)
-            self._give(before)
-            self._give(fresh)
+            for group in groups:
+                self._give(group)
             return {table: self._refused[table] for table in tables if table in self._refused}
 
     def wished(self, table: TableId) -> str:

@@ -1,8 +1,13 @@
 """No two tables write into one topic, whichever of them comes first."""
 
+from dataclasses import replace
+
 import pytest
 
+from tests.contract.source_world import orders
+from tests.unit.producers.test_set_aside import PARTITION, AskedSource, opened
 from wrackline.producers.own_topics import OwnTopics
+from wrackline.producers.snapshot.state import TableState, saved
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.table import TableId
 
@@ -43,3 +48,10 @@ def test_one_that_is_left_alone_has_its_topic_when_the_log_is_opened_again() -> 
     topics.settle([], [PLAIN, DOTTED])
     assert not topics.settle([], [PLAIN])
     assert topics.of(PLAIN) == TOPIC
+
+
+def test_a_refused_newcomer_whose_state_was_saved_does_not_take_the_owner_with_it() -> None:
+    plain, dotted = (table._replace(database=PARTITION.database) for table in (PLAIN, DOTTED))
+    owner, newcomer = TableState(shape=replace(orders(PARTITION), id=dotted)), TableState()
+    lane = opened(AskedSource(plain, dotted), {plain: saved(newcomer), dotted: saved(owner)})
+    assert [fault.table for fault in lane.refused] == [plain]
