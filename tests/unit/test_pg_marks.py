@@ -1,4 +1,4 @@
-"""Ids of transactions in the log and in a snapshot mean the same (rule 3); a fence is a place that is reached."""
+"""Transaction ids of log and snapshot mean the same (rule 3); a fence is reached on an idle server."""
 
 import pytest
 from hypothesis import given
