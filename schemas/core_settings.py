@@ -89,7 +89,7 @@ _PIPELINE = (
     Setting(
         "secrets.allow.folders",
         Kind.LIST,
-        "Folders whose files ${file:...}, ${dir:...} and kafka.*.location may read. "
+        "Folders whose files ${file:...}, ${dir:...}, kafka.*.location and database.ssl* may read. "
         "Obeyed in a pipeline's file only, not over REST.",
         None,
         LOW,

@@ -11,7 +11,7 @@ is never looked at for further references.  An error names the reference, never 
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -41,6 +41,16 @@ MALFORMED = define(
 ALLOW_VARIABLE = "WRACKLINE_SECRETS_ALLOW"
 OWN_NAMES = "WRACKLINE_*"
 LARGEST_FILE = 1 << 20
+SYSTEM = "system"  # libpq's word for the authorities that the system trusts
+SYSTEM_AUTHORITIES = tuple(
+    Path(folder)
+    for folder in (
+        "/etc/ssl",
+        "/etc/pki",
+        "/usr/share/ca-certificates",
+        "/usr/local/share/ca-certificates",
+    )
+)
 
 _REFERENCE = re.compile(r"\$\{(?P<provider>[A-Za-z][\w-]*):(?P<rest>[^}]*)\}")
 _UNCLOSED = re.compile(r"\$\{(?:env|file|dir):[^}]*$")
@@ -97,9 +107,10 @@ class Resolver:
             raise MALFORMED(reference=unclosed[0].partition(":")[0] + ":...")
         return Resolved(_REFERENCE.sub(replaced, text), tuple(found))
 
-    def see_file(self, path: str, given: str) -> None:
+    def see_file(self, path: str, given: str, *, authorities: bool) -> None:
         """Raise unless a file that a setting names lies in an allowed folder, links followed."""
-        self._allowed_file(given, Path(path))
+        if not (authorities and path == SYSTEM):
+            self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
 
     def _look_up(self, reference: str, provider: str, rest: str) -> str:
         if "${" in rest or not rest.isprintable():
@@ -133,14 +144,16 @@ class Resolver:
         text = self._read(reference, Path(path) / key)
         return text.removesuffix("\n").removesuffix("\r")  # editors and `echo` end a file with a line end
 
-    def _allowed_file(self, reference: str, path: Path) -> Path:
+    def _allowed_file(self, reference: str, path: Path, more: Sequence[Path] = ()) -> Path:
         try:
-            real = path.resolve()
-            folders = [folder.resolve() for folder in self.allowed.folders]
+            real, beside = path.resolve(), path.parent.resolve()
+            folders = [folder.resolve() for folder in (*self.allowed.folders, *more)]
         except (OSError, RuntimeError):  # a loop of symbolic links
             raise NOT_FOUND(reference=reference, what="the path can't be followed") from None
         if not any(real.is_relative_to(folder) for folder in folders):
             folder = path.parent if str(path) in reference else "<folder>"  # a reference's value is not shown
+            if not real.is_relative_to(beside):  # nor is where a link leads
+                folder = "<folder that the link leads to>"
             raise NOT_ALLOWED(reference=reference, allow=f"dir:{folder}")
         return real
 

@@ -40,6 +40,7 @@ class Setting:
     recommended: tuple[str, ...] = ()
     named: Callable[[str], object] | None = None  # of a family: raises for a name that can't be obeyed
     file: bool = False  # the value is a path: it must lie in a folder that settings may read
+    authorities: bool = False  # of a file: or the system's own ones, which anybody may name
 
     def __post_init__(self) -> None:
         if self.default is not None:

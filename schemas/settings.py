@@ -83,8 +83,11 @@ class Resolve(Protocol):
         """Replace the references in a value."""
         ...
 
-    def see_file(self, path: str, given: str) -> None:
-        """Raise for a file that settings may not name; `given` is how the setting wrote it."""
+    def see_file(self, path: str, given: str, *, authorities: bool) -> None:
+        """Raise for a file that settings may not name; `given` is how the setting wrote it.
+
+        `authorities`: it is a file of certificate authorities, so it may be the system's own one.
+        """
         ...
 
 
@@ -224,7 +227,7 @@ class Registry:
                 resolved = resolve(text)
                 value = setting.parse(resolved.text)
                 if setting.file:
-                    resolve.see_file(str(value), text)
+                    resolve.see_file(str(value), text, authorities=setting.authorities)
                 values[name] = value
             except WracklineError as error:
                 problems.append(Problem(name, error))

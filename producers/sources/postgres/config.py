@@ -67,17 +67,25 @@ SETTINGS = Declared(
             Setting(
                 f"database.{name}",
                 Kind.STRING,
-                f"{doc} It lies in one of secrets.allow.folders.",
+                doc,
                 None,
                 LOW,
                 GROUP,
                 validator=not_empty,
                 file=True,
+                authorities=name == "sslrootcert",
             )
             for name, doc in (
-                ("sslrootcert", "The file with the authorities that sign the server."),
-                ("sslcert", "The file with our certificate."),
-                ("sslkey", "The file with our private key."),
+                (
+                    "sslrootcert",
+                    (
+                        "The file with the authorities that sign the server, or the word system. "
+                        "It lies in one of secrets.allow.folders or of the system's own (/etc/ssl, /etc/pki, "
+                        "/usr/share/ca-certificates, /usr/local/share/ca-certificates)."
+                    ),
+                ),
+                ("sslcert", "The file with our certificate. It lies in one of secrets.allow.folders."),
+                ("sslkey", "The file with our private key. It lies in one of secrets.allow.folders."),
             )
         ),
         Setting("database.sslpassword", Kind.PASSWORD, "What unlocks our private key.", None, LOW, GROUP),
