@@ -36,7 +36,7 @@ from wrackline.producers.changes import (
 from wrackline.producers.chunks import Chunk, Mark
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.ledger import Ledger
-from wrackline.producers.snapshot.requests import Pause, Request, Snapshot, Stop
+from wrackline.producers.snapshot.requests import Pause, Purpose, Request, Snapshot, Stop
 from wrackline.producers.snapshot.state import (
     Job,
     Outcome,
@@ -122,11 +122,13 @@ class Machine:
         }
 
     def request(self, asked: Request) -> None:
-        """Take a request; the same id twice is one."""
+        """Take a request; the same id twice is one, but a first read is asked of tables that came since."""
         if isinstance(asked, Snapshot):
             named = [self._table(table) for table in dict.fromkeys(asked.tables)]
             if any(table.state.knows(asked.id) for table in named):
-                return
+                named = [table for table in named if not table.state.knows(asked.id)]
+                if asked.purpose is not Purpose.INITIAL or not named:
+                    return
             self._ledger.accept(asked.id, asked.kind, [table.id for table in named])
             for table in named:
                 table.ask(_job_of(asked, table.id))

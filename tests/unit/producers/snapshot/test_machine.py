@@ -227,6 +227,18 @@ def test_rule_7_the_same_id_twice_is_one_request() -> None:
     assert (desk.work(), desk.status()) == ([], Status.STREAMING)
 
 
+def test_rule_7_the_first_read_of_a_start_is_also_asked_of_a_table_that_came_since() -> None:
+    desk = Desk()
+    desk.ask(Snapshot("start", (ID,), Purpose.INITIAL))
+    assert desk.finish() == WHOLE
+    desk = desk.again()
+    both = (ID, OTHER.id)
+    desk.machine.request(Snapshot("start", both))
+    assert desk.work() == []  # a person's request is one, whatever tables it names
+    desk.machine.request(Snapshot("start", both, Purpose.INITIAL))
+    assert [plan.table for plan in desk.machine.work(0.0) if isinstance(plan, Plan)] == [OTHER.id]
+
+
 def test_rule_8_a_window_says_that_it_waits_and_closes_by_the_logs_place() -> None:
     desk = Desk()
     desk.ask()
