@@ -5,10 +5,11 @@ handed out with all transactions that nobody has seen so far.  Readers say what 
 through has seen all it was given; one that was not, and one that only looked, name what is hidden still.
 What is hidden is kept as long as it is; of what nobody has looked at yet, the newest are.
 
-A mark may come back through the log before its reader says that it set it: what could be one is remembered
-while a reader is under way.
+A mark may come back through the log before its reader says that it set it: what names a ticket is remembered
+until who has that ticket is back.
 """
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
@@ -23,18 +24,19 @@ from wrackline.producers.changes import (
     Signal,
 )
 from wrackline.producers.chunks import Mark
+from wrackline.producers.snapshot.work import Ticket
 
 
 class Gate:
     """The streamed transactions, and the steps that a mark may be."""
 
     def __init__(self, run: str, most: int, streamed: Sequence[Commit]) -> None:
-        self._run, self._most = run, most
+        self._names, self._most = re.compile(rf"{re.escape(run)}/\d+"), most  # as a mark of ours is called
         self._hidden = {commit.transaction: commit for commit in streamed}  # to the last one who looked
         self._streamed: deque[Commit] = deque(maxlen=most)  # since
         self._place: Passing | None = None  # the newest step outside a transaction
         self._last: Passing | None = None
-        self._said: list[Passing] = []
+        self._said: dict[str, list[Passing]] = {}  # by ticket under way: what names it
         self._open: Begin | None = None
         self._reached: Position | None = None  # in the open transaction, once a row of it was handed out
 
@@ -63,8 +65,8 @@ class Gate:
             self._open = None
         if isinstance(step, Commit | Progress):
             self._place = step
-        elif self._is_ours(step):
-            self._said.append(step)
+        elif self._said and (name := self._named(step)) in self._said:
+            self._said[name].append(step)
 
     def streamed(self) -> tuple[Commit, ...]:
         """The transactions that must be visible to a read."""
@@ -91,15 +93,23 @@ class Gate:
 
     def passed(self, mark: Mark) -> bool:
         """Whether the log has been at this mark already."""
-        steps = [*self._said, self._place, self._last]
-        return any(step is not None and mark.passed(step) for step in steps)
+        said = (step for steps in self._said.values() for step in steps)
+        return any(step is not None and mark.passed(step) for step in (*said, self._place, self._last))
 
-    def forget(self) -> None:
-        """No reader is under way: what was said is no mark of theirs."""
-        self._said.clear()
+    def out(self, ticket: Ticket) -> None:
+        """A reader is under way with this ticket: what the log says of it may be its mark."""
+        self._said[ticket] = []
 
-    def _is_ours(self, step: Passing) -> bool:
-        """Whether the step names this start; marks of another one mean nothing."""
+    def back(self, ticket: Ticket) -> None:
+        """It is back, or has failed: its marks are known, if there are any."""
+        self._said.pop(ticket, None)
+
+    def _named(self, step: Passing) -> str:
+        """The ticket that the step names, if one of this start; marks of another one mean nothing."""
+        text = ""
         if isinstance(step, Message):
-            return self._run.encode() in step.content
-        return isinstance(step, Signal) and self._run in step.id
+            text = step.content.decode(errors="replace")
+        elif isinstance(step, Signal):
+            text = step.id
+        found = self._names.search(text)
+        return "" if found is None else found[0]

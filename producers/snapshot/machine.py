@@ -188,6 +188,7 @@ class Machine:
         out = self._out.pop(ticket, None)
         if out is None:
             return
+        self._gate.back(ticket)
         if hidden is not None:
             self._gate.seen(out.streamed, hidden)
         table = out.table
@@ -366,6 +367,7 @@ class Machine:
     def _ticket(self, out: _Out) -> Ticket:
         ticket = Ticket(f"{self._run}/{self._number()}")
         self._out[ticket] = out
+        self._gate.out(ticket)
         return ticket
 
     def _back(self, ticket: Ticket, hidden: Sequence[Commit] = ()) -> Table | None:
@@ -373,9 +375,8 @@ class Machine:
         out = self._out.pop(ticket, None)
         if out is None:
             return None
+        self._gate.back(ticket)
         self._gate.seen(out.streamed, hidden)
-        if not self._out:
-            self._gate.forget()
         return out.table
 
     def _may_read(self) -> bool:

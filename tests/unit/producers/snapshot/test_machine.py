@@ -28,6 +28,7 @@ from wrackline.producers.changes import (
     Progress,
     Reshaped,
     Shape,
+    Signal,
 )
 from wrackline.producers.chunks import Chunk, Slice
 from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
@@ -269,6 +270,26 @@ def test_rule_8_a_mark_that_comes_back_before_its_reader_does_is_not_missed() ->
     desk.transaction()
     desk.machine.chunk(read.ticket, Chunk(TABLE, (), True, lambda *_, **__: TAIL), Said(read.ticket))
     assert desk.release() is not None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_rule_8_what_names_a_reader_is_remembered_until_it_is_back(*, fails: bool) -> None:
+    desk = Desk()
+    desk.ask(ASK, Span(None, ("3",)), Span(("3",), ("6",)))
+    gate, (first, other) = desk.machine._gate, desk.work()
+    for work in (first, other):  # which is out all the time
+        desk.step(Message("mark", work.ticket.encode(), Place(0, 0)))
+        desk.step(Signal(f"{work.ticket}-close", "snapshot-window-close", "{}", Place(0, 0)))
+    desk.transaction()
+    assert gate.passed(Said(first.ticket))
+    if fails:
+        desk.machine.failed(first.ticket, LOST(), 0.0)
+    else:
+        desk.machine.chunk(first.ticket, Chunk(TABLE, (), True, lambda *_, **__: TAIL), Fence("x", 99))
+    desk.step(Message("mark", first.ticket.encode(), Place(0, 0)))
+    desk.transaction()
+    assert not gate.passed(Said(first.ticket))
+    assert gate.passed(Said(other.ticket))
 
 
 def test_rule_9_a_failed_read_waits_longer_each_time_and_then_the_table_fails() -> None:

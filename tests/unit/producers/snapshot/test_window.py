@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tests.fakes.place import Place
+from tests.fakes.source import SignalMark
 from tests.unit.producers.snapshot.desk import (
     ASK,
     LOST,
@@ -17,13 +18,15 @@ from tests.unit.producers.snapshot.shop import bound_of
 from wrackline.producers.changes import (
     Begin,
     Commit,
+    Progress,
     Rows,
+    Signal,
     Truncate,
 )
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Look, Read, Span
+from wrackline.producers.snapshot.work import Limits, Look, Read, Span, Ticket
 
 
 def names(commits: Sequence[Commit]) -> list[str]:
@@ -111,6 +114,19 @@ def test_rule_2_what_was_seen_to_be_hidden_outlives_many_that_nobody_looked_for(
     assert names(gate.streamed()) == ["stuck"]
     gate.seen([Commit("earlier", Place(0, 0), 0)])  # by who was given less, and comes back later
     assert names(gate.streamed()) == ["stuck"]
+
+
+def test_rule_8_a_ticket_is_not_taken_for_a_longer_one() -> None:
+    gate = Gate("run", 4, [])
+    for number in (1, 12):
+        gate.out(Ticket(f"run/{number}"))
+    gate.passing(Signal("run/12-close", "snapshot-window-close", "{}", Place(0, 1)))
+    gate.passing(Progress(Place(0, 2)))
+    gate.back(Ticket("run/1"))
+    mark = SignalMark("run/12", "run/12-close")
+    assert gate.passed(mark)
+    gate.back(Ticket("run/12"))
+    assert not gate.passed(mark)
 
 
 def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
