@@ -9,7 +9,7 @@ Ordinals count row changes as the server sent them, before any filter of ours: s
 has the same seq after any restart, whatever is captured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from wrackline.producers.changes import (
@@ -157,6 +157,13 @@ class Decoder:
         if news:
             self._tell(news)
             self._steps.append(Progress(self._at))  # so that they are published though nothing follows
+
+    def leave_out(self, unfit: Mapping[TableId, WracklineError]) -> None:
+        """Hand out nothing of these tables, and say so before anything else."""
+        for table, error in unfit.items():
+            self._give_up(table, error)
+        if unfit and not self._at.done:
+            self._steps.append(Progress(self._at))  # so that it is published though nothing follows
 
     def take(self) -> Batch | None:
         """Hand out the steps so far."""

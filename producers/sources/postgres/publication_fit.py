@@ -3,8 +3,9 @@
     pg_publication, pg_publication_tables  ->  what it leaves out, as errors with the SQL that mends it
 
 A publication can leave out operations, columns, rows, and the table that partitions belong to, and the log
-then says nothing of it.  What would make the copy wrong in silence is refused; a row filter is a wish that
-somebody may have, and a check alone says what it means.
+then says nothing of it.  What would make the copy wrong in silence is refused, or its table is set aside
+where the copy has begun: a column that comes later is in no list.  A row filter is a wish that somebody may
+have, and a check alone says what it means.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -165,43 +166,34 @@ def columns_left_out(
         yield PUBLICATION_COLUMN(**names, columns=", ".join(map(identifier, others)), paths=paths)
 
 
-def see_that_it_fits(
+def unfit(
     connection: Connection,
     name: str,
     tables: Sequence[TableId],
     skipped: Collection[str],
     rules: ColumnRules,
     catalogue: Catalogue,
-) -> None:
-    """Refuse to start with a publication that would leave out, in silence, what is to be copied."""
+) -> dict[TableId, WracklineError]:
+    """Return the tables of which it leaves out columns in silence; refuse what is not one table's alone."""
     found = find(connection, name)
     if found is None:
-        return
+        return {}
     error = skips(found, name, skipped)
     if error is not None:
         raise error
-    for error in _unfit(connection, found, name, tables, rules, catalogue):
-        raise error
-
-
-def _unfit(
-    connection: Connection,
-    found: Publication,
-    name: str,
-    tables: Sequence[TableId],
-    rules: ColumnRules,
-    catalogue: Catalogue,
-) -> Iterator[WracklineError]:
     has = carried(connection, name)
-    if not found.via_root:
+    if not found.via_root:  # the partitions' changes would go out as tables of their own
         partitioned = {(str(schema), str(table)) for schema, table in connection.execute(_PARTITIONED)}
         for table in tables:
             if table not in has and (table.schema, table.name) in partitioned:
-                yield leaves(name, table)
+                raise leaves(name, table)
+    faults = {}
     for table in tables:
         if table in has and has[table].lacking:
             key = rules.key(table) or catalogue.key(table)
-            yield from columns_left_out(name, table, key, rules, has[table])
+            if (error := next(columns_left_out(name, table, key, rules, has[table]), None)) is not None:
+                faults[table] = error
+    return faults
 
 
 def _texts(found: object) -> list[str]:

@@ -104,8 +104,12 @@ class PgSource:
         skipped = settings.listed("skipped.operations")
         with self._asking() as connection:
             catalogue = self._catalogue_over(connection)
-            publication_fit.see_that_it_fits(connection, name, listed, skipped, self._rules, catalogue)
-            added = publication.ensure_publication(connection, name, listed, mode, resumed=saved is not None)
+            unfit = publication_fit.unfit(connection, name, listed, skipped, self._rules, catalogue)
+            for table, error in unfit.items():
+                if saved is None or table == signal_table:  # at a first start somebody looks
+                    raise error
+            fit = [table for table in listed if table not in unfit]
+            added = publication.ensure_publication(connection, name, fit, mode, resumed=saved is not None)
             start = slot.ensure_slot(
                 self._server,
                 connection,
@@ -123,6 +127,7 @@ class PgSource:
         roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
         explained = Announced(self._catalogued, roll, self._around)
         decoder = Decoder(start, self._labels(partition), roll, explained, signal_table)
+        decoder.leave_out(unfit)
         wire = begin(self._server.replicate(), slot_name, name, start, rhythm.most_silence)
         looker = Looker(
             self._server.guarded,
