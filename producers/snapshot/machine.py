@@ -195,14 +195,12 @@ class Machine:
         if table is None:
             self._looked = now + self._limits.longest_wait
             return
-        window, told = table.windows.pop(ticket, None), False
+        window = table.windows.pop(ticket, None)
         if window is not None:
-            told = table.fail(window.job, error, now)
+            table.fail(window.job, error, now)
         elif table.plan is not None and table.plan.ticket == ticket:
             job, table.plan = table.plan.job, None
-            told = table.fail(job, error, now)
-        if told:
-            self._ledger.held_up(table.id, error, self._limits.most_tries)
+            table.fail(job, error, now)
         self._mark(table)
 
     def work(self, now: float) -> Sequence[Work]:
@@ -282,6 +280,7 @@ class Machine:
                 self._limits,
                 bound_of=self._bound_of,
                 changed=self._changed,
+                held_up=self._ledger.held_up,
                 new_id=self.new_id,
             )
             self._mark(found)

@@ -19,15 +19,24 @@ from wrackline.producers.snapshot.shapes import Need, needs_refresh
 from wrackline.producers.snapshot.state import Job, Missing, TableState
 from wrackline.producers.snapshot.window import Window
 from wrackline.producers.snapshot.work import Limits, Span, Ticket
-from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.splice import Pieces, sent
 from wrackline.schemas.table import TableId, TableSchema
+
+OUTRUN = define(
+    "snapshot.outrun",
+    Transient,
+    "while they were read the log changed more of them than are remembered, or in another shape",
+    hint="lower incremental.snapshot.chunk.size, for shorter reads; or hold them until the table is quieter:"
+    " wrackline snapshot pause <pipeline.toml>",
+)
 
 _WHOLE: Final = 0xFFFF_FFFF  # rows of a table without a key: one read, however many there are
 
 BoundOf = Callable[[TableSchema, bytes], Bound | None]
 Changed = Callable[["Table", TableState, TableState], None]
+HeldUp = Callable[[TableId, WracklineError, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +70,12 @@ class Table:
         *,
         bound_of: BoundOf,
         changed: Changed,
+        held_up: HeldUp,
         new_id: Callable[[], str],
     ) -> None:
         self.id, self.state = table, state
         self._limits, self._bound_of, self._changed, self._new_id = limits, bound_of, changed, new_id
+        self._held_up = held_up
         self.windows: dict[Ticket, Window] = {}  # in the order in which they were handed out
         self.plan: Planning | None = None
         self.refs: set[int] = set()
@@ -267,22 +278,23 @@ class Table:
             else:
                 self._reach[window.number] = chunk.slices[-1].upto
 
-    def fail(self, job: str | None, error: WracklineError, now: float) -> bool:
+    def fail(self, job: str | None, error: WracklineError, now: float) -> None:
         """A plan or a read failed: wait and try again, or give the job up (rule 9).
 
-        What the copy needs is given up only where no wait mends it.  Return whether it has just been tried
-        so often that somebody should hear why nothing comes of it.
+        What the copy needs is given up only where no wait mends it; once it has been tried often, somebody
+        hears why nothing comes of it.
         """
         self._tries += 1
         active = self.state.active if job is not None else None
         needed = active is None or active.needed
         if isinstance(error, Transient) and (needed or self._tries < self._limits.most_tries):
             self.wait_until = now + self._limits.wait(self._tries)
-            return self._tries == self._limits.most_tries
+            if self._tries == self._limits.most_tries:
+                self._held_up(self.id, error, self._tries)
+            return
         self._tries = 0
         if job is not None or not any(one.failed for one in self.state.jobs):
             self.change(jobs.failed(self.state, active, error, self._new_id))
-        return False
 
     def release(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
         """The next slice that may go out: a range's chunks in the order in which they were read."""
@@ -423,6 +435,8 @@ class Table:
         """Do not read at once what could not be told: nothing has changed yet."""
         self._lost += 1
         self._rests = True
+        if self._lost == self._limits.most_tries:
+            self._held_up(self.id, OUTRUN(), self._lost)
 
     def _drop_all(self) -> None:
         self.windows.clear()

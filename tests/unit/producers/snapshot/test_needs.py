@@ -20,6 +20,7 @@ from tests.unit.producers.snapshot.shop import ENCODER, TABLE, TAIL, Fence
 from wrackline.producers.changes import (
     Appeared,
     Begin,
+    Commit,
     Fault,
     Renamed,
     RowChange,
@@ -196,6 +197,39 @@ def test_rule_12_a_window_that_would_remember_too_many_keys_is_read_again_later(
     assert desk.work(0.0) == []
     assert desk.machine.due(0.0) == 1.0
     assert desk.read(1.0).request.after is None
+
+
+def test_rule_12_reads_that_the_log_outruns_again_and_again_are_told_once_a_spell() -> None:
+    limits = Limits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2, most_tries=3, look_every=9e9)
+    desk = Desk(limits=limits)
+    desk.ask()
+    now = 0.0
+    told: list[str] = []
+
+    def outrun() -> None:
+        nonlocal now
+        late = desk.read(now)
+        desk.machine.step(Begin(f"x{desk.at}", 0))
+        desk.machine.step(Rows([full(number, desk.at) for number in range(1, 13)], Place(0, desk.at, 1)))
+        unsaved = desk.machine.unsaved()
+        told.extend(change.error.code for change in unsaved.receipts if isinstance(change, HeldUp))
+        desk.step(Commit(f"x{desk.at}", Place(0, desk.at), 0))
+        desk.arrive(late)
+        assert desk.work(now) == []
+        now = desk.machine.due(now)
+
+    for _ in range(2):
+        outrun()
+    assert told == []
+    for _ in range(5):
+        outrun()
+    assert told == ["snapshot.held_up"]
+    desk.arrive(desk.read(now))
+    desk.transaction()
+    assert desk.release() is not None
+    for _ in range(3):
+        outrun()
+    assert told == ["snapshot.held_up"] * 2
 
 
 def test_rule_12_a_key_that_changes_again_and_again_is_remembered_once() -> None:
