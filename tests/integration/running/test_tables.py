@@ -9,6 +9,7 @@ import fastavro
 import orjson
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
+from psycopg import sql
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
@@ -90,4 +91,32 @@ def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_th
     assert world.command("snapshot", "start", "public.new.a").returncode == Exit.OK
     world.sql.execute('INSERT INTO "new.a" VALUES (3)')
     wait_until(lambda: len(world.events(topic)) >= 2)
+    assert running.stop() == Exit.OK
+
+
+def test_a_column_that_the_publication_does_not_list_sets_its_table_aside_until_it_is_mended(
+    world: World,
+) -> None:
+    world.sql.execute("CREATE TABLE new_a (id int PRIMARY KEY)")
+    name = sql.Identifier(world.prefix)
+    world.sql.execute(sql.SQL("CREATE PUBLICATION {} FOR TABLE orders, new_a (id)").format(name))
+    topic = world.topic.replace("orders", "new_a")
+    running = world.run()
+    world.sql.execute("INSERT INTO new_a VALUES (1)")
+    wait_until(lambda: len(world.events(topic)) == 1)
+    world.sql.execute("ALTER TABLE new_a ADD COLUMN b int")
+    assert running.stop() == Exit.OK
+    world.sql.execute("INSERT INTO new_a VALUES (2)")
+    running = world.run()
+    running.says("new_a is set aside: [pg.publication_column]")
+    world.insert(1, 1)
+    world.arrived(1)
+    assert len(world.events(topic)) == 1
+    assert running.stop() == Exit.OK
+    running = world.run()
+    running.says("new_a stays set aside: [pg.publication_column]")
+    for way in ("DROP", "ADD"):
+        world.sql.execute(sql.SQL(f"ALTER PUBLICATION {{}} {way} TABLE new_a").format(name))
+    assert world.command("snapshot", "start", "public.new_a").returncode == Exit.OK
+    wait_until(lambda: len(world.events(topic)) == 3)
     assert running.stop() == Exit.OK
