@@ -108,6 +108,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.mark.servers
+@pytest.mark.deep
 def test_a_topic_that_may_not_be_read_is_told_once_until_it_is_heard(
     strict: Broker, topic_prefix: str
 ) -> None:

@@ -65,7 +65,7 @@ def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
     again.says("[pg.condition_column]")
 
 
-@pytest.mark.parametrize("place", ["before_commit", "after_commit"])
+@pytest.mark.parametrize("place", ["before_commit", pytest.param("after_commit", marks=pytest.mark.deep)])
 def test_a_request_is_obeyed_once_also_where_the_task_is_killed_over_it(
     world: World, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

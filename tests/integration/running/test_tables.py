@@ -71,6 +71,7 @@ def test_tables_that_come_and_go_while_it_runs(world: World) -> None:
     assert [len(world.events(topic.format(name))) for name in ("newest", "newer")] == [1, 1]
 
 
+@pytest.mark.deep
 def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_the_others_go_on(
     world: World,
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_th
     assert running.stop() == Exit.OK
 
 
+@pytest.mark.deep
 def test_a_column_that_the_publication_does_not_list_sets_its_table_aside_until_it_is_mended(
     world: World,
 ) -> None:
