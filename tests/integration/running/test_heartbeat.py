@@ -2,6 +2,7 @@
 
 import io
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -110,6 +111,8 @@ def test_a_busy_database_needs_none(world: World) -> None:
 )
 def test_what_can_not_be_written_is_said_once_and_stops_nothing(world: World, line: str, code: str) -> None:
     beat_every(world, 700, line)
+    name = tomllib.loads(world.file.read_text())["source"]["publication"]["name"]
+    world.sql.execute(f"CREATE PUBLICATION {name} FOR TABLE orders".encode())  # read.only makes none
     running = world.run()
     running.says(f"[{code}]")
     topic = f"__debezium-heartbeat.{world.prefix}"
