@@ -127,8 +127,7 @@ class PgWorld:
         """Commit while a synchronous standby is waited for that is not there: logged, and not visible."""
         self._sql.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         self._sql.execute("SELECT pg_reload_conf()")
-        _wait(lambda: _one(self._sql, "SHOW synchronous_standby_names") == "nobody")
-        self._sql.execute("CHECKPOINT")  # the checkpointer lets commits wait: one it begins now has read it
+        _wait(self._commits_wait)
         session = psycopg.connect(self._database.dsn, autocommit=False)
         session.execute("SET synchronous_commit = on")
         for change in changes:
@@ -137,13 +136,23 @@ class PgWorld:
         waiting = threading.Thread(target=session.commit)
         waiting.start()
         pid = session.info.backend_pid
-        _wait(
-            lambda: (
-                _one(self._sql, "SELECT wait_event FROM pg_stat_activity WHERE pid = %s", pid) == "SyncRep"
-            )
-        )
+        _wait(lambda: _waits_for_standby(self._sql, pid))
         self._hidden[name] = session, waiting
         return name
+
+    def _commits_wait(self) -> bool:
+        """Try it in another database, whose log nobody reads: the setting shows before it is obeyed."""
+        with psycopg.connect(self._database.server.dsn, autocommit=True) as probe:
+            pid = probe.info.backend_pid
+            trying = threading.Thread(
+                target=probe.execute, args=("SELECT pg_logical_emit_message(true, 'probe', '')",)
+            )
+            trying.start()
+            _wait(lambda: not trying.is_alive() or _waits_for_standby(self._sql, pid))
+            held = trying.is_alive()
+            self._sql.execute("SELECT pg_cancel_backend(%s)", [pid])
+            trying.join(30)
+        return held
 
     def show(self, partition: SourcePartition, transaction: str) -> None:
         del partition
@@ -168,6 +177,10 @@ class PgWorld:
             self._sql, "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = %s", slot
         )
         return None if lsn is None else PgPosition(1, lsn_number(str(lsn)))
+
+
+def _waits_for_standby(session: psycopg.Connection[tuple[object, ...]], pid: int) -> bool:
+    return _one(session, "SELECT wait_event FROM pg_stat_activity WHERE pid = %s", pid) == "SyncRep"
 
 
 def _run(session: psycopg.Connection[tuple[object, ...]], change: Change) -> None:
