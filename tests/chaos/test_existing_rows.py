@@ -18,7 +18,7 @@ NOT_OF_ROWS = ("CHK-4", "CHK-5", "INV-3")
 SMALL = {"snapshot.mode": "initial", "incremental.snapshot.chunk.size": "7"}
 
 
-@pytest.fixture(params=["fence", "message"])
+@pytest.fixture(params=["fence", pytest.param("message", marks=pytest.mark.deep)])
 def world(
     request: pytest.FixtureRequest,
     tmp_path: Path,

@@ -31,6 +31,7 @@ def unproven(world: World) -> list[int]:
     return [len((value.get("snapshot") or {}).get("unproven", ())) for value in values if "position" in value]
 
 
+@pytest.mark.deep
 def test_a_log_without_reads_is_looked_after(world: World) -> None:
     world.run()
     world.insert(1, 1)
