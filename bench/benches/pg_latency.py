@@ -1,25 +1,19 @@
 """From a commit in PostgreSQL to a `read_committed` consumer, at 1,000 one-row transactions a second.
 
-The clock of each change starts before its INSERT is sent, so the commit itself is in the figure.
 Lower is better: a ratio below 1 is ours ahead.
 """
 
 import secrets
-import struct
-import subprocess
-import threading
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from statistics import quantiles
-
-from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from bench import stage
 from bench.address import Address
 from bench.cost import metered
 from bench.ours import postgres as ours
 from bench.peers.slot import connect, held
+from bench.pulse import Reader, Writer, waits_ms
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.visible import make_topic
@@ -28,10 +22,8 @@ from bench.workloads.orders import TABLE
 UNITS = {"p50_ms": "ms", "p99_ms": "ms"}
 FULL = Size(60_000, 3)
 QUICK = Size(10_000, 1)
-EVERY_S = 0.001
 WARM_UP = 2_000  # changes that are not counted
-QUIET_LIMIT_S = 60.0
-KEY_AT = 5  # behind the wire format's head stands the id as Avro's long
+INSERT = f"insert into {TABLE} values (%s, 1, 'sku', 1, 1.5, 'new', null, now(), now())"
 
 
 @contextmanager
@@ -47,88 +39,18 @@ def latency(at: Address, bootstrap: str, registry: str, changes: int) -> Outcome
     prefix = f"wrackline{secrets.token_hex(4)}"
     topic = f"{prefix}.{at.database}.public.{TABLE}"
     make_topic(bootstrap, topic)
-    sent: dict[int, float] = {}
-    with held(at) as slot:
+    with held(at) as slot, closing(Reader(bootstrap, topic)) as reader:
         given = ours.settings(at, bootstrap, registry, prefix) | {"slot.name": slot}
-        _insert_one(at)
+        with connect(at) as session:
+            session.execute(INSERT.replace("%s", f"(select coalesce(max(id), 0) + 1 from {TABLE})"))
         with ours.running(given) as process, metered(process.pid) as meter:
-            writer = threading.Thread(target=_write, args=(at, changes + WARM_UP, sent))
-            seen = _read(bootstrap, topic, changes + WARM_UP, writer, process)
-            writer.join()
-    first = min(sent) + WARM_UP
-    waits = sorted(1000 * (seen[key] - sent[key]) for key in seen if key >= first)
-    cuts = quantiles(waits, n=100)
+            check = ours.attended(process)
+            reader.read(lambda: bool(reader.seen), check)  # a task's start is no latency of its stream
+            writer = Writer(at, TABLE, INSERT, changes + WARM_UP)
+            writer.start()
+            reader.read(lambda: len(reader.seen) > changes + WARM_UP, check)
+            writer.end()
+    first = min(writer.sent) + WARM_UP
+    counted = {key: moment for key, moment in writer.sent.items() if key >= first}
+    cuts = quantiles(waits_ms(counted, reader.seen), n=100)
     return Outcome({"p50_ms": cuts[49], "p99_ms": cuts[98]}, meter.cost)
-
-
-def _insert_one(at: Address) -> None:
-    with connect(at) as session:
-        session.execute(
-            f"insert into {TABLE} select coalesce(max(id), 0) + 1, 1, 'sku', 1, 1.5, 'new', null,"
-            f" now(), now() from {TABLE}"
-        )
-
-
-def _write(at: Address, changes: int, sent: dict[int, float]) -> None:
-    insert = f"insert into {TABLE} values (%s, 1, 'sku', 1, 1.5, 'new', null, now(), now())"
-    with connect(at) as session:
-        row = session.execute(f"select coalesce(max(id), 0) from {TABLE}").fetchone()
-        base = int(row[0]) + 1 if row else 1
-        began = time.perf_counter()
-        for number in range(changes):
-            ahead = began + number * EVERY_S - time.perf_counter()
-            if ahead > 0:
-                time.sleep(ahead)
-            sent[base + number] = time.perf_counter()
-            session.execute(insert, [base + number], prepare=True)
-
-
-def _read(
-    bootstrap: str, topic: str, changes: int, writer: threading.Thread, process: subprocess.Popen[str]
-) -> dict[int, float]:
-    """Read every event as soon as it is visible; the writer starts when the reader stands."""
-    settings = {
-        "bootstrap.servers": bootstrap,
-        "group.id": "bench-latency",
-        "enable.auto.commit": False,
-        "isolation.level": "read_committed",
-        "fetch.wait.max.ms": 5,
-        "fetch.queue.backoff.ms": 1,
-    }
-    consumer = Consumer(settings)
-    seen: dict[int, float] = {}
-    try:
-        consumer.assign([TopicPartition(topic, 0, 0)])
-        _wait_until_it_streams(consumer, process)
-        writer.start()
-        quiet_since = time.monotonic()
-        while len(seen) < changes:
-            for message in consumer.consume(100, 0.001):
-                if (error := message.error()) is not None:
-                    raise KafkaException(error)
-                seen[_long(message.key() or b"", KEY_AT)] = time.perf_counter()
-                quiet_since = time.monotonic()
-            if process.poll() is not None or time.monotonic() - quiet_since > QUIET_LIMIT_S:
-                raise ours.TASK_ENDED(code=process.returncode)
-    finally:
-        consumer.close()
-    return seen
-
-
-def _wait_until_it_streams(consumer: Consumer, process: subprocess.Popen[str]) -> None:
-    """Return with the first event: a task's start is no latency of its stream."""
-    deadline = time.monotonic() + QUIET_LIMIT_S
-    while (message := consumer.poll(0.1)) is None or message.error() is not None:
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise ours.TASK_ENDED(code=process.returncode)
-
-
-def _long(data: bytes, at: int) -> int:
-    """Read Avro's zigzag."""
-    value = shift = 0
-    for byte in struct.unpack_from(f"{len(data) - at}B", data, at):
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            break
-    return value >> 1 ^ -(value & 1)

@@ -7,7 +7,7 @@ import json
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from bench.address import Address
@@ -20,6 +20,7 @@ from wrackline.schemas.errors import Definite, define
 
 NAME = "wrackline"
 END_LIMIT_S = 20.0
+QUIET_LIMIT_S = 60.0
 
 TASK_ENDED = define(
     "bench.task_ended",
@@ -95,6 +96,16 @@ def running(given: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
                 process.wait(END_LIMIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def attended(process: subprocess.Popen[str]) -> Callable[[float], None]:
+    """Make a check that raises when the task has ended, or nothing has come of it for too long."""
+
+    def check(quiet: float) -> None:
+        if process.poll() is not None or quiet > QUIET_LIMIT_S:
+            raise TASK_ENDED(code=process.returncode)
+
+    return check
 
 
 def _check(process: subprocess.Popen[str]) -> None:

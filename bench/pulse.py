@@ -1,0 +1,98 @@
+"""One-row transactions at a steady rate, and when a `read_committed` consumer sees each.
+
+    Writer: id -> moment before its INSERT is sent        Reader: id -> moment at which its event is there
+
+The clock of each starts before its INSERT is sent, so the commit itself is in the figure.
+"""
+
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from bench.address import Address
+from bench.peers.slot import connect
+
+_EVERY_S: Final = 0.001
+_KEY_AT: Final = 5  # behind the wire format's head stands the id as Avro's long
+
+
+class Writer(threading.Thread):
+    """Inserts rows with ids that count up, so many or until it is asked to stop."""
+
+    def __init__(self, at: Address, table: str, insert: str, most: int | None = None) -> None:
+        """Take the statement, with one place for the id."""
+        super().__init__(daemon=True)
+        self.sent: dict[int, float] = {}
+        self._at, self._table, self._insert, self._most = at, table, insert, most
+        self._ending = threading.Event()
+
+    def run(self) -> None:
+        """Write at the rate, or as fast as it goes where the database is slower."""
+        with connect(self._at) as session:
+            row = session.execute(f"select coalesce(max(id), 0) from {self._table}").fetchone()
+            base = int(row[0]) + 1 if row else 1
+            began, number = time.perf_counter(), 0
+            while number != self._most and not self._ending.is_set():
+                ahead = began + number * _EVERY_S - time.perf_counter()
+                if ahead > 0:
+                    time.sleep(ahead)
+                self.sent[base + number] = time.perf_counter()
+                session.execute(self._insert, [base + number], prepare=True)
+                number += 1
+
+    def end(self) -> None:
+        """Write no more."""
+        self._ending.set()
+        self.join()
+
+
+class Reader:
+    """Reads a topic's one partition from its beginning."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": "bench-pulse",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "fetch.wait.max.ms": 5,
+            "fetch.queue.backoff.ms": 1,
+        }
+        self.seen: dict[int, float] = {}
+        self._consumer = Consumer(settings)
+        self._consumer.assign([TopicPartition(topic, 0, 0)])
+
+    def read(self, enough: Callable[[], bool], check: Callable[[float], None]) -> None:
+        """Read until it is enough; `check` is told for how many seconds nothing came, and may raise."""
+        since = time.monotonic()
+        while not enough():
+            for message in self._consumer.consume(100, 0.001):
+                if (error := message.error()) is not None:
+                    raise KafkaException(error)
+                self.seen[_long(message.key() or b"", _KEY_AT)] = time.perf_counter()
+                since = time.monotonic()
+            check(time.monotonic() - since)
+
+    def close(self) -> None:
+        """Leave the topic."""
+        self._consumer.close()
+
+
+def waits_ms(sent: Mapping[int, float], seen: Mapping[int, float]) -> Sequence[float]:
+    """How long each took that was sent, in order of length."""
+    return sorted(1000 * (seen[key] - moment) for key, moment in sent.items())
+
+
+def _long(data: bytes, at: int) -> int:
+    """Read Avro's zigzag."""
+    value = shift = 0
+    for byte in struct.unpack_from(f"{len(data) - at}B", data, at):
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    return value >> 1 ^ -(value & 1)
