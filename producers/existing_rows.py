@@ -16,6 +16,7 @@ from typing import Final
 from wrackline.producers.asking import Asking
 from wrackline.producers.batching import Cutter
 from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Renamed, Signal, Step
+from wrackline.producers.failpoints import reach
 from wrackline.producers.plugin import LogStream
 from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
 from wrackline.producers.snapshot.machine import Machine
@@ -160,9 +161,11 @@ class ExistingRows:
             released = self._machine.release(place, self._now_ms())
             if released is None:
                 break
+            reach("before_slice", released.table)
             states = released.unsaved.states
             found += self._cutter.insert(released.table, released.rows, states, self._clock())
             self._asking.tell(released.unsaved.receipts)
+            reach("after_slice", released.table)
         return found
 
 

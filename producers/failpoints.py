@@ -1,21 +1,28 @@
-"""Named places where a test lets the process die, stop or fail; off unless the environment says so.
+"""Named places where a test lets the process die, stop, wait or fail; off unless the environment says so.
 
     WRACKLINE_FAILPOINTS="before_commit=kill@3,after_commit=raise"
 
 The action happens at the given time that the place is reached (the first, if none is given), once.
 `kill_soon` lets the process go on for a moment, so that what comes next is under way when it dies.
+
+`hold` keeps the thread that comes there, while the others go on, from the given time on each time: it makes a
+file of the place's name, with what is under way in it, and waits until somebody takes that file away.
 """
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from wrackline.schemas.errors import Transient, define
 
 VARIABLE: Final = "WRACKLINE_FAILPOINTS"
+HELD: Final = "WRACKLINE_FAILPOINTS_HELD"  # the folder of the places that hold
+ALL_GO: Final = "all go"  # the file there that lets everybody go, and go on
 
 REACHED = define(
     "failpoint.reached",
@@ -24,7 +31,7 @@ REACHED = define(
     hint="unset " + VARIABLE,
 )
 
-NAMES: Final = (
+COMMIT: Final = (  # around a Kafka transaction
     "before_begin",  # nothing of the transaction exists
     "after_begin",  # the begin record is with the client
     "inside_events",  # some events have been handed to the client
@@ -33,27 +40,51 @@ NAMES: Final = (
     "after_commit",  # Kafka has it, nobody knows
     "before_confirm",  # the task knows, the database does not
 )
+READ: Final = (  # around a chunk of existing rows, in the order in which one comes there
+    "before_gate",  # a reader has the work
+    "after_gate",  # it may read
+    "before_select",  # the open mark is set, where there is one
+    "after_select",  # the chunk is here, its close mark is not set
+    "after_close_mark",  # the log may have passed it, the task has not heard of the chunk
+    "before_slice",  # the mark is passed: rows are taken for a place in the log, Kafka has none of them
+    "after_slice",  # they wait for their transaction, the next slice may go out
+)
+NAMES: Final = COMMIT + READ
 
 
 _SOON: Final = 0.001  # seconds; a commit takes longer
+_LOOK: Final = 0.002  # seconds between two looks of who is held
 
 
 def _raise(name: str) -> None:
     raise REACHED(name=name)
 
 
+def _hold(name: str, of: object) -> None:
+    folder = Path(os.environ[HELD])
+    everybody, here, coming = folder / ALL_GO, folder / name, folder / f"{name} comes"
+    if everybody.exists():
+        return
+    coming.write_text(str(of))
+    coming.replace(here)  # whoever sees the file can read it
+    while here.exists() and not everybody.exists():
+        time.sleep(_LOOK)
+
+
 def _kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-_ACTIONS: Mapping[str, Callable[[str], None]] = MappingProxyType(
+_ACTIONS: Mapping[str, Callable[[str, object], None]] = MappingProxyType(
     {
-        "kill": lambda _: _kill(),
-        "kill_soon": lambda _: threading.Timer(_SOON, _kill).start(),
-        "stop": lambda _: os.kill(os.getpid(), signal.SIGSTOP),
-        "raise": _raise,
+        "kill": lambda *_: _kill(),
+        "kill_soon": lambda *_: threading.Timer(_SOON, _kill).start(),
+        "stop": lambda *_: os.kill(os.getpid(), signal.SIGSTOP),
+        "raise": lambda name, _: _raise(name),
+        "hold": _hold,
     }
 )
+_AGAIN: Final = "hold"  # the one action that stays
 
 
 def parse(text: str) -> dict[str, tuple[str, int]]:
@@ -77,13 +108,14 @@ def arm(text: str) -> None:
     _armed.update(parse(text))
 
 
-def reach(name: str) -> None:
-    """Say that the place is reached."""
+def reach(name: str, of: object = "") -> None:
+    """Say that the place is reached, and with what."""
     if name not in _armed:
         return
     action, times = _armed[name]
     if times > 1:
         _armed[name] = (action, times - 1)
         return
-    del _armed[name]
-    _ACTIONS[action](name)
+    if action != _AGAIN:
+        del _armed[name]
+    _ACTIONS[action](name, of)

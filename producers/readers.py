@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
+from wrackline.producers.failpoints import reach
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
 from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Work
 from wrackline.producers.spans import spans
@@ -174,16 +175,24 @@ class Readers:
     def _perform(self, reader: ChunkReader, work: Work) -> Outcome:
         if isinstance(work, Look):
             return Looked(work.ticket, reader.marks.unseen(work.streamed))
+        if isinstance(work, Read):
+            reach("before_gate", work.request.table)
         self._wait_at_the_gate(reader, work.streamed)
         if isinstance(work, Plan):
             return self._plan(reader, work)
         return self._read(reader, work)
 
     def _read(self, reader: ChunkReader, work: Read) -> Chunked:
+        table = work.request.table
+        reach("after_gate", table)
         if reader.marks.kind is MarkKind.SIGNAL:
             reader.marks.set(work.ticket, Edge.OPEN)
+        reach("before_select", table)
         chunk = reader.read(work.request)
-        return Chunked(work.ticket, chunk, chunk.mark or reader.marks.set(work.ticket, Edge.CLOSE))
+        reach("after_select", table)
+        mark = chunk.mark or reader.marks.set(work.ticket, Edge.CLOSE)
+        reach("after_close_mark", table)
+        return Chunked(work.ticket, chunk, mark)
 
     def _plan(self, reader: ChunkReader, work: Plan) -> Planned:
         table = self._source.describe(self._partition, work.table)

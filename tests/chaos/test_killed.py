@@ -54,7 +54,7 @@ def test_killed_around_the_commit_a_restart_is_all_it_needs(world: World) -> Non
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", failpoints.NAMES)
+@pytest.mark.parametrize("name", failpoints.COMMIT)
 def test_killed_at_each_place(world: World, name: str) -> None:
     running = world.run(f"{name}=kill@6")
     with world.writing(seed=len(name)):
@@ -92,7 +92,7 @@ def frozen(running: Running) -> bool:
 
 @pytest.mark.parametrize(
     "place",
-    ["before_commit", *(pytest.param(name, marks=pytest.mark.deep) for name in failpoints.NAMES[1:])],
+    ["before_commit", *(pytest.param(name, marks=pytest.mark.deep) for name in failpoints.COMMIT[1:])],
 )
 def test_a_frozen_owner_does_nothing_once_it_has_a_successor(world: World, place: str) -> None:
     old = world.run(f"{place}=stop@5")

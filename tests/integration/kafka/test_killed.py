@@ -53,7 +53,7 @@ def run(orders: child.Orders, armed: str = "") -> tuple[int, str]:
 
 
 def test_killed_anywhere_a_restart_goes_on_exactly(kafka: Broker, given: child.Orders) -> None:
-    for number, name in enumerate(failpoints.NAMES):
+    for number, name in enumerate(failpoints.COMMIT):
         ended, _ = run(given, f"{name}=kill@{2 + number % 3}")
         assert ended == -signal.SIGKILL, f"{name} was not reached"
         until(lambda: _told_is_durable(kafka, given), f"what was told before {name} is in Kafka")
@@ -94,7 +94,7 @@ def test_a_storm_of_kills(kafka: Broker, given: child.Orders) -> None:
     given = replace(given, transactions=400)
     kills = 0
     for number in range(40):
-        name = failpoints.NAMES[number * 5 % len(failpoints.NAMES)]
+        name = failpoints.COMMIT[number * 5 % len(failpoints.COMMIT)]
         ended, _ = run(given, f"{name}=kill@{1 + number % 7}")
         kills += ended == -signal.SIGKILL
         until(lambda: _told_is_durable(kafka, given), "what was told is in Kafka")
