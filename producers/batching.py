@@ -46,7 +46,7 @@ from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 Record: TypeAlias = tuple[str, bytes | None, bytes | None]  # topic, key, value
-
+States: TypeAlias = Mapping[TableId, Json | None]  # None: nothing is known of the table any more
 
 QUIET = 10.0
 
@@ -105,7 +105,7 @@ class Publication:
     topics: Sequence[str]  # that must be there before it; those of tables once, from their shape on
     position: Position  # after the last record
     confirmable: Position | None  # what the database may forget once this is committed
-    states: Mapping[TableId, Json | None]  # None: nothing is known of the table any more
+    states: States
     cut: CutTransaction | None
     tally: Tally = field(default_factory=Tally)
     beside: Json | None = None  # what the keeper wants saved with the position
@@ -273,11 +273,11 @@ class Cutter:
         return self._found()
 
     def insert(
-        self, table: TableId, rows: Sequence[ChunkRow], states: Mapping[TableId, Json], now: float
+        self, table: TableId, rows: Sequence[ChunkRow], states: States, now: float, op: str = "r"
     ) -> Sequence[Fault]:
         """Put rows and table states that are not the log's between two source transactions.
 
-        Return what was found of the table.
+        A `t` goes out whatever is skipped, or the copy keeps rows that are gone.  Return what was found.
         """
         if self._open is not None:
             raise ValueError("a source transaction is open: insert between two of them")
@@ -293,19 +293,19 @@ class Cutter:
                 self._fault(fault)  # after the states: it is the table's last word
         if taken:
             self._new_topics[topic] = None
-            self._finished.count(topic, "r", len(rows))
+            self._finished.count(topic, op, len(rows))
             self._finished.records += records
             self._finished.size += size
         self._finish()
         return self._found()
 
-    def save(self, states: Mapping[TableId, Json | None], now: float) -> None:
+    def save(self, states: States, now: float) -> None:
         """Publish table states with what comes next."""
         self._give(states, now)
         if self._open is None:
             self._finish()
 
-    def _give(self, states: Mapping[TableId, Json | None], now: float) -> None:
+    def _give(self, states: States, now: float) -> None:
         self._now = now
         self._saves += 1
         self._states |= states

@@ -18,7 +18,7 @@ from wrackline.producers.batching import Cutter
 from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Renamed, Signal, Step
 from wrackline.producers.failpoints import reach
 from wrackline.producers.plugin import LogStream
-from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
+from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers, Voided
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.work import Unsaved
 
@@ -135,6 +135,8 @@ class ExistingRows:
                 self._machine.planned(outcome.ticket, outcome.key, outcome.spans, outcome.mark)
             case Chunked():
                 self._machine.chunk(outcome.ticket, outcome.chunk, outcome.mark)
+            case Voided():
+                self._machine.voided(outcome.ticket, outcome.void)
             case Looked():
                 self._machine.looked(outcome.ticket, outcome.hidden)
             case Failed():
@@ -163,7 +165,7 @@ class ExistingRows:
                 break
             reach("before_slice", released.table)
             states = released.unsaved.states
-            found += self._cutter.insert(released.table, released.rows, states, self._clock())
+            found += self._cutter.insert(released.table, released.rows, states, self._clock(), released.op)
             self._asking.tell(released.unsaved.receipts)
             reach("after_slice", released.table)
         return found

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from wrackline.producers import sources
 from wrackline.producers.changes import Batch, Commit, Position, Saved
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, TailOf
 from wrackline.schemas import plugins
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
@@ -102,6 +102,13 @@ class ChunkReader(Protocol):
 
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement in a fresh READ COMMITTED transaction; nothing stays open after it."""
+        ...
+
+    def void(self, table: TableId) -> TailOf:
+        """Return what makes a `t` event that is not the log's: its whole value, with the seq of a read row.
+
+        It says that whatever is older than its place is void.
+        """
         ...
 
     def give_up(self) -> None:

@@ -1,7 +1,7 @@
 """The hands of the snapshot machine: a few threads that plan and read, each on a connection of its own.
 
     Plan --> key columns, spans              Read --> gate, open mark, SELECT, close mark --> chunk
-    Look --> what is hidden of that which was streamed lately
+    Look --> what is hidden of that which was streamed lately        Void --> what makes a table's `t` event
 
 In: work, never waited for.  Out: outcomes, taken by the task's thread when it likes.  Why it is right: gate,
 marks and SELECT of one read happen in this order on one connection, and an outcome is handed over only
@@ -17,10 +17,10 @@ from traceback import extract_tb
 from typing import Final, TypeAlias
 
 from wrackline.producers.changes import Commit
-from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
+from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, TailOf
 from wrackline.producers.failpoints import reach
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
-from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Work
+from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Void, Work
 from wrackline.producers.spans import spans
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import SourcePartition
@@ -72,6 +72,14 @@ class Chunked:
 
 
 @dataclass(frozen=True, slots=True)
+class Voided:
+    """What makes a table's `t` event."""
+
+    ticket: Ticket
+    void: TailOf
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
     """What is not visible to readers yet."""
 
@@ -88,7 +96,7 @@ class Failed:
     hidden: Sequence[Commit] | None = None
 
 
-Outcome: TypeAlias = Planned | Chunked | Looked | Failed
+Outcome: TypeAlias = Planned | Chunked | Voided | Looked | Failed
 
 
 class _Ended(Exception):  # noqa: N818 - not an error: the readers are being closed
@@ -178,6 +186,8 @@ class Readers:
         if isinstance(work, Read):
             reach("before_gate", work.request.table)
         self._wait_at_the_gate(reader, work.streamed)
+        if isinstance(work, Void):
+            return Voided(work.ticket, reader.void(work.table))
         if isinstance(work, Plan):
             return self._plan(reader, work)
         return self._read(reader, work)
@@ -220,7 +230,7 @@ def _told(error: Exception, work: Work) -> WracklineError:
     if isinstance(error, WracklineError):
         return error
     match work:
-        case Plan(table=named) | Read(request=ChunkRequest(table=named)):
+        case Plan(table=named) | Void(table=named) | Read(request=ChunkRequest(table=named)):
             table = str(named)
         case Look():
             table = "any table"

@@ -33,7 +33,7 @@ def asked(state: TableState, job: Job, new_id: NewId) -> TableState:
 
     One that makes good what the copy needs can't be stopped either.
     """
-    makes_good = job.whole and state.set_aside is not None
+    makes_good = job.whole and state.gap
     for failed in state.jobs:
         if failed.failed is not None:
             state = state.without_job(failed.id, Outcome.FAILED)
@@ -85,11 +85,12 @@ def gone(state: TableState, left_out: Reason | None) -> TableState:
     """The table is no more, and all that was to be done about it.
 
     If the stream leaves its name out, it does so for the next table of that name as well: that it is
-    set aside must stay known, or nobody would miss what that table's log says (INV-4).
+    set aside must stay known, or nobody would miss what that table's log says (INV-4).  And the copy keeps
+    its rows: they are void once the name is another table's.
     """
     for job in state.jobs:
         state = state.without_job(job.id, Outcome.FAILED if job.failed else Outcome.CANCELLED)
-    return replace(state, shape=None, missing={}, set_aside=left_out)
+    return replace(state, shape=None, missing={}, set_aside=left_out, gap=True)
 
 
 def set_aside(state: TableState, reason: Reason) -> TableState:
@@ -97,7 +98,7 @@ def set_aside(state: TableState, reason: Reason) -> TableState:
     for job in state.jobs:
         if job.failed is None:
             state = state.with_job(replace(job, failed=reason))
-    return replace(state, set_aside=reason)
+    return replace(state, set_aside=reason, gap=True)
 
 
 def failed(state: TableState, job: Job | None, error: WracklineError, new_id: NewId) -> TableState:

@@ -33,7 +33,7 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.chunks import Chunk, Mark
+from wrackline.producers.chunks import Chunk, Mark, TailOf
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.ledger import Ledger
 from wrackline.producers.snapshot.requests import Pause, Purpose, Request, Snapshot, Stop
@@ -56,6 +56,7 @@ from wrackline.producers.snapshot.work import (
     Span,
     Ticket,
     Unsaved,
+    Void,
     Work,
 )
 from wrackline.schemas.errors import WracklineError
@@ -131,7 +132,7 @@ class Machine:
                     return
             self._ledger.accept(asked.id, asked.kind, [table.id for table in named])
             for table in named:
-                table.ask(_job_of(asked, table.id))
+                table.ask(_job_of(asked, table.id), anew=asked.anew)
         else:
             self._obey(asked)
 
@@ -152,6 +153,12 @@ class Machine:
     def step(self, step: Step) -> None:
         """Take the log's next step, before the cutter does; then give the cutter `unsaved`, then the step."""
         self._handlers[type(step)](step)
+
+    def voided(self, ticket: Ticket, void: TailOf) -> None:
+        """A table's `t` event can be made; an unwanted ticket is ignored."""
+        table = self._back(ticket)
+        if table is not None and table.plan is not None and table.plan.ticket == ticket:
+            table.plan = replace(table.plan, void=void)
 
     def planned(
         self, ticket: Ticket, key: Sequence[str], spans: Sequence[Span], mark: Mark | None = None
@@ -213,7 +220,7 @@ class Machine:
                 break
             job = table.plans(now)
             if job is not None:
-                made.append(self._plan(table, job))
+                made.append(self._void(table, job) if table.voids(job) else self._plan(table, job))
             made += [self._read(table, wish) for wish in table.wishes(now) if self._may_read()]
             self._mark(table)
         if not self._out and self._shall_look(now):
@@ -230,6 +237,11 @@ class Machine:
 
         Every step up to the place must have been taken, and none after it.
         """
+        for table in self._planning.values():
+            void = table.void(place, ts_ms)
+            if void is not None:
+                self._mark(table)
+                return Release(table.id, void, self.unsaved(), op="t")
         for table in self._windowed.values():
             rows = table.release(place, ts_ms)
             if rows is not None:
@@ -322,6 +334,12 @@ class Machine:
     def _windows(self) -> Iterator[Window]:
         for table in self._windowed.values():
             yield from table.windows.values()
+
+    def _void(self, table: Table, job: Job) -> Void:
+        streamed = self._gate.streamed()
+        ticket = self._ticket(_Out(table, streamed))
+        table.plan = Planning(ticket, job.id)
+        return Void(ticket, table.id, streamed)
 
     def _plan(self, table: Table, job: Job) -> Plan:
         streamed = self._gate.streamed()
@@ -424,6 +442,8 @@ class Machine:
     def _appeared(self, step: Appeared) -> None:
         table = self._table(step.table)
         table.shaped(step.shape, frozenset(), refresh=False)
+        if step.complete:
+            table.followed()
 
     def _gone(self, table: TableId) -> None:
         if table in self._tables:

@@ -37,6 +37,7 @@ class Snapshot:
     low: Bound | None = None
     high: Bound | None = None
     keys: tuple[Bound, ...] = ()
+    anew: bool = False  # the log has a gap: what the copy has of these tables is void, and read whole
 
 
 @dataclass(frozen=True, slots=True)

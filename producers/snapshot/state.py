@@ -27,7 +27,7 @@ from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableSchema
 
-VERSION: Final = 1
+VERSION: Final = 2
 _MOST_ENDED = 32  # requests remembered a table, so that the same id twice is one
 
 STATE_TOO_NEW = define(
@@ -123,6 +123,7 @@ class TableState:
     missing: Mapping[bytes, Missing] = field(default_factory=dict)  # by record key
     paused: bool = False
     set_aside: Reason | None = None
+    gap: bool = False  # some of its log was in no topic: the next whole read begins with a `t` event
 
     @property
     def active(self) -> Job | None:
@@ -147,6 +148,11 @@ class TableState:
         if not job.begun:
             return Status.QUEUED
         return Status.REFRESHING if job.purpose is Purpose.REFRESH else Status.SNAPSHOTTING
+
+    @property
+    def left(self) -> bool:
+        """Whether it was gone, or left out by the filters: read as one that was never met, behind a `t`."""
+        return self.gap and not self.jobs and self.set_aside is None
 
     def knows(self, request_id: str) -> bool:
         """Whether this request was taken before."""
@@ -178,6 +184,7 @@ def saved(state: TableState) -> Json:
         "ended": [[known, outcome.value] for known, outcome in state.ended.items()],
         "missing": [[b64encode(key).decode(), one.bound, one.number] for key, one in state.missing.items()],
         "paused": state.paused,
+        "gap": state.gap,
         "reason": None if state.reason is None else asdict(state.reason),
     }
     if state.set_aside is not None:
@@ -201,6 +208,7 @@ def parse(kept: Json) -> TableState:
         missing={b64decode(key): Missing(tuple(bound), number) for key, bound, number in fields["missing"]},
         paused=fields["paused"],
         set_aside=set_aside.reason_in(fields),
+        gap=fields["gap"],
     )
 
 
@@ -209,7 +217,12 @@ def _from_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"shape": None, "jobs": [], "ended": [], "missing": [], "paused": False, **fields}
 
 
-MIGRATIONS: Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]] = (_from_none,)
+def _from_one(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a table that is set aside the log has a gap."""
+    return {"gap": set_aside.reason_in(fields) is not None, **fields}
+
+
+MIGRATIONS: Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]] = (_from_none, _from_one)
 
 
 @lru_cache(maxsize=4096)

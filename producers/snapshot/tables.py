@@ -11,7 +11,7 @@ from math import inf
 from typing import Final
 
 from wrackline.producers.changes import Position, Unsent
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, TailOf
 from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.requests import Purpose
@@ -51,12 +51,16 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """A plan under way for a job; once it is made it may wait for its mark, and is saved only then."""
+    """A plan under way for a job; once it is made it may wait for its mark, and is saved only then.
+
+    Before it the same for its `t` event, where there is to be one.
+    """
 
     ticket: Ticket
     job: str
     made: tuple[Sequence[str], Sequence[Span]] | None = None
     mark: Mark | None = None
+    void: TailOf | None = None  # makes the `t` event, which waits for a place to go out at
 
 
 class Table:
@@ -187,12 +191,18 @@ class Table:
         self._drop_all()
         self.change(jobs.gone(self.state, self._left_out))
 
+    def followed(self) -> None:
+        """Another table has its name, whole in the log: the copy has the rows of the one before."""
+        if self.state.left:
+            self.change(jobs.unsure(self.state, self._new_id))
+
     # What is asked of it.
 
-    def ask(self, job: Job) -> None:
-        """Read its rows."""
+    def ask(self, job: Job, *, anew: bool) -> None:
+        """Read its rows, after a gap in its log or not."""
         self.wait_until, self._tries = 0.0, 0
-        self.change(jobs.asked(self.state, job, self._new_id))
+        state = replace(self.state, gap=self.state.gap or anew)
+        self.change(jobs.asked(state, job, self._new_id))
 
     def stop(self) -> None:
         """Read no more of what was asked for."""
@@ -213,6 +223,24 @@ class Table:
         job = self.state.active
         ready = self._ready(now) and not self.state.paused and self.plan is None
         return job if ready and job is not None and job.key is None else None
+
+    def voids(self, job: Job) -> bool:
+        """Whether a `t` event goes out before the job is planned."""
+        return self.state.gap and job.whole
+
+    def void(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
+        """The `t` event that may go out at this place, before anything of its job was read.
+
+        Why it is right: what the log told until here is void with it, and seen by all reads from here on;
+        what the log tells from here on is newer than it, and so are the rows.
+        """
+        plan = self.plan
+        if plan is None or plan.void is None:
+            return None
+        value = plan.void(place, ts_ms=ts_ms, snapshot=self.word_of(self.state.active), chunk=plan.ticket)
+        self.plan, self._tries = None, 0
+        self.change(replace(self.state, gap=False))
+        return [(None, value)]
 
     def wishes(self, now: float) -> Iterator[Wish]:
         """The reads that could begin now, those of missing rows first."""

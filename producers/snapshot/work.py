@@ -1,5 +1,6 @@
 """What passes between the machine and those who do its work.
 
+Void  -> a reader makes the event that says of all rows of a table that they are gone
 Plan  -> a reader finds the key columns and cuts the table into spans
 Read  -> a reader waits for the gate, sets marks, reads one chunk
 Look  -> a reader says what is hidden of that which was streamed lately
@@ -58,6 +59,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Void:
+    """Make a table's `t` event: some of its log is in no topic, so all that the copy has of it is void.
+
+    It goes out before the plan is asked for, so that all that it makes void is read after it.  Wait until
+    all of `streamed` are visible, first.
+    """
+
+    ticket: Ticket
+    table: TableId
+    streamed: Sequence[Commit]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Find the columns that order the table's rows, and its spans up to the greatest key of now.
 
@@ -99,7 +113,7 @@ class Look:
     streamed: Sequence[Commit]
 
 
-Work: TypeAlias = Plan | Read | Look
+Work: TypeAlias = Void | Plan | Read | Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +134,4 @@ class Release:
     table: TableId
     rows: Sequence[ChunkRow]  # complete values; none, where the log had changed all of them
     unsaved: Unsaved
+    op: str = "r"  # or "t": the one event that goes before a table's rows

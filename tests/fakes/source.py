@@ -14,7 +14,7 @@ from tests.fakes.place import Place
 from tests.fakes.stream import GONE, FakeStream
 from tests.fakes.wire import TableWriter
 from wrackline.producers.changes import Commit, Message, Passing, Position, Progress, Saved, Signal
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, Slice
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, Slice, TailOf
 from wrackline.producers.plugin import Edge, MarkKind, Surroundings
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.findings import ColumnSupport, Finding, Severity, Support
@@ -95,27 +95,30 @@ class FakeReader:
 
     def read(self, request: ChunkRequest) -> Chunk:
         rows = self._select(request)
-        writer = TableWriter(self._database.shape, self._around.register(self._database.shape))
-
-        def tail(released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
-            assert isinstance(released_at, Place)
-            prefix = snapshot_prefix(released_at.epoch, released_at.lsn.to_bytes(8, "big"))
-            frame = writer.frame(prefix, happened_ms=ts_ms, ts_ms=ts_ms, snapshot=snapshot, chunk=chunk)
-            return frame.tail("r")
-
+        writer = self._writer()
         taken, size = [], 0
         for row in rows[: request.most_rows]:
             if size < request.most_bytes:
                 taken.append(row)
                 size += len(writer.key(row) or b"") + len(writer.head(None, row))
         complete = len(taken) == len(rows)
-        return Chunk(self._database.shape, tuple(self._slices(request, taken, writer)), complete, tail)
+        slices = tuple(self._slices(request, taken, writer))
+        return Chunk(self._database.shape, slices, complete, _tail(writer, "r"))
+
+    def void(self, table: TableId) -> TailOf:
+        if table != self._database.shape.id:
+            raise NO_TABLE(table=table)
+        writer = self._writer()
+        return _tail(writer, "t", writer.head(None, None))
 
     def give_up(self) -> None:
         """The fake's server answers at once."""
 
     def close(self) -> None:
         pass
+
+    def _writer(self) -> TableWriter:
+        return TableWriter(self._database.shape, self._around.register(self._database.shape))
 
     def _slices(self, request: ChunkRequest, rows: Sequence[Values], writer: TableWriter) -> Sequence[Slice]:
         slices: list[Slice] = []
@@ -165,6 +168,16 @@ class FakeReader:
     @staticmethod
     def _bound(request: ChunkRequest, row: Values) -> Bound:
         return tuple(str(row[name]) for name in request.key)
+
+
+def _tail(writer: TableWriter, op: str, head: bytes = b"") -> TailOf:
+    def tail(released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
+        assert isinstance(released_at, Place)
+        prefix = snapshot_prefix(released_at.epoch, released_at.lsn.to_bytes(8, "big"))
+        frame = writer.frame(prefix, happened_ms=ts_ms, ts_ms=ts_ms, snapshot=snapshot, chunk=chunk)
+        return head + frame.tail(op)
+
+    return tail
 
 
 class FakeSource:

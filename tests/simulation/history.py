@@ -220,4 +220,4 @@ class _History:
             for table in self.database.tables
             if task.machine.status(table.shape.schema.id) is Status.FAILED
         }
-        reader.compare(self.database, covered - failed, spoiled)
+        reader.compare(self.database, covered - failed)

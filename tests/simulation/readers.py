@@ -16,12 +16,12 @@ from tests.simulation.chance import Chance
 from tests.simulation.database import Database, Signalled, Spoke, Table, select
 from tests.simulation.settings import Settings
 from tests.simulation.shapes import Key, Row, bound, table_of
-from tests.simulation.stream import read_tail
+from tests.simulation.stream import read_tail, void_tail
 from wrackline.producers.changes import Commit, Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
 from wrackline.producers.plugin import Edge, MarkKind
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Work
+from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Void, Work
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
 
@@ -86,6 +86,8 @@ class Readers:
         job.stage = Stage(job.stage + 1)
         if isinstance(job.work, Plan):
             self._plan(job, job.work, machine)
+        elif isinstance(job.work, Void):
+            self._void(job, job.work, machine)
         else:
             self._read(job, job.work, machine)
         return job.stage.name.lower()
@@ -106,6 +108,17 @@ class Readers:
             self.jobs.remove(job)
             key = self.table(plan.table).shape.schema.key
             machine.planned(plan.ticket, (plan.surrogate_key,) if plan.surrogate_key else key, job.spans)
+
+    def _void(self, job: Job, void: Void, machine: Machine) -> None:
+        if job.stage is Stage.ANSWER:
+            self.jobs.remove(job)
+            shape = self.table(void.table).shape
+
+            def value(released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
+                del ts_ms, snapshot, chunk
+                return shape.head(None, None) + void_tail(cast("Place", released_at))
+
+            machine.voided(void.ticket, value)
 
     def spans(self, plan: Plan) -> tuple[Span, ...]:
         """The table's spans up to its last key, cut anywhere."""
@@ -194,7 +207,7 @@ class Readers:
 
 def _table(work: Work) -> TableId | None:
     match work:
-        case Plan(table=table) | Read(request=ChunkRequest(table=table)):
+        case Plan(table=table) | Void(table=table) | Read(request=ChunkRequest(table=table)):
             return table
         case Look():
             return None
@@ -204,6 +217,8 @@ def in_words(work: Work) -> str:
     """A work, short."""
     if isinstance(work, Look):
         return f"{work.ticket}: look for {', '.join(commit.transaction for commit in work.streamed)}"
+    if isinstance(work, Void):
+        return f"{work.ticket}: end of all rows of {work.table.name}"
     if isinstance(work, Plan):
         return f"{work.ticket}: plan of {work.table.name}"
     request = work.request

@@ -172,6 +172,11 @@ def _tail(op: str, lsn: int, ordinal: int, version: int, partial: Unsent | None)
     return b"%b%08xff%08x:%d%b" % (op.encode(), lsn, ordinal, version, unsent)
 
 
+def void_tail(released: Place) -> bytes:
+    """The second half of a `t` event that is not the log's."""
+    return b"t%08x00%08x" % (released.lsn, 0)
+
+
 def read_tail(released: Place) -> bytes:
     """The second half of a snapshot row's value."""
     return b"r%08x00%08x" % (released.lsn, 0)

@@ -166,7 +166,8 @@ class Task:
         """Rows and what moves with them, in one Kafka transaction."""
         if self.note:
             keys = ", ".join("/".join(map(str, bound(key or b""))) for key, _ in release.rows)
-            self.note(f"released at {place.lsn}: {release.table.name} {keys or 'nothing'}")
+            what = "all that is older is void" if release.op == "t" else keys or "nothing"
+            self.note(f"released at {place.lsn}: {release.table.name} {what}")
         records = [(release.table, key, value) for key, value in release.rows]
         self.publisher.add(Piece(records, place, release.unsaved))
 

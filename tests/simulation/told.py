@@ -16,6 +16,8 @@ class Told:
 
     def check(self, release: Release, lsn: int) -> None:
         """Every row of a slice is the table's row at this place."""
+        if release.op == "t":
+            return
         self._go(lsn)
         at = table_of(release.table)
         rows, shape_now = self._rows[at], self._shapes[at]

@@ -15,7 +15,7 @@ from threading import Event
 from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice, TailOf
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres import condition_sql
 from wrackline.producers.sources.postgres.copying import RefusedError, copied
@@ -47,10 +47,12 @@ KEY_HIDDEN = define(
 
 @dataclass(frozen=True, slots=True)
 class PgTail:
-    """Makes the second half of a chunk's values."""
+    """Makes the second half of a chunk's values; with a head the whole, of a `t` event."""
 
     labels: Labels
     table: TableId
+    op: str = "r"
+    head: bytes = b""
 
     def __call__(self, released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
         """Return the tail of every row that is released at this place."""
@@ -58,7 +60,7 @@ class PgTail:
             raise TypeError("a chunk is released at a position of its own source")
         source = source_record(self.labels, self.table, ts_ms=ts_ms, lsn=released_at.lsn, snapshot=snapshot)
         prefix = snapshot_prefix(released_at.epoch, released_at.lsn.to_bytes(8, "big"))
-        return Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail("r")
+        return self.head + Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail(self.op)
 
 
 KEY_UNFIT = define(
@@ -159,6 +161,14 @@ class PgReader:
                     tail = PgTail(self._labels, request.table)
                     return Chunk(shape.table, slices, complete, tail)
                 shape = now
+
+    def void(self, table: TableId) -> TailOf:
+        """Return what makes a `t` event of our own."""
+        connection = self._session.connection
+        with asking(connection, f"describe {table}", table):
+            shape = self._session.catalogue.describe(table)
+        schema_id = self._around.register(shape.table).value
+        return PgTail(self._labels, table, "t", b"\0%b\0\0" % schema_id.to_bytes(4, "big"))  # without images
 
     @property
     def closed(self) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from tests.fakes.place import Place
 from tests.unit.producers.snapshot.history import chunk_of, fold, read_back
 from tests.unit.producers.snapshot.shop import ENCODER, INT, TABLE, TAIL, Fence, Row, bound_of, key_of
-from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Shape, Step, Unsent
+from wrackline.producers.changes import Begin, Commit, Position, RowChange, Rows, Shape, Step, Unsent
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Snapshot
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved, Work
+from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved, Void, Work
 from wrackline.schemas import receipts
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.offsets import Json
@@ -52,6 +52,11 @@ def with_column(*, nullable: bool = True, generated: bool = False) -> TableSchem
     return replace(TABLE, columns=(*TABLE.columns, added))
 
 
+def void(released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
+    del released_at, ts_ms, snapshot, chunk
+    return b"void"
+
+
 class Desk:
     """One machine; its receipts are folded as they come, so an illegal one raises."""
 
@@ -63,6 +68,7 @@ class Desk:
         self.kept: dict[TableId, Json] = dict(kept or {})
         self.receipts: dict[str, receipts.Receipt] = {}
         self.at = 0
+        self.voids: list[int] = []  # where `t` events went out
         self.step(Shape(1, TABLE, None))
 
     def save(self, unsaved: Unsaved) -> None:
@@ -121,15 +127,27 @@ class Desk:
         """All that may go out now, as id, version, big."""
         found = []
         while (made := self.release()) is not None:
-            found += [read_back(key, value)[1:] for key, value in made.rows]
+            if made.op == "t":
+                assert made.rows == [(None, b"void")]
+                self.voids.append(self.at)
+            else:
+                found += [read_back(key, value)[1:] for key, value in made.rows]
         return found
+
+    def voided(self, work: Work) -> None:
+        """A reader has made a table's `t` event."""
+        assert isinstance(work, Void)
+        self.machine.voided(work.ticket, void)
+        self.save(self.machine.unsaved())
 
     def finish(self) -> list[tuple[int, int, str | None]]:
         """Read all there is, as the table stands in ROWS."""
         found = []
         for _ in range(100):
             for work in self.work():
-                if isinstance(work, Plan):
+                if isinstance(work, Void):
+                    self.voided(work)
+                elif isinstance(work, Plan):
                     self.machine.planned(work.ticket, ("id",), [Span(None, ("6",))])
                 elif isinstance(work, Read):
                     self.arrive(work)

@@ -52,7 +52,7 @@ from wrackline.producers.snapshot.requests import (
     Stop,
 )
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Look, Plan, Span, Unsaved, Work
+from wrackline.producers.snapshot.work import Limits, Look, Plan, Read, Span, Unsaved, Work
 from wrackline.schemas import receipts
 from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.offsets import Json
@@ -221,6 +221,7 @@ class Worker:
             return
         else:
             assert mark is not None
+            assert isinstance(work, Read)
             self.machine.chunk(work.ticket, chunk_of(work.request, rows, SHAPES[shape]), mark)
             return
         self._work.insert(place, (work, stage, (rows, shape), mark))
