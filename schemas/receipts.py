@@ -5,21 +5,24 @@
 Comes in: what the snapshot machine does with a request.  Goes out: the request's receipt, and
 from two receipts in a row the notifications that Debezium would have sent between them: they are
 rendered, not kept beside, so the two can't disagree.  Each carries the id of its own request,
-also when several are under way.
+also when several are under way.  The key names connector, server and database beside the id, for pipelines
+of one group, and databases of one server, may use the same ids.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from wrackline.schemas.control_events import Notification
 from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.offsets import canonical
 from wrackline.schemas.signals import SnapshotKind
+from wrackline.schemas.table import SourcePartition
 
 VERSION: Final = 1
 
@@ -74,6 +77,15 @@ MOVES: Mapping[State, frozenset[State]] = MappingProxyType(
 )
 
 
+class What(Enum):
+    """What a request asks for."""
+
+    READ = "read"
+    STOP = "stop"
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
 class Scan(Enum):
     """How the reading of one table ended, in Debezium's words."""
 
@@ -95,6 +107,9 @@ class Table:
     maximum_key: str | None = None
     scan: Scan | None = None
     code: str | None = None  # of the error that ended it
+    expected: int | None = None  # rows, as the database guessed when it was planned; None: nobody knows
+    percent: int | None = None  # of these; 100 only once it was read to its end
+    seconds_left: int | None = None  # at its pace of late; None: nobody knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +120,7 @@ class Receipt:
     state: State
     kind: SnapshotKind
     at_ms: int  # when it came to stand so
+    what: What = What.READ
     tables: tuple[Table, ...] = ()
     current: str | None = None
     code: str | None = None  # of the error or warning
@@ -112,13 +128,41 @@ class Receipt:
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes of the request."""
+        return not MOVES[self.state]
+
+
+class Key(NamedTuple):
+    """Whose request it is."""
+
+    connector: str
+    server: str
+    database: str
+    id: str
+
 
 _ADAPTER = TypeAdapter(Receipt)
 
 
-def accept(request_id: str, kind: SnapshotKind, tables: tuple[str, ...], at_ms: int) -> Receipt:
+def accept(
+    request_id: str, kind: SnapshotKind, tables: tuple[str, ...], at_ms: int, what: What = What.READ
+) -> Receipt:
     """The first receipt of a request, with the tables that it was resolved to."""
-    return Receipt(request_id, State.ACCEPTED, kind, at_ms, tuple(map(Table, tables)))
+    return Receipt(request_id, State.ACCEPTED, kind, at_ms, what, tuple(map(Table, tables)))
+
+
+def refuse(request_id: str, kind: SnapshotKind, what: What, error: WracklineError, at_ms: int) -> Receipt:
+    """The only receipt of a request that can't be carried out."""
+    return Receipt(request_id, State.FAILED, kind, at_ms, what, code=error.code, sentence=error.sentence)
+
+
+def join(receipt: Receipt, tables: tuple[str, ...], at_ms: int) -> Receipt:
+    """The receipt of a request under way, to which tables were added."""
+    known = {table.name for table in receipt.tables}
+    more = tuple(Table(name) for name in tables if name not in known)
+    return replace(receipt, tables=(*receipt.tables, *more), at_ms=at_ms)
 
 
 def move(receipt: Receipt, state: State, at_ms: int, error: WracklineError | None = None) -> Receipt:
@@ -131,26 +175,52 @@ def move(receipt: Receipt, state: State, at_ms: int, error: WracklineError | Non
 
 
 def progress(receipt: Receipt, table: Table, at_ms: int) -> Receipt:
-    """The receipt with one table further on, or finished if it carries a scan result."""
-    if receipt.state is not State.RUNNING:
+    """The receipt with one table further on, or finished if it carries a scan result.
+
+    A table is read while the request runs; it may be given up at any time before the end.
+    """
+    if receipt.over or (receipt.state is not State.RUNNING and table.scan is None):
         raise ILLEGAL_MOVE(id=receipt.id, state=receipt.state.value, wished="further on")
     if any(old.name == table.name and old.scan is not None for old in receipt.tables):
         raise TABLE_FINISHED(id=receipt.id, table=table.name)
+    table = replace(table, percent=percent(table))
     tables = tuple(table if old.name == table.name else old for old in receipt.tables)
     if table not in tables:
         tables = (*tables, table)
     return replace(receipt, tables=tables, current=None if table.scan else table.name, at_ms=at_ms)
 
 
-def key(receipt: Receipt) -> bytes:
-    """The record key: the request's id as JSON."""
-    return orjson.dumps(receipt.id)
+def percent(table: Table) -> int | None:
+    """How much of a table is read; None where nobody knows how much there is, or it ended before its end."""
+    if table.scan is not None:
+        return 100 if table.scan in {Scan.SUCCEEDED, Scan.EMPTY} else None
+    if table.expected is None:
+        return None
+    return min(99, 100 * table.rows // max(1, table.expected))
+
+
+def key(connector: str, partition: SourcePartition, request_id: str) -> bytes:
+    """The record key, shaped as those of the offsets topic."""
+    return canonical(
+        [connector, {"server": partition.server, "database": partition.database, "request": request_id}]
+    )
+
+
+def parse_key(text: bytes | None) -> Key | None:
+    """Read a record key; None for one that is none of ours."""
+    try:
+        read = orjson.loads(text or b"")
+    except orjson.JSONDecodeError:
+        return None
+    match read:
+        case [str(connector), {"server": str(server), "database": str(database), "request": str(request)}]:
+            return Key(connector, server, database, request)
+    return None
 
 
 def encode(receipt: Receipt) -> bytes:
-    """The record's value: JSON with sorted keys and a version."""
-    fields: dict[str, Any] = {"version": VERSION, **_ADAPTER.dump_python(receipt, mode="json")}
-    return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+    """The record's value: JSON with sorted keys and a version, without what is not known."""
+    return canonical({"version": VERSION, **_ADAPTER.dump_python(receipt, mode="json", exclude_none=True)})
 
 
 def decode(value: bytes, *, partition: int, offset: int) -> Receipt:
@@ -169,7 +239,12 @@ def decode(value: bytes, *, partition: int, offset: int) -> Receipt:
 
 
 def notifications(before: Receipt | None, after: Receipt, connector: str) -> tuple[Notification, ...]:
-    """What Debezium would have said between two receipts of one request, in order."""
+    """What Debezium would have said between two receipts of one request, in order.
+
+    It speaks of snapshots alone: a pause is told by the snapshots that it held.
+    """
+    if after.what is not What.READ:
+        return ()
     return tuple(
         Notification(
             id=after.id,
@@ -220,7 +295,7 @@ def _said_of_tables(
                     "status": table.scan.value,
                 },
             )
-        elif table != old:
+        elif (table.rows, table.last_key, table.maximum_key) != (old.rows, old.last_key, old.maximum_key):
             yield (
                 "IN_PROGRESS",
                 {

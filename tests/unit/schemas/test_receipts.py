@@ -9,19 +9,25 @@ from wrackline.schemas.errors import Definite
 from wrackline.schemas.receipts import (
     MOVES,
     TABLE_FINISHED,
+    Key,
     Receipt,
     Scan,
     State,
     Table,
+    What,
     accept,
     decode,
     encode,
+    join,
     key,
     move,
     notifications,
+    parse_key,
     progress,
+    refuse,
 )
 from wrackline.schemas.signals import SnapshotKind
+from wrackline.schemas.table import SourcePartition
 
 CANARY = "4929-canary"
 LEGAL = {
@@ -87,12 +93,62 @@ def test_a_table_moves_on_only_while_the_request_runs(state: State) -> None:
         progress(Receipt("r1", state, SnapshotKind.INCREMENTAL, 1), Table("a.b", rows=1), 2)
 
 
+def test_a_table_may_be_given_up_while_its_request_waits_but_not_after_its_end() -> None:
+    gone = Table("a.b", scan=Scan.SKIPPED)
+    for state in (State.ACCEPTED, State.PAUSED):
+        (table,) = progress(Receipt("r1", state, SnapshotKind.INCREMENTAL, 1), gone, 2).tables
+        assert table == gone
+    with pytest.raises(Definite, match=r"receipt\.illegal_move"):
+        progress(Receipt("r1", State.FAILED, SnapshotKind.INCREMENTAL, 1), gone, 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "percent"),
+    [
+        (Table("a.b", rows=10), None),
+        (Table("a.b", rows=10, expected=40), 25),
+        (Table("a.b", rows=50, expected=40), 99),  # the guess was too low: it is not over yet
+        (Table("a.b", rows=0, expected=0), 0),
+        (Table("a.b", rows=39, expected=40, scan=Scan.SUCCEEDED), 100),
+        (Table("a.b", rows=9, expected=40, scan=Scan.SKIPPED), None),
+    ],
+)
+def test_percent_is_of_what_was_expected_and_whole_only_at_the_end(table: Table, percent: int | None) -> None:
+    (further,) = progress(move(accepted(), State.RUNNING, 2), table, 3).tables
+    assert further.percent == percent
+
+
+def test_tables_that_come_later_join_and_those_that_are_there_stay() -> None:
+    running = progress(move(accepted(), State.RUNNING, 2), Table("a.b", rows=7), 3)
+    joined = join(running, ("a.b", "c.d"), 4)
+    assert [(table.name, table.rows) for table in joined.tables] == [("a.b", 7), ("c.d", 0)]
+    assert joined.state is State.RUNNING
+
+
+def test_a_key_names_whose_request_it_is() -> None:
+    shop = SourcePartition("shop1", "shop")
+    keys = {
+        key(*whose)
+        for whose in (
+            ("c", shop, "r1"),
+            ("c2", shop, "r1"),
+            ("c", SourcePartition("shop2", "shop"), "r1"),
+            ("c", SourcePartition("shop1", "store"), "r1"),
+            ("c", shop, "r2"),
+        )
+    }
+    assert len(keys) == 5
+    assert parse_key(key("c", shop, 'r"1')) == Key("c", "shop1", "shop", 'r"1')
+    for other in (None, b"", b"r1", b'"r1"', b'["c",{"server":"s","database":"d"}]'):
+        assert parse_key(other) is None
+
+
 def test_what_is_written_is_read() -> None:
     running = move(accepted("a.b", "ü"), State.RUNNING, 2)
     full = progress(running, Table("a.b", 3, "3", "9", Scan.SQL_EXCEPTION, "pg.connection"), 3)
-    for receipt in (accepted(), running, full):
+    refused = refuse("r1", SnapshotKind.BLOCKING, What.STOP, TABLE_FINISHED(id="r1", table="a.b"), 2)
+    for receipt in (accepted(), running, full, refused):
         assert decode(encode(receipt), partition=0, offset=1) == receipt
-    assert key(full) == b'"r1"'
     assert orjson.loads(encode(full))["version"] == 1
 
 
@@ -182,3 +238,11 @@ def test_each_notification_carries_its_own_requests_id_and_kind() -> None:
         "additional_data": {"connector_name": "srv", "data_collections": "a.b"},
         "timestamp": 9,
     }
+
+
+def test_debezium_hears_of_snapshots_alone_and_of_rows_not_of_guesses() -> None:
+    paused = accept("p", SnapshotKind.INCREMENTAL, ("a.b",), 1, What.PAUSE)
+    assert notifications(None, move(paused, State.SUCCEEDED, 2), "c") == ()
+    running = progress(move(accepted(), State.RUNNING, 2), Table("a.b", rows=7), 3)
+    guessed = progress(running, Table("a.b", rows=7, expected=9, seconds_left=1), 4)
+    assert notifications(running, guessed, "c") == ()
