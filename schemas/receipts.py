@@ -159,10 +159,11 @@ def refuse(request_id: str, kind: SnapshotKind, what: What, error: WracklineErro
 
 
 def join(receipt: Receipt, tables: tuple[str, ...], at_ms: int) -> Receipt:
-    """The receipt of a request under way, to which tables were added."""
-    known = {table.name for table in receipt.tables}
-    more = tuple(Table(name) for name in tables if name not in known)
-    return replace(receipt, tables=(*receipt.tables, *more), at_ms=at_ms)
+    """The receipt of a request under way, to which tables were added; one that was given up begins anew."""
+    left = (table for table in receipt.tables if table.scan is None or table.name not in tables)
+    lines = {table.name: table for table in left}
+    lines = {name: Table(name) for name in tables} | lines
+    return replace(receipt, tables=tuple(lines[name] for name in sorted(lines)), at_ms=at_ms)
 
 
 def move(receipt: Receipt, state: State, at_ms: int, error: WracklineError | None = None) -> Receipt:

@@ -109,15 +109,17 @@ def failed(state: TableState, job: Job | None, error: WracklineError, new_id: Ne
     return state.with_job(replace(job, failed=reason))
 
 
-def planned(state: TableState, job: Job, key: Sequence[str], spans: Sequence[Span]) -> TableState:
-    """Take a job's key columns and ranges."""
+def planned(
+    state: TableState, job: Job, key: Sequence[str], spans: Sequence[Span], expected: int | None = None
+) -> TableState:
+    """Take a job's key columns and ranges, and how many rows the database guesses."""
     if job.keys:
         spans = [
             Span(only=job.keys[start : start + MOST_KEYS]) for start in range(0, len(job.keys), MOST_KEYS)
         ]
     ranges = tuple(Range(number, span) for number, span in enumerate(spans))
     most = ranges[-1].span.upto if ranges else None
-    return state.with_job(replace(job, key=tuple(key), ranges=ranges, most=most))
+    return state.with_job(replace(job, key=tuple(key), ranges=ranges, most=most, expected=expected))
 
 
 def released(

@@ -2,9 +2,13 @@
 
 Comes in: a table's state before and after a change.  Goes out: what to write onto the receipts of the
 requests concerned.  So a receipt can say nothing that is not saved, and both are saved together.
+
+At a start the receipts that Kafka has are compared with the states that it has: what they lack (they were
+deleted, or a table is no longer captured) is written onto them first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import orjson
 
@@ -16,11 +20,16 @@ from wrackline.producers.snapshot.requests import (
     Further,
     GivenUp,
     HeldUp,
+    Joined,
+    Pause,
     ReceiptChange,
+    Refused,
+    Resume,
+    Stop,
 )
 from wrackline.producers.snapshot.state import Job, Outcome, TableState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.receipts import Scan, State, Table
+from wrackline.schemas.receipts import MOVES, Receipt, Scan, State, Table, What
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
@@ -37,45 +46,72 @@ HELD_UP = define(
     hint="{mend}",
 )
 
+_WHAT = {Stop: What.STOP, Pause: What.PAUSE, Resume: What.RESUME}
 _SCANS = {Outcome.CANCELLED: Scan.SKIPPED, Outcome.FAILED: Scan.SQL_EXCEPTION}
+_ENDS = ((Outcome.FAILED, State.FAILED), (Outcome.CANCELLED, State.CANCELLED))
 
 
 class Ledger:
     """Where each request stands that is not over."""
 
-    def __init__(self, states: Mapping[TableId, TableState]) -> None:
+    def __init__(
+        self, states: Mapping[TableId, TableState], receipts: Collection[Receipt] | None = None
+    ) -> None:
+        """Go on from the saved states, and write what these receipts lack; None: nobody keeps receipts."""
         self._made: list[ReceiptChange] = []
         self._open: dict[str, set[TableId]] = {}
         self._outcomes: dict[str, set[Outcome]] = {}
         self._stands: dict[str, State] = {}
         self._paused = {table for table, state in states.items() if state.paused}
+        kinds: dict[str, SnapshotKind] = {}
         begun = set()
         for table, state in states.items():
             for job in state.jobs:
                 if job.failed is None:
                     self._open.setdefault(job.id, set()).add(table)
+                    kinds[job.id] = job.kind
                 if job.begun or job.failed:
                     begun.add(job.id)
         for request in self._open:
-            self._outcomes[request] = set(_outcomes(states.values(), request))
+            self._outcomes[request] = set(_outcomes(states, request).values())
             begins = request in begun or bool(self._outcomes[request])
             self._stands[request] = State.RUNNING if begins else State.ACCEPTED
             if self._open[request] <= self._paused:
                 self._stands[request] = State.PAUSED
+        if receipts is not None:
+            told = {receipt.id: receipt for receipt in receipts}
+            for request, kind in kinds.items():
+                self._make_good(told.pop(request, None), request, kind, states)
+            for receipt in told.values():
+                self._make_good(receipt, receipt.id, receipt.kind, states)
+
+    def under_way(self, request: str) -> bool:
+        """Whether a request was accepted and is not over."""
+        return request in self._stands
 
     def accept(self, request: str, kind: SnapshotKind, tables: Sequence[TableId]) -> None:
-        """A request has its first receipt; the jobs of its tables follow."""
-        self._made.append(Accepted(request, kind, tuple(tables)))
-        self._stands[request] = State.ACCEPTED
+        """A request has its first receipt, or more tables; the jobs of its tables follow."""
+        if request in self._stands:
+            self._made.append(Joined(request, tuple(tables)))
+        else:
+            self._made.append(Accepted(request, kind, tuple(tables)))
+            self._stands[request] = State.ACCEPTED
         self._open.setdefault(request, set()).update(tables)
         self._outcomes.setdefault(request, set())
         self._settle(request)
 
-    def obeyed(self, request: str, tables: Sequence[TableId], read_on: Sequence[TableId] = ()) -> None:
-        """A stop, pause or resume is done at once; a stop says of which tables it left the reading alone."""
-        warning = GOES_ON(id=request, count=len(read_on), table=read_on[0]) if read_on else None
-        self._made.append(Accepted(request, SnapshotKind.INCREMENTAL, tuple(tables)))
-        self._made.append(Became(request, State.SUCCEEDED, warning))
+    def refuse(self, refused: Refused) -> None:
+        """A request can't be carried out."""
+        self._made.append(refused)
+
+    def obeyed(
+        self, asked: Stop | Pause | Resume, tables: Sequence[TableId], read_on: Sequence[TableId] = ()
+    ) -> None:
+        """A request is done at once; a stop says of which tables it left the reading alone."""
+        warning = GOES_ON(id=asked.id, count=len(read_on), table=read_on[0]) if read_on else None
+        what = _WHAT[type(asked)]
+        self._made.append(Accepted(asked.id, SnapshotKind.INCREMENTAL, tuple(tables), what))
+        self._made.append(Became(asked.id, State.SUCCEEDED, warning))
 
     def held_up(self, table: TableId, error: WracklineError, times: int) -> None:
         """A table's reads fail on and on."""
@@ -113,10 +149,12 @@ class Ledger:
     def _further(self, table: TableId, was: Job, now: Job) -> None:
         if now.begun and self._stands[now.id] is State.ACCEPTED:
             self._become(now.id, State.RUNNING)
-        if now.rows != was.rows and self._stands[now.id] is State.RUNNING:
+        moved = (now.rows, now.expected) != (was.rows, was.expected)
+        if moved and self._stands[now.id] is State.RUNNING:
             cursors = [one.span.after for one in now.ranges if one not in was.ranges]
             last = _text(cursors[0]) if cursors else None
-            self._made.append(Further(now.id, Table(str(table), now.rows, last, _text(now.most))))
+            line = Table(str(table), now.rows, last, _text(now.most), expected=now.expected)
+            self._made.append(Further(now.id, line))
 
     def _over(self, table: TableId, was: Job, after: TableState) -> None:
         """One table of a request has come to its end."""
@@ -124,24 +162,17 @@ class Ledger:
         outcome = after.ended.get(was.id, Outcome.FAILED) if ended.failed is None else Outcome.FAILED
         self._outcomes.setdefault(was.id, set()).add(outcome)
         self._open.get(was.id, set()).discard(table)
-        if self._stands[was.id] is State.RUNNING:
-            scan = _SCANS.get(outcome) or (Scan.SUCCEEDED if was.most or was.rows else Scan.EMPTY)
-            code = ended.failed.code if ended.failed else None
-            line = Table(str(table), was.rows, None, _text(was.most), scan, code)
-            self._made.append(Further(was.id, line))
+        scan = _SCANS.get(outcome) or (Scan.SUCCEEDED if was.most or was.rows else Scan.EMPTY)
+        code = ended.failed.code if ended.failed else None
+        line = Table(str(table), was.rows, None, _text(was.most), scan, code, was.expected)
+        self._made.append(Further(was.id, line))
         self._settle(was.id, None if ended.failed is None else _error(ended.failed))
 
     def _settle(self, request: str, error: Definite | None = None) -> None:
         """Say where a request stands, if it stands elsewhere."""
         left, stands = self._open[request], self._stands[request]
         if not left:
-            outcomes = self._outcomes.pop(request)
-            for outcome, state in _ENDS:
-                if outcome in outcomes:
-                    self._become(request, state, error)
-                    break
-            else:
-                self._become(request, State.SUCCEEDED)
+            self._become(request, _end(self._outcomes.pop(request)), error)
             del self._open[request], self._stands[request]
         elif left <= self._paused:
             if stands is not State.PAUSED:
@@ -153,20 +184,57 @@ class Ledger:
         self._stands[request] = state
         self._made.append(Became(request, state, error))
 
+    def _make_good(
+        self, told: Receipt | None, request: str, kind: SnapshotKind, states: Mapping[TableId, TableState]
+    ) -> None:
+        """Write onto a receipt what the states say and it does not; what was lost with it stays unknown."""
+        outcomes = _outcomes(states, request)
+        left = self._open.get(request, set())
+        tables = sorted(left | outcomes.keys())
+        if told is None:
+            self._made.append(Accepted(request, kind, tuple(tables)))
+        elif joined := {str(table) for table in left} - {
+            line.name for line in told.tables if line.scan is None
+        }:
+            self._made.append(Joined(request, tuple(table for table in tables if str(table) in joined)))
+        lines = {str(table): Table(str(table)) for table in tables}
+        lines |= {} if told is None else {line.name: line for line in told.tables}
+        named = {str(table): outcome for table, outcome in outcomes.items()}
+        for name in sorted(lines.keys() - {str(table) for table in left}):
+            if lines[name].scan is None:
+                outcome = named.setdefault(name, Outcome.CANCELLED)  # it is not captured any more
+                ended = replace(lines[name], scan=_SCANS.get(outcome, Scan.SUCCEEDED), seconds_left=None)
+                self._made.append(Further(request, ended))
+        stood = State.ACCEPTED if told is None else told.state
+        stands = self._stands[request] if left else _end(named.values())
+        if stands is stood:
+            return
+        if stands in MOVES[stood]:
+            self._made.append(Became(request, stands))
+        elif not left:
+            self._made.append(Became(request, State.CANCELLED))
+        elif stood is State.PAUSED:
+            self._become(request, State.RUNNING)
+        else:
+            self._stands[request] = stood
 
-_ENDS = ((Outcome.FAILED, State.FAILED), (Outcome.CANCELLED, State.CANCELLED))
+
+def _end(outcomes: Collection[Outcome]) -> State:
+    """How a request ended whose tables ended so."""
+    return next((state for outcome, state in _ENDS if outcome in outcomes), State.SUCCEEDED)
 
 
 def _error(reason: Reason) -> Definite:
     return Definite(reason.code, reason.sentence, reason.hint)
 
 
-def _outcomes(states: Iterable[TableState], request: str) -> Iterable[Outcome]:
-    for state in states:
-        if request in state.ended:
-            yield state.ended[request]
+def _outcomes(states: Mapping[TableId, TableState], request: str) -> dict[TableId, Outcome]:
+    """How a request ended for the tables that it has ended for."""
+    found = {table: state.ended[request] for table, state in states.items() if request in state.ended}
+    for table, state in states.items():
         if any(job.id == request and job.failed for job in state.jobs):
-            yield Outcome.FAILED
+            found[table] = Outcome.FAILED
+    return found
 
 
 def _text(bound: Bound | None) -> str | None:

@@ -36,7 +36,7 @@ from wrackline.producers.changes import (
 from wrackline.producers.chunks import Chunk, Mark, TailOf
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.ledger import Ledger
-from wrackline.producers.snapshot.requests import Pause, Purpose, Request, Snapshot, Stop
+from wrackline.producers.snapshot.requests import Pause, Purpose, Refused, Request, Resume, Snapshot, Stop
 from wrackline.producers.snapshot.state import (
     Job,
     Outcome,
@@ -61,6 +61,7 @@ from wrackline.producers.snapshot.work import (
 )
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json
+from wrackline.schemas.receipts import Receipt
 from wrackline.schemas.table import TableId, TableSchema
 
 
@@ -82,8 +83,9 @@ class Machine:
         *,
         bound_of: BoundOf,
         streamed: Sequence[Commit] = (),
+        receipts: Collection[Receipt] | None = None,
     ) -> None:
-        """Go on from the saved states of the tables.
+        """Go on from the saved states of the tables, and the receipts of requests that are not over.
 
         `run` names this start: marks of another one mean nothing.  `bound_of` reads a record's key as the
         server writes it, None where it can't.  `streamed` are the transactions that `unproven` named
@@ -101,7 +103,7 @@ class Machine:
         self._planning: dict[TableId, Table] = {}
         self._unsaved: dict[TableId, Table] = {}
         states = {table: parse(state) for table, state in kept.items()}
-        self._ledger = Ledger(states)
+        self._ledger = Ledger(states, receipts)
         self._tables: dict[TableId, Table] = {}
         for table, state in states.items():
             self._table(table, state)
@@ -126,17 +128,25 @@ class Machine:
         """Take a request; the same id twice is one, but a first read is asked of tables that came since."""
         if isinstance(asked, Snapshot):
             named = [self._table(table) for table in dict.fromkeys(asked.tables)]
-            if any(table.state.knows(asked.id) for table in named):
+            if any(table.state.knows(asked.id) for table in self._tables.values()):
                 named = [table for table in named if not table.state.knows(asked.id)]
                 if asked.purpose is not Purpose.INITIAL or not named:
                     return
+                if not self._ledger.under_way(asked.id):  # its receipt stays as it is: these get another
+                    for table in named:
+                        table.change(table.state.remembering(asked.id, Outcome.SUCCEEDED))
+                    asked = replace(asked, id=self.new_id())
             self._ledger.accept(asked.id, asked.kind, [table.id for table in named])
             for table in named:
                 table.ask(_job_of(asked, table.id), anew=asked.anew)
         else:
             self._obey(asked)
 
-    def _obey(self, asked: Request) -> None:
+    def refuse(self, refused: Refused) -> None:
+        """Take a request that can't be carried out: its receipt says why."""
+        self._ledger.refuse(refused)
+
+    def _obey(self, asked: Stop | Pause | Resume) -> None:
         """Stop, pause or resume at once."""
         named = [self._table(table) for table in asked.tables] or list(self._tables.values())
         if any(table.state.knows(asked.id) for table in named):
@@ -148,7 +158,7 @@ class Machine:
             else:
                 table.pause(paused=isinstance(asked, Pause))
         read_on = [table.id for table in named if isinstance(asked, Stop) and table.state.active is not None]
-        self._ledger.obeyed(asked.id, [table.id for table in named], read_on)
+        self._ledger.obeyed(asked, [table.id for table in named], read_on)
 
     def step(self, step: Step) -> None:
         """Take the log's next step, before the cutter does; then give the cutter `unsaved`, then the step."""
@@ -161,13 +171,18 @@ class Machine:
             table.plan = replace(table.plan, void=void)
 
     def planned(
-        self, ticket: Ticket, key: Sequence[str], spans: Sequence[Span], mark: Mark | None = None
+        self,
+        ticket: Ticket,
+        key: Sequence[str],
+        spans: Sequence[Span],
+        mark: Mark | None = None,
+        expected: int | None = None,
     ) -> None:
         """A plan is made, with its mark if it was to be marked; an unwanted ticket is ignored."""
         passed = mark is None or self._gate.passed(mark)
         table = self._back(ticket)
         if table is not None and table.plan is not None and table.plan.ticket == ticket:
-            table.plan = replace(table.plan, made=(key, spans), mark=mark)
+            table.plan = replace(table.plan, made=(key, spans, expected), mark=mark)
             if passed:
                 table.planned()
             self._mark(table)

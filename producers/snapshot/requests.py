@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from wrackline.producers.chunks import Bound
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.receipts import State, Table
+from wrackline.schemas.receipts import State, Table, What
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
@@ -74,6 +74,25 @@ class Accepted:
     id: str
     kind: SnapshotKind
     tables: tuple[TableId, ...]
+    what: What = What.READ
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A request under way has more tables."""
+
+    id: str
+    tables: tuple[TableId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request can't be carried out: its one receipt says so."""
+
+    id: str
+    kind: SnapshotKind
+    what: What
+    error: WracklineError
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +126,4 @@ class GivenUp:
     error: WracklineError
 
 
-ReceiptChange: TypeAlias = Accepted | Became | Further | HeldUp | GivenUp
+ReceiptChange: TypeAlias = Accepted | Joined | Refused | Became | Further | HeldUp | GivenUp

@@ -83,6 +83,7 @@ class Job:
     ranges: tuple[Range, ...] = ()
     most: Bound | None = None  # the greatest key when it was planned
     rows: int = 0  # released
+    expected: int | None = None  # rows, as the database guessed when it was planned
     failed: Reason | None = None
 
     @property
@@ -102,7 +103,7 @@ class Job:
 
     def anew(self) -> "Job":
         """The same job before its plan."""
-        return replace(self, key=None, ranges=(), most=None, rows=0)
+        return replace(self, key=None, ranges=(), most=None, rows=0, expected=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +249,7 @@ def _job_saved(job: Job) -> dict[str, object]:
         "ranges": [[one.number, one.span.after, one.span.upto, one.span.only] for one in job.ranges] or None,
         "most": job.most,
         "rows": job.rows or None,
+        "expected": job.expected,
         "failed": None if job.failed is None else asdict(job.failed),
     }
     return {name: value for name, value in fields.items() if value is not None}
@@ -274,6 +276,7 @@ def _job_of(fields: Mapping[str, Any]) -> Job:
         ),
         most=_bound(fields.get("most")),
         rows=fields.get("rows", 0),
+        expected=fields.get("expected"),
         failed=None if failed is None else Reason(**failed),
     )
 

@@ -58,7 +58,7 @@ class Planning:
 
     ticket: Ticket
     job: str
-    made: tuple[Sequence[str], Sequence[Span]] | None = None
+    made: tuple[Sequence[str], Sequence[Span], int | None] | None = None
     mark: Mark | None = None
     void: TailOf | None = None  # makes the `t` event, which waits for a place to go out at
 

@@ -120,8 +120,9 @@ def test_percent_is_of_what_was_expected_and_whole_only_at_the_end(table: Table,
 
 def test_tables_that_come_later_join_and_those_that_are_there_stay() -> None:
     running = progress(move(accepted(), State.RUNNING, 2), Table("a.b", rows=7), 3)
-    joined = join(running, ("a.b", "c.d"), 4)
-    assert [(table.name, table.rows) for table in joined.tables] == [("a.b", 7), ("c.d", 0)]
+    given_up = progress(running, Table("e.f", rows=3, scan=Scan.SKIPPED), 4)
+    joined = join(given_up, ("a.b", "c.d", "e.f"), 5)
+    assert joined.tables == (*running.tables, Table("c.d"), Table("e.f"))
     assert joined.state is State.RUNNING
 
 

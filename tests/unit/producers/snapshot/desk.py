@@ -61,12 +61,18 @@ class Desk:
     """One machine; its receipts are folded as they come, so an illegal one raises."""
 
     def __init__(
-        self, kept: Mapping[TableId, Json] | None = None, *, run: str = "run", limits: Limits | None = None
+        self,
+        kept: Mapping[TableId, Json] | None = None,
+        *,
+        run: str = "run",
+        limits: Limits | None = None,
+        told: Mapping[str, receipts.Receipt] | None = None,
     ) -> None:
         limits = limits or Limits(readers=4, chunk_rows=3, slice_rows=2, first_wait=1.0, most_tries=3)
-        self.machine = Machine(kept or {}, limits, run, bound_of=bound_of)
+        self.receipts = dict(told or {})
+        left = [receipt for receipt in self.receipts.values() if not receipt.over]
+        self.machine = Machine(kept or {}, limits, run, bound_of=bound_of, receipts=left)
         self.kept: dict[TableId, Json] = dict(kept or {})
-        self.receipts: dict[str, receipts.Receipt] = {}
         self.at = 0
         self.voids: list[int] = []  # where `t` events went out
         self.step(Shape(1, TABLE, None))
@@ -163,6 +169,6 @@ class Desk:
 
     def again(self, run: str = "again") -> "Desk":
         """The machine after a crash: it starts from what was saved."""
-        made = Desk(self.kept, run=run)
-        made.at, made.receipts = self.at, dict(self.receipts)
+        made = Desk(self.kept, run=run, told=self.receipts)
+        made.at = self.at
         return made

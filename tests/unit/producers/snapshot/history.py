@@ -44,6 +44,7 @@ from wrackline.producers.snapshot.requests import (
     Accepted,
     Became,
     Further,
+    Joined,
     Pause,
     Purpose,
     ReceiptChange,
@@ -74,9 +75,12 @@ class Durable:
 def fold(kept: dict[str, receipts.Receipt], change: ReceiptChange) -> None:
     """Write a change onto the receipts; one that may not be raises."""
     match change:
-        case Accepted(name, kind, tables):
+        case Accepted(name, kind, tables, what):
             assert name not in kept
-            kept[name] = receipts.accept(name, kind, tuple(map(str, tables)), 0)
+            kept[name] = receipts.accept(name, kind, tuple(map(str, tables)), 0, what)
+        case Joined(name, tables):
+            assert not kept[name].over
+            kept[name] = receipts.join(kept[name], tuple(map(str, tables)), 0)
         case Became(name, state, error):
             kept[name] = receipts.move(kept[name], state, 0, error)
         case Further(name, table):
@@ -90,7 +94,11 @@ class Worker:
         self._db, self._kafka, self._run, self._fences = database, kafka, run, fences
         self._chance = database.chance
         self._pace = self._chance.choice([0.3, 0.6, 0.75])  # how fast the log is beside the readers
-        self.machine = Machine(kafka.states, limits, run, bound_of=bound_of, streamed=kafka.streamed)
+        told = [receipt for receipt in kafka.slips.values() if not receipt.over]
+        self.machine = Machine(
+            kafka.states, limits, run, bound_of=bound_of, streamed=kafka.streamed, receipts=told
+        )
+        assert not self.machine.unsaved(), "what is saved together must say the same"
         self._at, self._done, self._clock = kafka.at, kafka.done, 0.0
         self._events: list[Event] = []
         self._states: dict[TableId, Json] = {}

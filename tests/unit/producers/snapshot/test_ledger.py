@@ -1,0 +1,177 @@
+"""Receipts through restarts: what Kafka has of a request goes on, and what it lacks is written first."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.producers.snapshot.desk import ASK, ID, OTHER, REFUSED, Desk
+from wrackline.producers.changes import Found, Vanished
+from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.state import parse
+from wrackline.producers.snapshot.work import Plan, Span
+from wrackline.schemas.receipts import Receipt, Scan, State, What
+from wrackline.schemas.table import TableId
+
+BOTH = Snapshot("both", (ID, OTHER.id))
+FIRST = Snapshot("initial", (ID,), Purpose.INITIAL)
+
+
+def save(desk: Desk) -> None:
+    desk.save(desk.machine.unsaved())
+
+
+def ask(desk: Desk, *asked: Snapshot | Pause | Resume | Stop) -> None:
+    for one in asked:
+        desk.machine.request(one)
+        save(desk)
+
+
+def read_one(desk: Desk, which: TableId) -> None:
+    """Plan all, and find one of the tables empty."""
+    for work in desk.work():
+        if isinstance(work, Plan) and work.table == which:
+            desk.machine.planned(work.ticket, ("id",), ())
+    save(desk)
+
+
+def lines(receipt: Receipt) -> dict[str, Scan | None]:
+    return {line.name: line.scan for line in receipt.tables}
+
+
+def test_a_start_finds_nothing_to_write_where_all_was_saved_together() -> None:
+    desk = Desk()
+    ask(desk, BOTH)
+    assert desk.again().receipts == desk.receipts
+    read_one(desk, ID)
+    ask(desk, Pause("hold"))
+    assert desk.state_of("both") is State.PAUSED
+    again = desk.again()
+    assert again.receipts == desk.receipts
+    ask(again, Resume("on"))
+    assert again.state_of("both") is State.RUNNING
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_receipts_that_nobody_has_any_more_are_written_anew(*, paused: bool) -> None:
+    desk = Desk()
+    ask(desk, BOTH)
+    read_one(desk, ID)
+    if paused:
+        ask(desk, Pause("hold"))
+    again = Desk(desk.kept, run="again")
+    receipt = again.receipts["both"]
+    assert receipt.state is (State.PAUSED if paused else State.RUNNING)
+    assert lines(receipt) == {str(ID): Scan.SUCCEEDED, str(OTHER.id): None}
+    ask(again, Resume("on"), Stop("stop"))
+    assert again.state_of("both") is State.CANCELLED
+
+
+def test_a_receipt_ends_whose_tables_are_captured_no_more() -> None:
+    desk = Desk()
+    ask(desk, BOTH)
+    read_one(desk, OTHER.id)
+    del desk.kept[ID]
+    left = desk.again().receipts["both"]
+    assert left.state is State.CANCELLED
+    assert lines(left) == {str(ID): Scan.SKIPPED, str(OTHER.id): Scan.EMPTY}
+
+
+def test_a_receipt_goes_on_with_the_tables_that_are_still_captured() -> None:
+    desk = Desk()
+    ask(desk, BOTH)
+    (first, *_) = [work for work in desk.work() if isinstance(work, Plan)]
+    assert desk.state_of("both") is State.RUNNING
+    del desk.kept[first.table]
+    other = next(table for table in BOTH.tables if table != first.table)
+    desk.kept[other] = desk.kept[other].replace(b'"begun":true', b'"begun":false')  # type: ignore[assignment]  # still canonical
+    again = desk.again()
+    assert again.state_of("both") is State.RUNNING, "it does not go back to accepted"
+    assert lines(again.receipts["both"])[str(first.table)] is Scan.SKIPPED
+    ask(again, Stop("stop"))
+    assert again.state_of("both") is State.CANCELLED
+
+
+def test_a_table_that_comes_later_joins_the_first_read_that_runs() -> None:
+    desk = Desk()
+    ask(desk, FIRST)
+    desk.plan()
+    again = desk.again()
+    ask(again, replace(FIRST, tables=(ID, OTHER.id)))
+    receipt = again.receipts["initial"]
+    assert (receipt.state, set(lines(receipt))) == (State.RUNNING, {str(ID), str(OTHER.id)})
+
+
+def test_a_table_that_comes_after_the_first_read_is_over_has_a_receipt_of_its_own() -> None:
+    desk = Desk()
+    ask(desk, FIRST)
+    desk.plan()
+    desk.finish()
+    over = desk.receipts["initial"]
+    assert over.state is State.SUCCEEDED
+    again = desk.again()
+    ask(again, replace(FIRST, tables=(OTHER.id,)))
+    assert again.receipts["initial"] == over
+    ((name, own),) = [(n, r) for n, r in again.receipts.items() if n != "initial"]
+    assert (own.state, set(lines(own))) == (State.ACCEPTED, {str(OTHER.id)})
+    third = again.again("third")
+    ask(third, replace(FIRST, tables=(ID, OTHER.id)))  # as a start of `always` would
+    assert set(third.receipts) == {"initial", name}
+
+
+def test_a_table_that_is_let_in_again_begins_anew_in_a_receipt_that_runs() -> None:
+    desk = Desk()
+    ask(desk, replace(BOTH, id="initial", purpose=Purpose.INITIAL))
+    desk.work()
+    del desk.kept[ID]
+    again = desk.again()
+    assert lines(again.receipts["initial"])[str(ID)] is Scan.SKIPPED
+    ask(again, FIRST)
+    assert lines(again.receipts["initial"]) == {str(ID): None, str(OTHER.id): None}
+    again.finish()
+    assert lines(again.receipts["initial"])[str(ID)] is Scan.SUCCEEDED
+
+
+def test_the_same_id_is_one_request_whatever_tables_it_names() -> None:
+    desk = Desk()
+    ask(desk, ASK, replace(ASK, tables=(OTHER.id,)))
+    assert set(lines(desk.receipts["ask"])) == {str(ID)}
+    assert OTHER.id not in desk.kept or not parse(desk.kept[OTHER.id]).jobs
+
+
+def test_what_was_obeyed_says_what_it_was_and_is_over_at_once() -> None:
+    desk = Desk()
+    ask(desk, ASK, Pause("p"), Resume("r"), Stop("s"))
+    told = {name: (desk.receipts[name].what, desk.receipts[name].state) for name in ("p", "r", "s")}
+    assert told == {
+        "p": (What.PAUSE, State.SUCCEEDED),
+        "r": (What.RESUME, State.SUCCEEDED),
+        "s": (What.STOP, State.SUCCEEDED),
+    }
+    assert desk.receipts["ask"].what is What.READ
+
+
+def test_a_table_that_is_dropped_while_its_request_is_held_is_finished_in_its_receipt() -> None:
+    desk = Desk()
+    ask(desk, BOTH, Pause("hold"))
+    desk.step(Vanished(ID))
+    assert lines(desk.receipts["both"]) == {str(ID): Scan.SKIPPED, str(OTHER.id): None}
+    assert desk.state_of("both") is State.PAUSED
+
+
+def test_rows_are_told_beside_what_was_expected_and_a_failure_with_its_code() -> None:
+    desk = Desk()
+    desk.step(Found(OTHER, frozenset()))
+    ask(desk, BOTH)
+    plans = {work.table: work.ticket for work in desk.work() if isinstance(work, Plan)}
+    desk.machine.planned(plans[ID], ("id",), [Span(None, ("6",))], expected=40)
+    desk.machine.failed(plans[OTHER.id], REFUSED(), 0.0)
+    save(desk)
+    line = next(line for line in desk.receipts["both"].tables if line.name == str(ID))
+    assert (line.rows, line.expected, line.percent) == (0, 40, 0)
+    failed = next(line for line in desk.receipts["both"].tables if line.name == str(OTHER.id))
+    assert (failed.scan, failed.code) == (Scan.SQL_EXCEPTION, "test.desk_refused")
+    desk = desk.again()
+    desk.finish()
+    line = next(line for line in desk.receipts["both"].tables if line.name == str(ID))
+    assert (line.rows, line.expected, line.percent, line.scan) == (6, 40, 100, Scan.SUCCEEDED)
+    assert desk.state_of("both") is State.FAILED
