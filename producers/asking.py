@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from wrackline.producers.asked import asked
 from wrackline.producers.changes import Appeared, Renamed, Signal
-from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.first_reads import NO_READS, FirstReads
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Became, GivenUp, HeldUp, ReceiptChange
 from wrackline.schemas import signals
@@ -49,7 +49,7 @@ class Asking:
         channel: Channel | None = None,
         *,
         rows: bool = True,
-        first: FirstReads = FirstReads("no_data"),  # noqa: B008 - frozen
+        first: FirstReads = NO_READS,
     ) -> None:
         """Take the tables that patterns may mean, whether rows of the signal table count, what is read."""
         self._machine, self._tables, self._tell = machine, set(tables), tell

@@ -1,48 +1,118 @@
-"""Which existing rows a start asks for, by `snapshot.mode` and `snapshot.include.collection.list`.  Pure.
+"""Which existing rows a start asks for, by `snapshot.mode` and the settings beside it.  Pure.
 
     tables captured now, tables known from before --> a request of the worker's own, or none
 
 A table that the settings capture for the first time is read whichever start it is: at the first one that
-is all of them, later it is one that a changed filter lets in.
+is all of them, later it is one that a changed filter lets in.  A statement of one's own (`overrides.py`) says
+which of its rows the copy begins with; what is asked for later, and the log, do not know it.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, Self
 
 from wrackline.producers.snapshot.requests import Purpose, Snapshot
+from wrackline.schemas import overrides
 from wrackline.schemas.filters import Listed
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
 
 _INCLUDE: Final = "snapshot.include.collection.list"
+_CONFIGURED: Final = "configuration_based"
+_DATA: Final = "snapshot.mode.configuration.based.snapshot.data"
+_STREAM: Final = "snapshot.mode.configuration.based.start.stream"
+_ON_ERROR: Final = "snapshot.mode.configuration.based.snapshot.on.data.error"
+
+
+class Reads(Enum):
+    """Whose rows a start reads."""
+
+    NEW = "new"  # of tables that are not known yet
+    ALL = "all"  # at each start
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What `snapshot.mode` means."""
+
+    reads: Reads = Reads.NEW
+    ends: bool = False  # the pipeline is over once rows are read
+    mends: bool = False  # where the log was lost all is read again, and the log goes on
+
+
+MODES: Final = {
+    "initial": Mode(),
+    "exported": Mode(),
+    "initial_only": Mode(ends=True),
+    "when_needed": Mode(mends=True),
+    "always": Mode(Reads.ALL),
+    "no_data": Mode(Reads.NONE),
+    "never": Mode(Reads.NONE),
+    "schema_only": Mode(Reads.NONE),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FirstReads:
     """What the settings say of rows that exist already."""
 
-    mode: str = "initial"
+    mode: Mode = field(default_factory=Mode)
     include: tuple[Listed, ...] = ()
+    conditions: Mapping[str, str | None] = field(default_factory=dict)  # by schema.table, or with database
 
     @classmethod
     def of(cls, values: Values) -> Self:
         """Read the settings."""
         listed = () if values[_INCLUDE] is None else values.listed(_INCLUDE)
-        return cls(values.text("snapshot.mode"), tuple(Listed.of(_INCLUDE, text) for text in listed))
+        include = tuple(Listed.of(_INCLUDE, text) for text in listed)
+        return cls(_mode(values), include, overrides.conditions_of(values))
 
     def asked(self, tables: Sequence[TableId], known: Collection[TableId], run: str) -> Snapshot | None:
         """Ask for the rows of tables that are not known yet; of all, where each start is to read them."""
-        if self.mode == "no_data":
-            return None
-        again = self.mode == "always"
-        wanted = tuple(t for t in tables if (again or t not in known) and self._includes(t))
-        return Snapshot(f"start-{run}" if again else "initial", wanted, Purpose.INITIAL) if wanted else None
+        again = self.mode.reads is Reads.ALL
+        wanted = [table for table in tables if again or table not in known]
+        return self._request(f"start-{run}" if again else "initial", wanted)
 
     def comes(self, table: TableId, request: str) -> Snapshot | None:
         """Ask for the rows of a table that comes while the log is read."""
-        wanted = self.mode != "no_data" and self._includes(table)
-        return Snapshot(request, (table,), Purpose.INITIAL) if wanted else None
+        return self._request(request, [table])
+
+    def mended(self, tables: Sequence[TableId], request: str) -> Snapshot | None:
+        """Ask for the rows of all tables after a gap in the log."""
+        return self._request(request, tables, anew=True)
+
+    def unused(self, tables: Collection[TableId]) -> Sequence[str]:
+        """Name the tables with a statement of their own that are not captured."""
+        names = {name for table in tables for name in _names(table)}
+        return [name for name in self.conditions if name not in names]
+
+    def _request(self, request: str, tables: Sequence[TableId], *, anew: bool = False) -> Snapshot | None:
+        wanted = tuple(table for table in tables if self._includes(table))
+        if (self.mode.reads is Reads.NONE and not anew) or not wanted:
+            return None
+        conditions = {table: text for table in wanted if (text := self._condition(table)) is not None}
+        return Snapshot(request, wanted, Purpose.INITIAL, conditions=conditions, anew=anew)
 
     def _includes(self, table: TableId) -> bool:
         return not self.include or any(one.matches_table(table) for one in self.include)
+
+    def _condition(self, table: TableId) -> str | None:
+        return next((self.conditions[name] for name in _names(table) if name in self.conditions), None)
+
+
+NO_READS: Final = FirstReads(MODES["no_data"])
+
+
+def _mode(values: Values) -> Mode:
+    named = values.text("snapshot.mode")
+    if named != _CONFIGURED:
+        return MODES[named]
+    reads = Reads.ALL if values.flag(_DATA) else Reads.NONE
+    return Mode(reads, ends=not values.flag(_STREAM), mends=values.flag(_ON_ERROR))
+
+
+def _names(table: TableId) -> tuple[str, str]:
+    """The names by which a setting may mean a table."""
+    return f"{table.schema}.{table.name}", str(table)

@@ -16,17 +16,6 @@ def _rows(now: str, *names: str) -> tuple[NotYet, ...]:
 
 
 NOT_YET = (
-    NotYet(
-        "snapshot.mode",
-        "existing rows are read once, beside the log, and then the log goes on",
-        "take the line out, or choose initial, always or no_data",
-        done=("initial", "always", "no_data"),
-    ),
-    *_rows(
-        "each row is read whole, by a SELECT of ours",
-        "snapshot.select.statement.overrides",
-        "snapshot.select.statement.overrides.<table>",
-    ),
     *_rows("rows come by COPY, as fast as they are taken", "snapshot.fetch.size"),
     NotYet("tasks.max", "a pipeline is one task", _TAKE_OUT, done=("1",)),
     NotYet("skip.messages.without.change", _ALL_UPDATES, _TAKE_OUT, done=("false",)),

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
+from wrackline.schemas import overrides
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
 from wrackline.schemas.secret_refs import Resolved
@@ -242,6 +243,7 @@ class Registry:
         problems += self._above(values)
         problems += self._needed(given, values)
         problems += _groups(values)
+        problems += [Problem(name, error) for name, error in overrides.faults(given, values)]
         problems += self._not_yet(given, values)
         ok = all(problem.warning for problem in problems)
         return Reading(Values(values, secrets) if ok else None, tuple(problems))

@@ -1,8 +1,11 @@
 """How rows that exist already are read, beside the log or before it; names are Debezium's."""
 
+from wrackline.schemas import overrides
 from wrackline.schemas.setting import Importance, Setting
 from wrackline.schemas.setting_kinds import (
     Kind,
+    Validator,
+    Value,
     between,
     each,
     matching,
@@ -14,17 +17,61 @@ from wrackline.schemas.setting_kinds import (
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 PATTERNS = each(regular_expression)
 
+_MODES = (
+    "initial",
+    "initial_only",
+    "when_needed",
+    "always",
+    "no_data",
+    "configuration_based",
+    "never",
+    "schema_only",
+    "exported",
+)
+_NO_HISTORY = "the schema stands in the log itself, so there is no history topic to recover; choose initial"
+_REFUSED_MODES = {
+    "recovery": _NO_HISTORY,
+    "schema_only_recovery": _NO_HISTORY,
+    "custom": "a class of your own can't be loaded into a Python worker; choose configuration_based",
+}
+
+
+def _mode() -> Validator:
+    known = one_of(*_MODES)
+
+    def check(value: Value) -> str | None:
+        return _REFUSED_MODES.get(str(value)) or known(value)
+
+    return check
+
+
 SNAPSHOT = (
     Setting(
         "snapshot.mode",
         Kind.STRING,
-        "Whether rows that exist already are read: initial is once, no_data never, always at each start. "
-        "This version does not do initial_only, when_needed and recovery: they read as initial does.",
+        "Whether rows that exist already are read, beside the log: initial reads each table once; "
+        "initial_only does and then ends; when_needed does, and reads all again where the log was lost; "
+        "always reads all at each start; no_data (never, schema_only) reads none; configuration_based does "
+        "as the three settings below it say. exported is initial.",
         "initial",
         HIGH,
         "Snapshot",
-        validator=one_of("initial", "always", "initial_only", "no_data", "when_needed", "recovery"),
-        recommended=("initial", "no_data", "initial_only", "when_needed", "always", "recovery"),
+        validator=_mode(),
+        recommended=_MODES[:6],
+    ),
+    *(
+        Setting(f"snapshot.mode.configuration.based.{name}", Kind.BOOLEAN, doc, "false", LOW, "Snapshot")
+        for name, doc in (
+            ("snapshot.data", "With configuration_based: whether all rows are read at each start."),
+            (
+                "start.stream",
+                "With configuration_based: whether the log goes on; else the end comes with the last row.",
+            ),
+            (
+                "snapshot.on.data.error",
+                "With configuration_based: whether all rows are read again where the log was lost.",
+            ),
+        )
     ),
     Setting(
         "snapshot.include.collection.list",
@@ -36,21 +83,23 @@ SNAPSHOT = (
         validator=PATTERNS,
     ),
     Setting(
-        "snapshot.select.statement.overrides",
+        overrides.LIST,
         Kind.LIST,
-        "Tables whose existing rows are read by a SELECT of your own.",
+        "Tables, as schema.table, of which only the rows of a SELECT of your own are read at first. "
+        "Requests and the log are not concerned.",
         None,
         LOW,
         "Snapshot",
     ),
     Setting(
-        "snapshot.select.statement.overrides.<table>",
+        overrides.STATEMENT,
         Kind.STRING,
-        "The SELECT for one of these tables.",
+        "The SELECT for one of these tables: SELECT * FROM table WHERE condition. The condition knows "
+        "columns, operators and literals; nothing of it is run as it stands.",
         None,
         LOW,
         "Snapshot",
-        validator=matching(r"(?is)\s*select\s.*", "a SELECT statement"),
+        validator=overrides.statement,
     ),
     Setting(
         "snapshot.fetch.size",

@@ -81,6 +81,8 @@ UNHONOURED = (
         "schema.history.internal",
         "schema.history.internal.<rest>",
         "database.history.<rest>",
+        "snapshot.mode.configuration.based.snapshot.schema",
+        "snapshot.mode.configuration.based.snapshot.on.schema.error",
     ),
     *_quiet(
         "memory is bounded in bytes and batches are cut at the database's commits",

@@ -24,7 +24,7 @@ from tests.fakes.wire import Registry
 from tests.integration.kafka.world import CONNECTOR, Names, NoControl, Notes, chance, made_publisher
 from wrackline.producers.batching import Policy, Record
 from wrackline.producers.changes import Batch, Position, Rows, Saved
-from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.first_reads import NO_READS
 from wrackline.producers.kafka.topics import Group
 from wrackline.producers.lanes import Reading, SourceLanes
 from wrackline.producers.own_topics import OwnTopics
@@ -192,7 +192,7 @@ def task(
         reading,
         CONNECTOR,
         policy,
-        Reading(FirstReads("no_data")),
+        Reading(NO_READS),
         topics=OwnTopics(given.prefix),
         control_of=lambda _: NoControl(),
         moments=Moments(time.monotonic, lambda: 0, chance),

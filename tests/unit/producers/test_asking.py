@@ -1,6 +1,6 @@
 """What is asked for, by whom, and what is told of it: signals, messages, and what a start asks by itself."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 
 import pytest
 
@@ -17,8 +17,7 @@ from wrackline.producers.snapshot.state import Status
 from wrackline.producers.snapshot.work import Limits, Plan
 from wrackline.schemas import signals
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.filters import Listed
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.table import SourcePartition
 
 SHAPE = orders(SourcePartition("server", "db0"))
 ORDERS = SHAPE.id
@@ -168,7 +167,7 @@ def test_a_table_that_comes_can_be_meant_and_is_read_unless_the_log_has_all_of_i
     told: list[WracklineError], step: Appeared | Renamed, *, reads: bool
 ) -> None:
     made = machine()
-    asking = Asking(made, [ORDERS], told.append, first=FirstReads("initial"))
+    asking = Asking(made, [ORDERS], told.append, first=FirstReads())
     asking.comes(step)
     assert made.status(GIFTS) is (Status.QUEUED if reads else None)
     asking.row(signal('{"data-collections":["public.gifts"]}'))
@@ -201,35 +200,3 @@ def test_a_request_of_one_table_is_told_of_once_when_it_fails(told: list[Wrackli
     made.failed(plan.ticket, BROKEN(), 0.0)
     asking.tell(made.unsaved().receipts)
     assert [error.code for error in told] == ["test.broken_read"]
-
-
-@pytest.mark.parametrize(
-    ("mode", "known", "wanted"),
-    [
-        ("initial", [], (ORDERS, GIFTS)),
-        ("initial", [ORDERS], (GIFTS,)),
-        ("initial", [ORDERS, GIFTS], ()),
-        ("always", [ORDERS, GIFTS], (ORDERS, GIFTS)),
-        ("no_data", [], ()),
-    ],
-)
-def test_a_start_asks_for_what_its_mode_says(
-    mode: str, known: Sequence[TableId], wanted: Sequence[TableId]
-) -> None:
-    made = FirstReads(mode).asked([ORDERS, GIFTS], known, "7f")
-    assert (() if made is None else made.tables) == wanted
-    if made is not None:
-        assert made.id == ("start-7f" if mode == "always" else "initial")
-        assert made.purpose is Purpose.INITIAL
-
-
-@pytest.mark.parametrize("ask", [FirstReads.asked, None], ids=["at a start", "when it comes"])
-def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., Snapshot | None] | None) -> None:
-    first = FirstReads("initial", (Listed.of("snapshot.include.collection.list", "public.gifts"),))
-    if ask is None:
-        assert first.comes(ORDERS, "r") is None
-        made = first.comes(GIFTS, "r")
-    else:
-        made = ask(first, [ORDERS, GIFTS], [], "7f")
-    assert made is not None
-    assert made.tables == (GIFTS,)

@@ -92,8 +92,6 @@ BAD_VALUES = [
     ("schema.registry.basic.auth.user.info", ""),
     ("snapshot.mode", "inital"),
     ("snapshot.mode", "INITIAL"),
-    ("snapshot.mode", "custom"),
-    ("snapshot.mode", "configuration_based"),
     ("snapshot.fetch.size", "0"),
     ("snapshot.fetch.size", "-5"),
     ("snapshot.max.threads", "65"),

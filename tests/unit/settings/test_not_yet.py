@@ -66,9 +66,7 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("snapshot.mode", "when_needed"),
         ("snapshot.fetch.size", "10"),
-        ("snapshot.select.statement.overrides.public.orders", "SELECT * FROM public.orders"),
         ("tasks.max", "4"),
         ("message.prefix.include.list", "shop.*"),
     ],

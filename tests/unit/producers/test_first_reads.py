@@ -1,0 +1,104 @@
+"""Which existing rows a start asks for, by the settings alone."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.unit.producers.test_assembly import values
+from wrackline.producers.first_reads import MODES, FirstReads, Mode, Reads
+from wrackline.producers.snapshot.requests import Purpose, Snapshot
+from wrackline.schemas import overrides
+from wrackline.schemas.filters import Listed
+from wrackline.schemas.table import TableId
+
+ORDERS, GIFTS = (TableId("shop", "public", name) for name in ("orders", "gifts"))
+BASED = "snapshot.mode.configuration.based."
+
+
+@pytest.mark.parametrize(
+    ("mode", "known", "wanted"),
+    [
+        ("initial", [], (ORDERS, GIFTS)),
+        ("initial", [ORDERS], (GIFTS,)),
+        ("initial", [ORDERS, GIFTS], ()),
+        ("exported", [ORDERS], (GIFTS,)),
+        ("initial_only", [], (ORDERS, GIFTS)),
+        ("initial_only", [ORDERS, GIFTS], ()),
+        ("when_needed", [ORDERS], (GIFTS,)),
+        ("always", [ORDERS, GIFTS], (ORDERS, GIFTS)),
+        ("no_data", [], ()),
+        ("never", [], ()),
+        ("schema_only", [], ()),
+    ],
+)
+def test_a_start_asks_for_what_its_mode_says(
+    mode: str, known: Sequence[TableId], wanted: Sequence[TableId]
+) -> None:
+    made = FirstReads(MODES[mode]).asked([ORDERS, GIFTS], known, "7f")
+    assert (() if made is None else made.tables) == wanted
+    if made is not None:
+        assert made.id == ("start-7f" if mode == "always" else "initial")
+        assert made.purpose is Purpose.INITIAL
+        assert not made.anew
+
+
+@pytest.mark.parametrize("ask", [FirstReads.asked, None], ids=["at a start", "when it comes"])
+def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., Snapshot | None] | None) -> None:
+    first = FirstReads(include=(Listed.of("snapshot.include.collection.list", "public.gifts"),))
+    if ask is None:
+        assert first.comes(ORDERS, "r") is None
+        made = first.comes(GIFTS, "r")
+    else:
+        made = ask(first, [ORDERS, GIFTS], [], "7f")
+    assert made is not None
+    assert made.tables == (GIFTS,)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({}, Mode(Reads.NONE, ends=True)),  # Debezium's own defaults
+        ({"start.stream": "true"}, Mode(Reads.NONE)),
+        ({"snapshot.data": "true", "start.stream": "true"}, Mode(Reads.ALL)),
+        ({"snapshot.data": "true"}, Mode(Reads.ALL, ends=True)),
+        ({"start.stream": "true", "snapshot.on.data.error": "true"}, Mode(Reads.NONE, mends=True)),
+    ],
+)
+def test_a_mode_can_be_put_together(given: dict[str, str], meant: Mode) -> None:
+    more = {BASED + name: value for name, value in given.items()}
+    assert FirstReads.of(values(**{"snapshot.mode": "configuration_based", **more})).mode == meant
+
+
+def test_each_mode_that_may_be_named_means_something() -> None:
+    for name, mode in MODES.items():
+        assert FirstReads.of(values(**{"snapshot.mode": name})).mode == mode
+
+
+def test_after_a_gap_all_tables_are_read_anew_whatever_else_the_mode_says() -> None:
+    for mode in (Mode(mends=True), Mode(Reads.NONE, mends=True)):
+        made = FirstReads(mode).mended([ORDERS, GIFTS], "lost-1")
+        assert made is not None
+        assert (made.id, made.tables, made.purpose, made.anew) == (
+            "lost-1",
+            (ORDERS, GIFTS),
+            Purpose.INITIAL,
+            True,
+        )
+
+
+def test_a_statement_of_ones_own_becomes_the_condition_of_its_table_alone() -> None:
+    given = {
+        overrides.LIST: "public.orders, shop.public.gifts, public.typo",
+        f"{overrides.LIST}.public.orders": "select * from orders where not_here = 0 AND note LIKE 'a%'",
+        f"{overrides.LIST}.shop.public.gifts": 'SELECT * FROM "public"."gifts"',
+        f"{overrides.LIST}.public.typo": "SELECT * FROM public.typo WHERE id > 5",
+    }
+    first = FirstReads.of(values(**{"snapshot.mode": "initial", **given}))
+    made = first.asked([ORDERS, GIFTS], [], "7f")
+    assert made is not None
+    assert made.conditions == {ORDERS: "not_here = 0 AND note LIKE 'a%'"}
+    come, anew = first.comes(ORDERS, "r"), first.mended([ORDERS], "r")
+    assert come is not None
+    assert anew is not None
+    assert come.conditions == anew.conditions == made.conditions
+    assert first.unused([ORDERS, GIFTS]) == ["public.typo"]
