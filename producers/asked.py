@@ -12,9 +12,11 @@ from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from wrackline.producers.chunks import Bound
-from wrackline.producers.snapshot.requests import Pause, Request, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.requests import Pause, Refused, Request, Resume, Snapshot, Stop
 from wrackline.schemas import conditions, patterns, signals
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.receipts import What
+from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
 REJECTED = define(
@@ -52,6 +54,15 @@ def asked(read: signals.Accepted | signals.Rejected, tables: Collection[TableId]
             return Resume(request, tuple(tables))
         case _:
             return None  # marks are the machine's, and a log signal shows that signals arrive
+
+
+def refusal(read: signals.Accepted | signals.Rejected, error: WracklineError) -> Refused | None:
+    """Return what the receipt of a refused request says; None where it has no id."""
+    if isinstance(read, signals.Rejected):
+        return Refused(read.id, SnapshotKind.INCREMENTAL, What.READ, error) if read.id else None
+    kind = getattr(read.signal, "kind", SnapshotKind.INCREMENTAL)
+    what = What.STOP if isinstance(read.signal, signals.StopSnapshot) else What.READ
+    return Refused(read.signal.id, kind, what, error)
 
 
 def _snapshot(wanted: signals.ExecuteSnapshot, tables: Collection[TableId]) -> Snapshot | WracklineError:

@@ -7,9 +7,10 @@ behind the row, or before the topic's offset moves on; the same id twice is one 
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
-from wrackline.producers.asked import asked
+from wrackline.producers.asked import asked, refusal
 from wrackline.producers.changes import Appeared, Renamed, Signal
 from wrackline.producers.first_reads import NO_READS, FirstReads
+from wrackline.producers.receipt_book import NO_RECEIPTS, Receipts
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Became, GivenUp, HeldUp, ReceiptChange
 from wrackline.schemas import signals
@@ -48,10 +49,12 @@ class Asking:
         tell: Callable[[WracklineError], None],
         channel: Channel | None = None,
         *,
+        book: Receipts = NO_RECEIPTS,
         rows: bool = True,
         first: FirstReads = NO_READS,
     ) -> None:
         """Take the tables that patterns may mean, whether rows of the signal table count, what is read."""
+        self._book = book
         self._machine, self._tables, self._tell = machine, set(tables), tell
         self._channel, self._rows, self._first = channel, rows, first
         self._due = 0.0
@@ -83,7 +86,11 @@ class Asking:
                     self._take(read)
 
     def tell(self, changes: Sequence[ReceiptChange]) -> None:
-        """Say of which tables no rows come, and why; and what a request that was obeyed left undone."""
+        """Have receipts written, before their states are saved; say which tables' rows do not come, and why.
+
+        Say as well what a request that was obeyed left undone.
+        """
+        self._book.take(changes)
         for change in changes:
             match change:
                 case HeldUp(error) | GivenUp(error) | Became(_, State.SUCCEEDED, WracklineError() as error):
@@ -110,5 +117,7 @@ class Asking:
                 pass
             case WracklineError() as refused:
                 self._tell(refused)
+                if (change := refusal(read, refused)) is not None:
+                    self._machine.refuse(change)
             case request:
                 self._machine.request(request)

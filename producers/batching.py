@@ -207,7 +207,7 @@ class Cutter:
         self._new_topics: dict[str, None] = {}
         self._finished, self._unfinished = _Part(), _Part()
         self._states: dict[TableId, Json | None] = {}
-        self._saves = self._saves_taken = 0
+        self._saves = self._saves_taken = self._sealed_saves = 0
         self._since: float | None = None  # when the oldest finished record came
         self._open: _Open | None = None
         self._ended_ms = 0
@@ -341,10 +341,7 @@ class Cutter:
         """The position goes out alone: put a heartbeat beside it when it is time for one."""
         if 0 < self._policy.heartbeat <= now - self._beaten:
             self._beaten = now
-            topic, key, value = record = self._control.heartbeat()
-            self._new_topics[topic] = None
-            self._finished.records.append(record)
-            self._finished.size += len(key or b"") + len(value or b"")
+            self._put(self._control.heartbeat(), self._finished)
 
     def _shape(self, step: Shape) -> None:
         topic = self._topic_of(step.table.id)
@@ -355,9 +352,7 @@ class Cutter:
         if step.ref in self._left_out:
             return
         self._new_topics[topic] = None
-        record = self._control.shape(step, self._moment())
-        if record is not None:
-            self._add(record)
+        self._add(self._control.shape(step, self._moment()))
 
     def _begin(self, step: Begin) -> None:
         counts: Counter[TableId] = Counter()
@@ -393,9 +388,7 @@ class Cutter:
         self._cut_if_large(step.upto)
 
     def _message(self, step: Message) -> None:
-        record = self._control.message(step, self._moment())
-        if record is not None:
-            self._add(record)
+        self._add(self._control.message(step, self._moment()))
         if self._open is None:
             self._reach(step.position)
         else:
@@ -420,9 +413,7 @@ class Cutter:
             self._states |= self._keeper.aside(step)
 
     def _coming(self, step: Coming) -> None:
-        record = self._control.coming(step, self._moment())
-        if record is not None:
-            self._add(record)
+        self._add(self._control.coming(step, self._moment()))
 
     def _elsewhere(self, step: Signal | Found) -> None:
         """Signals, and shapes to compare, are the snapshot engine's."""
@@ -437,11 +428,15 @@ class Cutter:
             if self._control.counts:
                 self._add(self._control.begin(transaction.name, transaction.committed_ms))
 
-    def _add(self, record: Record) -> None:
+    def _add(self, record: Record | None) -> None:
+        if record is not None:
+            self._put(record, self._unfinished)
+
+    def _put(self, record: Record, part: _Part) -> None:
         topic, key, value = record
         self._new_topics[topic] = None
-        self._unfinished.records.append(record)
-        self._unfinished.size += len(key or b"") + len(value or b"")
+        part.records.append(record)
+        part.size += len(key or b"") + len(value or b"")
 
     def _reach(self, position: Position) -> None:
         """The log is at a place outside a transaction."""
@@ -451,7 +446,8 @@ class Cutter:
         self._finish()
 
     def _finish(self) -> None:
-        if self._since is None and (self._finished.records or self._states):
+        given = self._states or self._saves > self._sealed_saves  # receipts may come with no state
+        if self._since is None and (self._finished.records or given):
             self._since = self._now
         if self._place is not None and self._finished.over(self._policy):
             self._seal()
@@ -472,6 +468,8 @@ class Cutter:
         if self._place is None:
             raise RuntimeError("nothing was read yet")
         part, transaction = self._finished, self._open
+        for record in self._keeper.records():
+            self._put(record, part)
         cut = None
         if transaction is not None and self._place is not self._confirmable and self._control.counts:
             cut = CutTransaction(transaction.name, dict(transaction.counts), transaction.announced)
@@ -490,7 +488,7 @@ class Cutter:
         self._sealed.append((made, self._saves))
         self._sealed_size += part.size
         self._finished, self._states, self._new_topics = _Part(), {}, {}
-        self._since, self._fresh = None, False
+        self._since, self._fresh, self._sealed_saves = None, False, self._saves
 
     def _tallied(self, part: _Part) -> Tally:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}

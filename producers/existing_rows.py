@@ -149,8 +149,8 @@ class ExistingRows:
             self._under_way += 1
 
     def _save(self, unsaved: Unsaved) -> None:
-        self._cutter.save(unsaved.states, self._clock())
         self._asking.tell(unsaved.receipts)
+        self._cutter.save(unsaved.states, self._clock())
 
     def _pass_on(self, steps: Sequence[Step], size: int) -> Sequence[Fault]:
         return self._cutter.feed(Batch(tuple(steps), size), self._clock()) if steps else ()
@@ -164,9 +164,9 @@ class ExistingRows:
             if released is None:
                 break
             reach("before_slice", released.table)
+            self._asking.tell(released.unsaved.receipts)
             states = released.unsaved.states
             found += self._cutter.insert(released.table, released.rows, states, self._clock(), released.op)
-            self._asking.tell(released.unsaved.receipts)
             reach("after_slice", released.table)
         return found
 

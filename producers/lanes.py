@@ -13,7 +13,7 @@ import orjson
 
 from wrackline.producers import set_aside
 from wrackline.producers.asking import Asking, Channel
-from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication
+from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication, Record
 from wrackline.producers.changes import Batch, Commit, Fault, Position, Saved
 from wrackline.producers.existing_rows import ExistingRows
 from wrackline.producers.first_reads import FirstReads
@@ -21,6 +21,7 @@ from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
 from wrackline.producers.plugin import LogStream, Source
 from wrackline.producers.readers import Readers
+from wrackline.producers.receipt_book import NO_RECEIPTS, Receipts
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.state import parse
@@ -155,6 +156,7 @@ class Reading:
     channel_of: Callable[[SourcePartition], Channel | None] = lambda _: None
     signal_rows: bool = True
     tell: Callable[[WracklineError], None] = lambda _: None  # of a request that is not obeyed
+    receipts_of: Callable[[SourcePartition], Receipts] = lambda _: NO_RECEIPTS  # as Kafka has them now
 
 
 class SourceLanes:
@@ -214,7 +216,8 @@ class SourceLanes:
         named = [t for t in own if t in known and t not in wrote]  # a newcomer that was refused, perhaps
         refused = self._topics.settle(wrote, named, [t for t in own if t not in known])
         tables = [table for table in tables if table not in refused]
-        machine = self._machine(tables, known, offset)
+        book = self._reading.receipts_of(partition)
+        machine = self._machine(tables, known, offset, book)
         cutter = Cutter(
             partition,
             self._policy,
@@ -223,7 +226,7 @@ class SourceLanes:
             opened=self._moments.monotonic(),
             fresh=offset is None,
             cut=None if offset is None or offset.cut is None else CutTransaction.parse(offset.cut),
-            keeper=_Keeper(machine),
+            keeper=_Keeper(machine, book),
             refused=self._refused,
         )
         self._opened[partition] = cutter
@@ -231,7 +234,8 @@ class SourceLanes:
         saved = None if offset is None else orjson.loads(offset.position)
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         channel = reading.channel_of(partition)
-        asking = Asking(machine, tables, reading.tell, channel, rows=reading.signal_rows, first=reading.first)
+        rows, first = reading.signal_rows, reading.first
+        asking = Asking(machine, tables, reading.tell, channel, book=book, rows=rows, first=first)
         try:
             stream = self._source.stream(
                 partition, listed, saved, (*aside, *refused)
@@ -247,14 +251,25 @@ class SourceLanes:
         return Lane(partition, stream, cutter, existing, found)
 
     def _machine(
-        self, tables: Sequence[TableId], known: Mapping[TableId, Json], offset: Offset | None
+        self,
+        tables: Sequence[TableId],
+        known: Mapping[TableId, Json],
+        offset: Offset | None,
+        book: Receipts,
     ) -> Machine:
         """Go on with the tables' states, and ask for the rows of those that are new."""
         beside = None if offset is None or offset.snapshot is None else orjson.loads(offset.snapshot)
         streamed = [Commit(name, _Passed(), 0) for name in (beside or {}).get(_UNPROVEN, ())]
         reading = self._reading
         run = self._named()
-        machine = Machine(known, reading.limits, run, bound_of=reading.bound_of, streamed=streamed)
+        machine = Machine(
+            known,
+            reading.limits,
+            run,
+            bound_of=reading.bound_of,
+            streamed=streamed,
+            receipts=book.under_way,
+        )
         if (asked := reading.first.asked(tables, known, self._start)) is not None:
             machine.request(asked)
         return machine
@@ -265,15 +280,21 @@ class SourceLanes:
 
 
 class _Keeper:
-    """Keeps the tables' states as the machine says, and beside the position what readers must see first."""
+    """Keeps the tables' states as the machine says, beside the position what readers must see first."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, machine: Machine, book: Receipts) -> None:
+        self._machine, self._book = machine, book
 
     def aside(self, fault: Fault) -> Mapping[TableId, Json]:
         """Tell the machine of a table's fault; what it keeps of tables since."""
         self._machine.step(fault)
-        return self._machine.unsaved().states
+        unsaved = self._machine.unsaved()
+        self._book.take(unsaved.receipts)
+        return unsaved.states
+
+    def records(self) -> Sequence[Record]:
+        """What the receipts of these states say."""
+        return self._book.records()
 
     def beside(self) -> Json | None:
         """The transactions that a reader must see after a restart: rows may be asked for only then."""

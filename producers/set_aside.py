@@ -9,7 +9,7 @@ or all is begun anew (`offsets reset`).  A rewind and a set position leave it, a
 fault: what made the fault lies on the way again, and what was not handed out since is a snapshot's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -78,6 +78,10 @@ class Keeper(Protocol):
         """Render what belongs to the position that is reached; nothing for most."""
         ...
 
+    def records(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
+        """Return records that belong to the states that were given: topic, key and value of each."""
+        ...
+
 
 class SetAside:
     """Keeps only which tables are set aside."""
@@ -89,3 +93,7 @@ class SetAside:
     def beside(self) -> Json | None:
         """The position is all there is."""
         return None
+
+    def records(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
+        """The states are all there is."""
+        return ()

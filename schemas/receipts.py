@@ -172,7 +172,12 @@ def move(receipt: Receipt, state: State, at_ms: int, error: WracklineError | Non
         raise ILLEGAL_MOVE(id=receipt.id, state=receipt.state.value, wished=state.value)
     code, sentence = (error.code, error.sentence) if error else (receipt.code, receipt.sentence)
     current = receipt.current if MOVES[state] else None
-    return replace(receipt, state=state, at_ms=at_ms, code=code, sentence=sentence, current=current)
+    tables = receipt.tables
+    if state is not State.RUNNING:
+        tables = tuple(replace(table, seconds_left=None) for table in tables)
+    return replace(
+        receipt, state=state, at_ms=at_ms, code=code, sentence=sentence, current=current, tables=tables
+    )
 
 
 def progress(receipt: Receipt, table: Table, at_ms: int) -> Receipt:

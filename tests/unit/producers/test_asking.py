@@ -12,10 +12,10 @@ from wrackline.producers.changes import Appeared, Found, Renamed, Signal
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.requests import Pause, Purpose, Refused, Resume, Snapshot, Stop
 from wrackline.producers.snapshot.state import Status
 from wrackline.producers.snapshot.work import Limits, Plan
-from wrackline.schemas import signals
+from wrackline.schemas import receipts, signals
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.table import SourcePartition
 
@@ -130,7 +130,10 @@ def test_what_can_not_be_obeyed_is_refused_whole_and_told(
     asking = Asking(made, [ORDERS], told.append)
     asking.row(Signal("one", kind, data, Place(0, 1)))
     assert [error.code for error in told] == [code]
-    assert not made.unsaved()
+    unsaved = made.unsaved()
+    assert unsaved.states == {}
+    what = receipts.What.STOP if code == "signal.no_table" and "stop" in kind else receipts.What.READ
+    assert unsaved.receipts == [Refused("one", signals.SnapshotKind.INCREMENTAL, what, told[0])]
 
 
 def test_rows_of_the_signal_table_count_only_where_they_are_listened_to(told: list[WracklineError]) -> None:

@@ -1,0 +1,223 @@
+"""The receipts of one source partition's requests, as records for the transaction that saves what they say.
+
+    changes of receipts (the ledger's) --> take --> records --> the cutter's next publication
+    what Kafka has of them, at a start ------^         '--> notifications, as Debezium would have sent them
+
+Why it is right: a change is taken just before its states are given to the cutter, and the cutter asks for
+records as it closes a publication; so the two are in one Kafka transaction (INV-2).  Each change of a state
+is a record of its own, in their order.  How far a table is goes along with the next one, or alone every few
+seconds: a slice costs a few additions here.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import Final, Protocol
+
+from wrackline.producers.batching import Record
+from wrackline.producers.snapshot.requests import (
+    Accepted,
+    Became,
+    Further,
+    Joined,
+    ReceiptChange,
+    Refused,
+)
+from wrackline.schemas import receipts
+from wrackline.schemas.control_events import Notification
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.receipts import Receipt, State, Table
+from wrackline.schemas.table import SourcePartition
+
+EVERY: Final = 3.0  # seconds between two records that only say how far a table is
+_MOST_OVER: Final = 1_000  # requests that are remembered after their end
+_LONG: Final = 100  # tables from which on a receipt is too long to be written at each table's end
+_LATELY: Final = 30.0  # seconds that a pace is taken from
+_SOON: Final = 2.0  # seconds before which no pace is told
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What Kafka has: the receipts of requests under way, and the ids of some that are over."""
+
+    under_way: Mapping[str, Receipt] = field(default_factory=dict)
+    over: Sequence[str] = ()  # oldest first
+
+
+def kept(found: Iterable[Receipt]) -> Kept:
+    """Fold receipts in the order in which they were written."""
+    under_way: dict[str, Receipt] = {}
+    over: dict[str, None] = {}
+    for receipt in found:
+        under_way.pop(receipt.id, None)
+        over.pop(receipt.id, None)
+        if not receipt.over:
+            under_way[receipt.id] = receipt
+            continue
+        over[receipt.id] = None
+        if len(over) > _MOST_OVER:
+            del over[next(iter(over))]
+    return Kept(under_way, tuple(over))
+
+
+class Receipts(Protocol):
+    """Who writes receipts."""
+
+    @property
+    def under_way(self) -> Collection[Receipt] | None:
+        """Those of requests that are not over; None where none are written."""
+        ...
+
+    def take(self, changes: Sequence[ReceiptChange]) -> None:
+        """Write these changes onto them; the states that made them so are given to the cutter next."""
+        ...
+
+    def records(self) -> Sequence[Record]:
+        """Return what goes into the Kafka transaction that is closed now."""
+        ...
+
+
+class NoReceipts:
+    """For who only wants rows."""
+
+    under_way: Collection[Receipt] | None = None
+
+    def take(self, changes: Sequence[ReceiptChange]) -> None:
+        """Forget them."""
+
+    def records(self) -> Sequence[Record]:
+        """Nothing is written."""
+        return ()
+
+
+NO_RECEIPTS: Final = NoReceipts()
+
+
+class ReceiptBook:
+    """Writes those of one source partition; the task's thread alone calls it."""
+
+    def __init__(  # noqa: PLR0913 - whose receipts, where they go, and what is asked of others
+        self,
+        connector: str,
+        partition: SourcePartition,
+        topic: str,
+        known: Kept,
+        *,
+        clock: Callable[[], float],
+        now_ms: Callable[[], int],
+        tell: Callable[[WracklineError], None],
+        notify: Callable[[Notification], Record] | None = None,
+    ) -> None:
+        self._connector, self._partition, self._topic = connector, partition, topic
+        self._clock, self._now_ms, self._tell, self._notify = clock, now_ms, tell, notify
+        self._open = dict(known.under_way)
+        self._over = dict.fromkeys(known.over)
+        self._written = dict(known.under_way)  # the newest record of each
+        self._pending: list[Receipt] = []
+        self._further: dict[str, None] = {}  # requests that are further on than their newest record
+        self._due = clock()
+        self._paces: dict[tuple[str, str], Pace] = {}
+
+    @property
+    def under_way(self) -> Collection[Receipt] | None:
+        """The receipts of requests that are not over."""
+        return self._open.values()
+
+    def take(self, changes: Sequence[ReceiptChange]) -> None:
+        """Write these changes onto the receipts; one that may not be is told, and nothing stops for it."""
+        for change in changes:
+            try:
+                self._take(change, self._now_ms())
+            except WracklineError as wrong:
+                self._tell(wrong)
+
+    def records(self) -> Sequence[Record]:
+        """Return what is to be written now: each with the notifications that it makes."""
+        if self._further and self._clock() >= self._due:
+            self._due = self._clock() + EVERY
+            self._pending += [self._open[request] for request in self._further]
+            self._further.clear()
+        made: list[Record] = []
+        for receipt in self._pending:
+            key = receipts.key(self._connector, self._partition, receipt.id)
+            made.append((self._topic, key, receipts.encode(receipt)))
+            before = self._written.pop(receipt.id, None)
+            if self._notify is not None:
+                made += map(self._notify, receipts.notifications(before, receipt, self._connector))
+            if not receipt.over:
+                self._written[receipt.id] = receipt
+        self._pending.clear()
+        return made
+
+    def _take(self, change: ReceiptChange, at_ms: int) -> None:
+        match change:
+            case Accepted(request, kind, tables, what):
+                if tables or request not in self._over:  # what no table remembers is known here
+                    self._put(receipts.accept(request, kind, tuple(map(str, tables)), at_ms, what))
+            case Refused(request, kind, what, error):
+                if request not in self._over and request not in self._open:
+                    self._put(receipts.refuse(request, kind, what, error, at_ms))
+            case Joined(request, tables) if request in self._open:
+                self._put(receipts.join(self._open[request], tuple(map(str, tables)), at_ms))
+            case Became(request, state, error) if request in self._open:
+                self._put(receipts.move(self._open[request], state, at_ms, error))
+            case Further(request, table) if request in self._open:
+                self._goes_on(self._open[request], table, at_ms)
+
+    def _goes_on(self, receipt: Receipt, table: Table, at_ms: int) -> None:
+        if table.scan is None:
+            pace = self._paces.setdefault((receipt.id, table.name), Pace())
+            pace.note(self._clock(), table.rows)
+            table = replace(table, seconds_left=pace.seconds_left(table.rows, table.expected))
+        else:
+            self._paces.pop((receipt.id, table.name), None)
+        receipt = receipts.progress(receipt, table, at_ms)
+        if table.scan is not None and len(receipt.tables) <= _LONG:
+            self._put(receipt)
+        else:
+            self._open[receipt.id] = receipt
+            self._further[receipt.id] = None
+
+    def _put(self, receipt: Receipt) -> None:
+        """Have a receipt written; of several in a row that stand alike the newest says all."""
+        last = self._pending[-1] if self._pending else None
+        if last is not None and (last.id, last.state) == (receipt.id, receipt.state):
+            self._pending.pop()
+        self._pending.append(receipt)
+        self._further.pop(receipt.id, None)
+        self._over.pop(receipt.id, None)
+        if receipt.state is not State.RUNNING:
+            self._paces = {whose: pace for whose, pace in self._paces.items() if whose[0] != receipt.id}
+        if not receipt.over:
+            self._open[receipt.id] = receipt
+            return
+        self._open.pop(receipt.id, None)
+        self._over[receipt.id] = None
+        if len(self._over) > _MOST_OVER:
+            del self._over[next(iter(self._over))]
+
+
+class Pace:
+    """How fast a table is read of late."""
+
+    def __init__(self) -> None:
+        self._noted: deque[tuple[float, int]] = deque()
+
+    def note(self, now: float, rows: int) -> None:
+        """So many rows are out; fewer than before: it was begun anew."""
+        noted = self._noted
+        if noted and rows < noted[-1][1]:
+            noted.clear()
+        if not noted or now >= noted[-1][0] + 1.0:
+            noted.append((now, rows))
+        while noted[0][0] < now - _LATELY:
+            noted.popleft()
+        self._now = now
+
+    def seconds_left(self, rows: int, expected: int | None) -> int | None:
+        """When the table is done at this pace; None where nobody can tell."""
+        since, first = self._noted[0]
+        if expected is None or rows >= expected or rows <= first or self._now < since + _SOON:
+            return None
+        return ceil((expected - rows) * (self._now - since) / (rows - first))

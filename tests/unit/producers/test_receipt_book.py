@@ -1,0 +1,214 @@
+"""What is written of requests, when, and in whose transaction."""
+
+import orjson
+import pytest
+
+from tests.fakes.place import Place
+from tests.unit.producers.test_batching import PlainControl
+from wrackline.producers.batching import Cutter, Policy, Record
+from wrackline.producers.changes import Batch, Progress
+from wrackline.producers.receipt_book import EVERY, Kept, ReceiptBook, kept
+from wrackline.producers.snapshot.requests import Accepted, Became, Further, Joined, Refused
+from wrackline.schemas import receipts
+from wrackline.schemas.control_events import Notification
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.receipts import Key, Receipt, Scan, State, Table, What, decode, parse_key
+from wrackline.schemas.signals import SnapshotKind
+from wrackline.schemas.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("server", "db0")
+ORDERS, GIFTS = TableId("db0", "public", "orders"), TableId("db0", "public", "gifts")
+INCREMENTAL = SnapshotKind.INCREMENTAL
+ACCEPTED = Accepted("one", INCREMENTAL, (ORDERS, GIFTS))
+RUNS = Became("one", State.RUNNING)
+UNKNOWN = define("test.book_unknown", OperatorNeeded, "there is no such table", hint="name another")
+
+
+def further(rows: int, scan: Scan | None = None, expected: int | None = None) -> Further:
+    return Further("one", Table(str(ORDERS), rows, scan=scan, expected=expected))
+
+
+class Desk:
+    """A book, and a clock that is moved by hand."""
+
+    def __init__(self, known: Kept = Kept(), *, notifies: bool = False) -> None:  # noqa: B008 - frozen
+        self.now = 100.0
+        self.told: list[WracklineError] = []
+        self.book = ReceiptBook(
+            "c",
+            PARTITION,
+            "requests",
+            known,
+            clock=lambda: self.now,
+            now_ms=lambda: int(self.now * 1000),
+            tell=self.told.append,
+            notify=note if notifies else None,
+        )
+
+    def written(self) -> list[Receipt]:
+        return [receipt_of(record) for record in self.book.records() if record[0] == "requests"]
+
+
+def note(notification: Notification) -> Record:
+    return ("notes", b"", notification.type.encode())
+
+
+def receipt_of(record: Record) -> Receipt:
+    key = parse_key(record[1])
+    assert key is not None
+    assert key[:3] == Key("c", "server", "db0", "")[:3]
+    receipt = decode(record[2] or b"", partition=0, offset=0)
+    assert receipt.id == key.id
+    return receipt
+
+
+def states(written: list[Receipt]) -> list[State]:
+    return [receipt.state for receipt in written]
+
+
+def test_each_change_of_state_is_a_record_and_goes_out_at_once() -> None:
+    desk = Desk()
+    desk.book.take([ACCEPTED])
+    desk.book.take([Became("one", State.PAUSED), RUNS])
+    assert states(desk.written()) == [State.ACCEPTED, State.PAUSED, State.RUNNING]
+    assert desk.written() == []
+    desk.book.take([Became("one", State.SUCCEEDED)])
+    assert states(desk.written()) == [State.SUCCEEDED]
+
+
+def test_progress_goes_out_every_few_seconds_and_with_whatever_else_does() -> None:
+    desk = Desk()
+    desk.book.take([ACCEPTED, RUNS, further(1)])
+    (*_, first) = desk.written()
+    desk.book.take([further(2)])
+    assert [line.rows for line in first.tables if line.name == str(ORDERS)] == [1]
+    desk.now += EVERY - 0.1
+    assert desk.written() == []
+    desk.now += 0.2
+    assert [one.tables[0].rows for one in desk.written()] == [2]
+    assert desk.written() == []
+    desk.book.take([further(3)])
+    assert desk.written() == []
+    desk.book.take([Became("one", State.PAUSED)])
+    assert [(one.state, one.tables[0].rows) for one in desk.written()] == [(State.PAUSED, 3)]
+    desk.now += 60
+    assert desk.written() == [], "it went with the pause"
+
+
+def test_the_end_of_a_table_goes_out_at_once_unless_the_receipt_is_long() -> None:
+    desk = Desk()
+    desk.book.take([ACCEPTED, RUNS])
+    desk.written()
+    desk.book.take([further(3, Scan.SUCCEEDED)])
+    assert [one.tables[0].percent for one in desk.written()] == [100]
+    many = tuple(TableId("db0", "public", f"t{number}") for number in range(200))
+    desk.book.take([Accepted("many", INCREMENTAL, many), Became("many", State.RUNNING)])
+    desk.written()
+    desk.now += 1
+    desk.book.take([Further("many", Table(str(table), 1, scan=Scan.SUCCEEDED)) for table in many[:99]])
+    assert len(desk.written()) <= 1
+    desk.now += EVERY
+    desk.written()
+    desk.book.take([Became("many", State.SUCCEEDED)])
+    (last,) = desk.written()
+    assert sum(line.scan is not None for line in last.tables) == 99
+
+
+def test_time_left_is_told_from_the_pace_of_late_and_not_where_nobody_knows() -> None:
+    desk = Desk()
+    desk.book.take([ACCEPTED, RUNS, further(0, expected=10_000)])
+    assert [line.seconds_left for line in desk.written()[-1].tables] == [None, None]
+    for second in range(1, 101):
+        desk.now += 1.0
+        desk.book.take([further(10 * second if second <= 50 else 500 + 100 * (second - 50), expected=10_000)])
+    line = desk.written()[-1].tables[0]
+    assert (line.rows, line.percent, line.seconds_left) == (5_500, 55, 45)  # 100 rows a second of late
+    desk.book.take([Became("one", State.PAUSED)])
+    assert desk.written()[-1].tables[0].seconds_left is None
+    desk.now += 9
+    desk.book.take([RUNS, further(11_000, expected=10_000)])
+    line = desk.written()[-1].tables[0]
+    assert (line.percent, line.seconds_left) == (99, None)
+    desk.now += 9
+    desk.book.take([further(12_000)])
+    line = desk.written()[-1].tables[0]
+    assert (line.percent, line.seconds_left) == (None, None)
+
+
+def test_a_refused_request_has_one_receipt_and_what_is_known_stays_as_it_is() -> None:
+    desk = Desk()
+    refused = Refused("bad", INCREMENTAL, What.READ, UNKNOWN())
+    desk.book.take([refused, refused])
+    (receipt,) = desk.written()
+    assert (receipt.state, receipt.code, receipt.sentence) == (
+        State.FAILED,
+        "test.book_unknown",
+        "there is no such table",
+    )
+    desk.book.take([ACCEPTED, Refused("one", INCREMENTAL, What.READ, UNKNOWN())])
+    assert states(desk.written()) == [State.ACCEPTED]
+    again = Desk(kept([receipt, receipts.accept("one", INCREMENTAL, ("x",), 1)]))
+    again.book.take([refused, Accepted("bad", INCREMENTAL, (), What.STOP), Became("bad", State.SUCCEEDED)])
+    assert again.written() == []
+    assert [one.id for one in again.book.under_way or ()] == ["one"]
+
+
+def test_a_book_goes_on_from_what_kafka_has() -> None:
+    first = Desk()
+    first.book.take([ACCEPTED, RUNS, further(4)])
+    written = first.written()
+    again = Desk(kept(written), notifies=True)
+    again.book.take([Joined("one", (GIFTS,)), further(5), Became("one", State.SUCCEEDED)])
+    records = again.book.records()
+    assert [value for topic, _, value in records if topic == "notes"] == [b"IN_PROGRESS", b"COMPLETED"]
+    assert (
+        states([receipt_of(record) for record in records if record[0] == "requests"])[-1] is State.SUCCEEDED
+    )
+    over = kept([*written, receipts.move(written[-1], State.SUCCEEDED, 9)])
+    assert (dict(over.under_way), over.over) == ({}, ("one",))
+
+
+def test_what_is_remembered_of_requests_that_are_over_is_bounded() -> None:
+    one = receipts.refuse("0", INCREMENTAL, What.READ, UNKNOWN(), 1)
+    many = [receipts.refuse(str(number), INCREMENTAL, What.READ, UNKNOWN(), 1) for number in range(1500)]
+    assert len(kept([one, *many]).over) == 1000
+    desk = Desk(kept(many))
+    desk.book.take([Refused(f"more {number}", INCREMENTAL, What.READ, UNKNOWN()) for number in range(9)])
+    assert len(desk.book._over) == 1000
+
+
+def test_a_change_that_may_not_be_is_told_and_stops_nothing() -> None:
+    desk = Desk()
+    desk.book.take([ACCEPTED, further(1), RUNS, Became("nobody", State.FAILED), further(2)])
+    assert [error.code for error in desk.told] == ["receipt.illegal_move"]
+    assert desk.written()[-1].tables[0].rows == 2
+
+
+@pytest.mark.parametrize("changes", [(ACCEPTED,), (Refused("bad", INCREMENTAL, What.READ, UNKNOWN()),)])
+def test_receipts_go_out_with_the_states_that_made_them_also_where_there_is_none(changes: tuple) -> None:  # type: ignore[type-arg]  # of whatever changes
+    desk = Desk()
+
+    class Keeper:
+        def aside(self, fault: object) -> dict[TableId, bytes]:
+            raise NotImplementedError
+
+        def beside(self) -> None:
+            return None
+
+        def records(self) -> list[Record]:
+            return list(desk.book.records())
+
+    policy = Policy(linger=0.0, quiet=1e9)
+    control = PlainControl(counts=False)
+    cutter = Cutter(PARTITION, policy, str, control, opened=0.0, fresh=False, keeper=Keeper())  # type: ignore[arg-type]  # all that is used of it
+    cutter.feed(Batch((Progress(Place(0, 1)),), 0), 1.0)
+    assert cutter.take(2.0) is None
+    desk.book.take(changes)
+    cutter.save({}, 3.0)
+    publication = cutter.take(3.0)
+    assert publication is not None
+    assert [topic for topic, *_ in publication.records] == ["requests"]
+    assert publication.topics == ("requests",)
+    assert publication.size == sum(len(k or b"") + len(v or b"") for _, k, v in publication.records)
+    assert cutter.take(4.0) is None
+    assert orjson.loads(publication.records[0][1] or b"")[0] == "c"
