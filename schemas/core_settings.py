@@ -178,7 +178,9 @@ _EVENTS = (
     Setting(
         "skipped.operations",
         Kind.LIST,
-        "Operations that are not published: c, u, d, t, or none. Debezium's own default is t.",
+        "Operations that are not published: c, u, d, t, or none. Debezium's own default is t. One t is there "
+        "all the same, before the rows of a table that is read anew since some of its log was missed: else "
+        "the copy would keep rows that are gone.",
         "none",
         LOW,
         "Events",

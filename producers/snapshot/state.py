@@ -46,6 +46,7 @@ class Status(Enum):
     REFRESHING = "refreshing"  # rows are read again beside the stream
     PAUSED = "paused"
     FAILED = "failed"  # with its reason
+    GONE = "gone"  # captured no more: read as one that was never met when it comes back
     STREAMING = "streaming"  # the log alone; also a table of which nothing is to be read
 
 
@@ -139,6 +140,8 @@ class TableState:
     @property
     def status(self) -> Status:
         """Where the table stands."""
+        if self.left:
+            return Status.GONE
         job = self.active
         if self.set_aside or (job is None and self.reason):
             return Status.FAILED

@@ -238,6 +238,24 @@ class ChunkPromises:
         newer = events(world, read(world, stream, world.commit(partition, row("a", 2))))
         assert older[-1].seq < released < newer[0].seq
 
+    def test_a_truncate_that_is_not_the_logs_is_as_old_as_rows_that_are_read(
+        self, world: SourceWorld
+    ) -> None:
+        partition = world.source.partitions()[0]
+        stream = open_stream(world, partition)
+        steps = read(world, stream, world.commit(partition, row("a", 1)))
+        reader = world.source.reader(partition)
+        void, told = reader.void(orders(partition).id), reader.read(request(partition)).tail
+        made = world.value(void(places(steps)[-1], ts_ms=RELEASED_MS, snapshot="true", chunk="c-1"))
+        source = made["source"]
+        assert isinstance(source, dict)
+        assert (made["op"], made["before"], made["after"]) == ("t", None, None)
+        assert (source["table"], source["snapshot"]) == (orders(partition).id.name, "true")
+        tail = told(places(steps)[-1], ts_ms=RELEASED_MS, snapshot="true", chunk="c-2")
+        assert tail.endswith(str(made["seq"]).encode()), "rows that are released there stay"
+        newer = events(world, read(world, stream, world.commit(partition, row("a", 2))))
+        assert events(world, steps)[-1].seq < str(made["seq"]) < newer[0].seq
+
 
 class WholePromises:
     """Log and chunks against each other."""

@@ -24,7 +24,7 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
+from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, TailOf
 from wrackline.producers.plugin import Edge, MarkKind, Surroundings
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -260,6 +260,19 @@ class ReleasedRowsWin(FakeReader):
         return replace(chunk, tail=tail)
 
 
+class VoidsWhatFollows(FakeReader):
+    """A truncate of its own carries the class of log events."""
+
+    def void(self, table: TableId) -> TailOf:
+        true_void = super().void(table)
+
+        def void(released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
+            made = true_void(released_at, ts_ms=ts_ms, snapshot=snapshot, chunk=chunk)
+            return made[:-10] + b"ff" + made[-8:]
+
+        return void
+
+
 class ForgivesLostLog(FakeSource):
     """Starts where the log still is, and says nothing."""
 
@@ -317,6 +330,10 @@ BROKEN: list[tuple[type[FakeSource], str]] = [
     (source_with(reader=ClosesTooEarly), "test_what_a_select_saw_is_in_the_log_before_its_mark"),
     (source_with(reader=NeverCloses), "test_a_mark_is_found_on_an_idle_database"),
     (source_with(reader=ReleasedRowsWin), "test_a_released_row_is_older_than_the_log_at_its_place"),
+    (
+        source_with(reader=VoidsWhatFollows),
+        "test_a_truncate_that_is_not_the_logs_is_as_old_as_rows_that_are_read",
+    ),
     (ForgivesLostLog, "test_a_resume_before_what_was_confirmed_loses_nothing_in_silence"),
 ]
 

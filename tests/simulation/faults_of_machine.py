@@ -1,6 +1,7 @@
 """Faults of the machine itself: a piece of it replaced."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.simulation.planting import more, replaced
 from wrackline.producers.changes import Commit
@@ -154,6 +155,11 @@ def asks_for_less(state: TableState, job: Job, new_id: jobs.NewId) -> TableState
     return asked(state, job, new_id).with_job(job)
 
 
+def closes_the_gap(state: TableState, left_out: Reason | None) -> TableState:
+    """A table that goes takes with it that its log has a gap."""
+    return replace(gone(state, left_out), gap=False)
+
+
 def knows_nothing(state: TableState, request_id: str) -> bool:
     """A request's id is not remembered."""
     del state, request_id
@@ -189,4 +195,6 @@ replaced("gone_forgets_that_it_is_set_aside", jobs, "gone", gone_for_good, more(
 replaced("first_read_stopped", jobs, "stopped", stops_all, more(orders=0.08))
 replaced("first_read_given_up", Job, "needed", property(lambda _: False), more(fails=0.3, most_tries=2))
 replaced("what_makes_good_stopped", jobs, "asked", asks_for_less, more(spoil=0.05, orders=0.1))
+replaced("gap_without_truncate", Table, "voids", lambda *_: False, more(spoil=0.05, losses=0.02, delete=0.4))
+replaced("gap_forgotten", jobs, "gone", closes_the_gap, more(spoil=0.05, delete=0.4))
 replaced("partial_create_not_read", Table, "_miss", misses_nothing, more(partial=0.7, key_change=0.4))

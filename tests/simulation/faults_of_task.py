@@ -7,7 +7,8 @@ from typing import Any
 from tests.fakes.place import Place
 from tests.simulation.planting import more, planted
 from tests.simulation.publisher import NOTHING, Piece, Publisher
-from tests.simulation.stream import Stream
+from tests.simulation.shapes import table_of
+from tests.simulation.stream import Stream, void_tail
 from tests.simulation.task import Task
 from wrackline.producers.changes import (
     Begin,
@@ -186,6 +187,48 @@ class CursorBeforeTheRows(Task):
     def let_out(self, release: Release, place: Place) -> None:
         self.publisher.save(release.unsaved)
         super().let_out(replace(release, unsaved=NOTHING), place)
+
+
+@planted(more(losses=0.02, delete=0.4, crashes=0.06))
+class GapClosedBeforeItsTruncate(Task):
+    """That a gap is made good is saved when the truncate is released, not when it is published."""
+
+    def let_out(self, release: Release, place: Place) -> None:
+        if release.op == "t":
+            self.publisher.save(release.unsaved)
+            release = replace(release, unsaved=NOTHING)
+        super().let_out(release, place)
+
+
+@planted(more(losses=0.02))
+class TruncateBehindTheRows(Task):
+    """The truncate of a gap goes out after the first rows."""
+
+    def __init__(self, *given: Any) -> None:
+        self.held: dict[TableId, Place] = {}
+        super().__init__(*given)
+
+    def let_out(self, release: Release, place: Place) -> None:
+        table = release.table
+        if release.op == "t":
+            self.held[table] = place
+            release = replace(release, rows=())
+        elif release.rows and table in self.held and self.held[table] != place:
+            del self.held[table]
+            head = self.database.tables[table_of(table)].shape.head(None, None)
+            release = replace(release, rows=[*release.rows, (None, head + void_tail(place))])
+        super().let_out(release, place)
+
+
+@planted(more(losses=0.02))
+class TruncateOfTheRead(Task):
+    """The truncate of a gap carries a later place than the one where it goes out."""
+
+    def let_out(self, release: Release, place: Place) -> None:
+        if release.op == "t":
+            later = Place(place.epoch, place.lsn + 2)
+            release = replace(release, rows=[(None, release.rows[0][1][:-18] + void_tail(later)[1:])])
+        super().let_out(release, place)
 
 
 @planted(more(crashes=0.06))

@@ -78,7 +78,8 @@ class Orders:
                 asked = Snapshot(name, (table,), low=low, high=high)
         else:
             surrogate = "version" if chance.happens(0.2) else None
-            asked = Snapshot(name, tables, surrogate_key=surrogate)
+            anew = bool(self._settings.losses) and chance.happens(0.3)
+            asked = Snapshot(name, tables, surrogate_key=surrogate, anew=anew)
         self._ask(asked, machine, made)
         return f"{asked.id}: {_names(asked.tables)} {asked.low or ''} {asked.high or ''} {asked.keys or ''}"
 
@@ -92,6 +93,11 @@ class Orders:
             order.since, order.held = min(order.since, made), False
             if not order.signalled and order.asked.id not in self._durable.receipts:
                 self._take(order, machine, made)
+
+    def forgotten(self) -> None:
+        """The log is lost: what stood in it and was not taken has to be asked for once more."""
+        for order in self.taken.values():
+            order.signalled = False
 
     def resume_at_last(self, machine: Callable[[Request], None]) -> bool:
         """Once it is quiet, let all that was paused go on; whether that was to be done."""
@@ -131,7 +137,7 @@ class Orders:
             if first:
                 covered.update(order.asked.tables)
             if became is State.SUCCEEDED:
-                self._delivered(order, spoiled)
+                self._delivered(order)
                 if not order.asked.keys and order.asked.low is None and order.asked.high is None:
                     covered.update(order.asked.tables)
         return covered
@@ -163,10 +169,8 @@ class Orders:
                     there.add((name, table.shape.key_bytes(key)))
         return there
 
-    def _delivered(self, order: Order, spoiled: Collection[TableId]) -> None:
-        seen = {
-            (name, key) for name, key in order.there if name in spoiled
-        }  # a delete may not have been told
+    def _delivered(self, order: Order) -> None:
+        seen: set[tuple[TableId, bytes]] = set()
         for name, key, _ in self._durable.records[order.since :]:
             if key is not None:
                 seen.add((name, key))

@@ -34,7 +34,7 @@ from wrackline.producers.changes import (
 )
 from wrackline.producers.chunks import Bound
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Request
+from wrackline.producers.snapshot.requests import Purpose, Request, Snapshot
 from wrackline.producers.snapshot.state import parse
 from wrackline.producers.snapshot.work import Limits, Release
 from wrackline.schemas.table import TableId, TableSchema
@@ -55,7 +55,7 @@ class Task:
         self.durable = Durable(Place(0, 1))
         self.told = Told(database)
         self.orders = Orders(chance, settings, database, self.durable)
-        self.runs, self.now, self.refused = 0, 0.0, False
+        self.runs, self.now, self.refused, self.losses = 0, 0.0, False, 0
         self.boot()
 
     def boot(self) -> None:
@@ -85,6 +85,18 @@ class Task:
             streamed=durable.streamed,
         )
         self.orders.repeated(self.request, self.made)
+
+    def lose(self) -> None:
+        """Begin a new log: it has what is seen from now on, and nothing of before that was not published."""
+        while self.database.hidden:
+            self.database.show(0)
+        self.losses += 1
+        self.durable.position = Place(self.durable.position.epoch, self.database.end)
+        self.orders.forgotten()
+        self.boot()
+        named = tuple(table.shape.schema.id for table in self.database.tables)
+        self.machine.request(Snapshot(f"lost{self.losses}", named, Purpose.INITIAL, anew=True))
+        self.publisher.save(self.machine.unsaved())  # with the new position
 
     def run_name(self) -> str:
         """What tells this run's marks from those of others."""

@@ -73,8 +73,8 @@ def test_a_table_that_goes_and_was_streamed_leaves_nothing_behind() -> None:
     desk = Desk()
     desk.ask()
     desk.step(Vanished(ID))
-    assert (desk.status(), desk.work(), desk.state_of("ask")) == (Status.STREAMING, [], State.CANCELLED)
-    assert desk.again().status() is Status.STREAMING
+    assert (desk.status(), desk.work(), desk.state_of("ask")) == (Status.GONE, [], State.CANCELLED)
+    assert desk.again().status() is Status.GONE
 
 
 def test_a_stop_leaves_the_first_read_and_says_so() -> None:

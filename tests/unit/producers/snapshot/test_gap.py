@@ -1,0 +1,135 @@
+"""A table whose log has a gap is read anew behind a `t` event: nobody told what was deleted meanwhile."""
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from tests.unit.producers.snapshot.desk import ASK, ID, LOST, REFUSED, Desk, full, void
+from wrackline.producers.changes import Appeared, Fault, Renamed, Vanished
+from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot
+from wrackline.producers.snapshot.state import Status, parse
+from wrackline.producers.snapshot.work import Plan, Span, Void
+from wrackline.schemas.offsets import canonical
+from wrackline.schemas.table import TableId
+
+ANEW = Snapshot("anew", (ID,), Purpose.INITIAL, anew=True)
+
+
+def taken_up() -> Desk:
+    """A table was set aside, and is asked for again; the log was opened with it."""
+    desk = Desk()
+    desk.step(Fault(ID, REFUSED()))
+    desk.machine.request(ASK)
+    desk.save(desk.machine.unsaved())
+    return desk.again()
+
+
+def void_of(desk: Desk) -> Void:
+    """The event that is wanted, and nothing beside it."""
+    (work,) = desk.work()
+    assert isinstance(work, Void)
+    return work
+
+
+def test_the_event_is_out_before_anything_is_planned() -> None:
+    desk = taken_up()
+    desk.transaction(full(1, 9))
+    work = void_of(desk)
+    assert [commit.transaction for commit in work.streamed] == ["x0"]
+    desk.machine.voided(work.ticket, void)
+    assert desk.work() == []
+    made = desk.release()
+    assert made is not None
+    assert (made.op, made.rows) == ("t", [(None, b"void")])
+    assert not parse(made.unsaved.states[ID]).gap
+    assert isinstance(desk.work()[0], Plan)
+
+
+def test_it_waits_for_a_place_outside_a_transaction_and_what_comes_before_it_changes_nothing() -> None:
+    desk = taken_up()
+    desk.voided(void_of(desk))
+    desk.transaction(full(1, 9))
+    assert (len(desk.finish()), desk.voids) == (6, [2])
+
+
+def test_a_crash_before_it_is_saved_lets_it_go_out_again_and_one_after_it_does_not() -> None:
+    desk = taken_up()
+    desk.voided(void_of(desk))
+    desk = desk.again("third")
+    desk.voided(void_of(desk))
+    assert desk.release() is not None
+    desk = desk.again("fourth")
+    assert (len(desk.finish()), desk.voids) == (6, [])
+
+
+def test_a_request_for_some_rows_of_a_table_that_was_set_aside_comes_behind_the_whole_read() -> None:
+    desk = Desk()
+    desk.step(Fault(ID, REFUSED()))
+    desk.machine.request(Snapshot("some", (ID,), keys=(("1",),)))
+    desk.save(desk.machine.unsaved())
+    desk = desk.again()
+    assert (len(desk.finish()), len(desk.voids)) == (7, 1)
+
+
+def test_a_lost_log_makes_good_all_that_the_copy_has() -> None:
+    desk = Desk()
+    desk.ask()
+    desk.arrive(desk.read())
+    desk.machine.request(ANEW)
+    desk.save(desk.machine.unsaved())
+    found = desk.finish()
+    assert (len(found), len(desk.voids)) == (12, 1)  # what was under way comes to its end first
+    assert (desk.status(), len(desk.finish()), len(desk.voids)) == (Status.STREAMING, 0, 1)
+
+
+@pytest.mark.parametrize("gone", [Vanished(ID), Renamed(ID, TableId("d", "public", "another"))])
+def test_a_name_that_another_table_takes_is_read_anew_though_the_log_has_all_its_rows(
+    gone: Vanished | Renamed,
+) -> None:
+    desk = Desk()
+    desk.ask()
+    desk.step(gone)
+    assert (desk.status(), desk.work()) == (Status.GONE, [])
+    desk = desk.again()
+    desk.step(Appeared(ID, complete=True))
+    assert desk.status() is Status.QUEUED
+    assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, Status.STREAMING)
+
+
+def test_a_table_that_comes_for_the_first_time_is_read_without_it() -> None:
+    desk = Desk()
+    desk.step(Appeared(ID, complete=True))
+    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+    desk.machine.request(replace(ANEW, anew=False))
+    assert isinstance(desk.work()[0], Plan)
+
+
+def test_an_event_that_can_not_be_made_is_tried_again() -> None:
+    desk = taken_up()
+    desk.machine.failed(void_of(desk).ticket, LOST(), 0.0)
+    assert desk.work() == []
+    (work,) = desk.work(1.0)
+    assert isinstance(work, Void)
+
+
+def test_a_pause_holds_it_and_a_table_that_is_set_aside_again_drops_it() -> None:
+    desk = taken_up()
+    work = void_of(desk)
+    desk.machine.request(Pause("p"))
+    desk.voided(work)
+    assert desk.release() is None
+    desk.machine.request(Resume("r"))
+    desk.voided(void_of(desk))
+    desk.step(Fault(ID, REFUSED()))
+    assert desk.release() is None
+
+
+def test_a_state_of_before_says_of_a_table_that_is_set_aside_that_its_log_has_a_gap() -> None:
+    desk = Desk()
+    desk.ask(ASK, Span())
+    desk.step(Fault(ID, REFUSED()))
+    fields = orjson.loads(desk.kept[ID])
+    del fields["gap"]
+    assert parse(canonical(fields | {"version": 1})).gap
+    assert not parse(canonical(fields | {"version": 1, "set_aside": None})).gap
