@@ -15,15 +15,25 @@ from typing import Final
 
 from wrackline.producers.asking import Asking
 from wrackline.producers.batching import Cutter
-from wrackline.producers.changes import Appeared, Batch, Commit, Fault, Progress, Renamed, Signal, Step
+from wrackline.producers.changes import (
+    Appeared,
+    Batch,
+    Commit,
+    Fault,
+    Progress,
+    Renamed,
+    Rows,
+    Signal,
+    Step,
+)
 from wrackline.producers.failpoints import reach
 from wrackline.producers.plugin import LogStream
 from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers, Voided
+from wrackline.producers.room import Room
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.work import Unsaved
 
 _LOOK: Final = 0.005  # seconds between two looks at readers and marks, while some are under way
-_ROOM: Final = 8 << 20  # bytes that may wait for Kafka before another slice is given out
 
 
 class ReopenError(Exception):
@@ -46,6 +56,7 @@ class ExistingRows:
     ) -> None:
         self._machine, self._readers, self._stream, self._cutter = machine, readers, stream, cutter
         self._asking, self._clock, self._now_ms = asking, clock, now_ms
+        self._room = Room()
         self._place_asked = -inf  # when the server was last asked where it stands
         self._under_way = 0  # work that readers have
         self._kept_by: int | None = None  # the save from which on Kafka has what was asked
@@ -61,7 +72,9 @@ class ExistingRows:
         piece: list[Step] = []
         for place, step in enumerate(batch.steps):
             self._machine.step(step)
-            if isinstance(step, Signal):
+            if isinstance(step, Rows):
+                self._room.moved(self._clock())
+            elif isinstance(step, Signal):
                 self._asking.row(step)
             elif isinstance(step, Appeared | Renamed):
                 self._asking.comes(step)
@@ -105,6 +118,10 @@ class ExistingRows:
         if self._under_way or self._machine.waiting:
             return self._clock() + _LOOK
         return self._machine.due(self._clock())
+
+    def took(self, size: int, seconds: float) -> None:
+        """Kafka took so many bytes of this lane in so long."""
+        self._room.took(size, seconds)
 
     def saved(self) -> None:
         """Kafka has what was taken for it: a request counts as kept, a table that came back is taken up.
@@ -158,8 +175,8 @@ class ExistingRows:
     def _release(self) -> Sequence[Fault]:
         """Give out slices at the place where the log is, as long as Kafka keeps up."""
         found: list[Fault] = []
-        place = self._cutter.outside
-        while place is not None and self._cutter.ahead < _ROOM:
+        place, room = self._cutter.outside, self._room.size(self._clock())
+        while place is not None and self._cutter.ahead < room:
             released = self._machine.release(place, self._now_ms())
             if released is None:
                 break

@@ -71,6 +71,7 @@ class Flight:
 
     publications: Sequence[Publication]
     future: Future[float]
+    began: float
 
     def bytes_of(self, lane: Lane) -> int:
         """What it holds of one lane."""

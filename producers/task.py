@@ -130,13 +130,14 @@ class Task:
         now = self._clock()
         taken = [made for lane in lanes if (made := lane.cutter.take(now)) is not None]
         return (
-            Flight(taken, background.begin(partial(self._publisher.publish, taken), "publish"))
+            Flight(taken, background.begin(partial(self._publisher.publish, taken), "publish"), now)
             if taken
             else None
         )
 
     def _confirm(self, flight: Flight, lanes: Sequence[Lane]) -> None:
-        pause = self._clock() - flight.future.result()
+        ended = flight.future.result()
+        pause = self._clock() - ended
         if pause > self._limits.longest_pause:
             raise PAUSED(seconds=pause)
         reach("before_confirm")
@@ -145,4 +146,5 @@ class Task:
         self._progressed = True
         self._witness.published(flight.publications, self._publisher.commit_seconds)
         for lane in lanes:
+            lane.existing.took(flight.bytes_of(lane), ended - flight.began)
             lane.existing.saved()

@@ -29,7 +29,7 @@ class Limits:
     chunk_rows: int = 10_000
     chunk_seconds: float = 2.0  # a longer read would hold back the gate of others, and the server's cleaning
     slice_rows: int = 10_000
-    slice_bytes: int = 4 << 20
+    slice_bytes: int = 256 << 10  # with what waits before it, how long a change of the log waits
     most_tries: int = 5
     first_wait: float = 1.0  # seconds; doubles
     longest_wait: float = 60.0

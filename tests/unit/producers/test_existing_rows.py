@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, MutableMapping
+from math import inf
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.unit.producers.test_batching import PlainControl
 from wrackline.producers import set_aside
 from wrackline.producers.asking import Asking, Read
 from wrackline.producers.batching import Cutter, Policy, Record
-from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Signal
+from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Rows, Signal
 from wrackline.producers.existing_rows import ExistingRows, ReopenError
 from wrackline.producers.readers import Readers
 from wrackline.producers.snapshot import keys
@@ -84,9 +85,9 @@ class World:
             now_ms=lambda: 0,
         )
 
-    def insert(self, count: int) -> None:
+    def insert(self, count: int, label: str = "x") -> None:
         for number in range(count):
-            values = {"shop": "a", "number": number, "label": "x", "big": None}
+            values = {"shop": "a", "number": number, "label": label, "big": None}
             self.source.commit(PARTITION, Insert(values))
 
     def read_all(self) -> None:
@@ -150,6 +151,32 @@ def test_a_log_that_ends_each_batch_inside_a_transaction_does_not_starve_the_row
     world.existing.feed(Batch((Begin(str(place + 1), 0),), 0))
     until(all_out)
     assert len({key for _, key, _ in records}) == 30
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_while_the_log_moves_little_waits_before_what_it_tells(
+    opened: Callable[..., World],
+    moves: bool,  # noqa: FBT001 - pytest's
+) -> None:
+    world = opened()
+    world.insert(600, "x" * 5_000)
+    world.read_all()
+
+    def all_read() -> bool:
+        place = Place(0, world.database.end)
+        steps = (Begin("1", 0), Rows((), place), Commit("1", place, 0)) if moves else (Progress(place),)
+        world.existing.feed(Batch(steps, 0))
+        world.existing.advance(hears=True)
+        return world.existing.due() == inf
+
+    until(all_read)
+    assert (world.cutter.ahead < 1 << 20) is moves
+    found = len(world.published())
+    while found < 600:
+        world.existing.advance(hears=True)
+        more = len(world.published())
+        assert more, "what waits is given out as Kafka takes it"
+        found += more
 
 
 def test_the_server_is_asked_where_it_stands_only_while_somebody_listens(
