@@ -1,4 +1,4 @@
-"""`wrackline run`: one pipeline in the foreground, until it is asked to stop or an error asks for somebody.
+"""`wrackline run`: one pipeline in the foreground, until it is asked to stop, is done, or asks for somebody.
 
     main thread      status line; hears SIGTERM and SIGINT
     task's thread    claims its generation, opens the source, publishes
@@ -17,7 +17,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from threading import Event
 
@@ -34,9 +34,17 @@ from wrackline.producers.lanes import Health
 from wrackline.producers.log_watch import watching
 from wrackline.producers.metrics import Measures
 from wrackline.producers.pace import Limits, Moments
-from wrackline.producers.plugin import Attended, Source, SourcePlugin, Surroundings, WriterIds, load
+from wrackline.producers.plugin import (
+    Attended,
+    LogState,
+    Source,
+    SourcePlugin,
+    Surroundings,
+    WriterIds,
+    load,
+)
 from wrackline.producers.task import Task
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableSchema
@@ -91,7 +99,8 @@ def run(pipeline: Pipeline, tell: Tell = lambda _health, _error: None) -> None:
                 screen.status(line)
         working.result()
         screen.status(line, last=True)
-        screen.say("stopped")
+        for last in _last_words(source, completed=narration.completed):
+            screen.say(last)
 
 
 def around() -> Surroundings:
@@ -110,6 +119,24 @@ def ownership_of(values: Values) -> Ownership:
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     knock(client, time.monotonic)
     return Ownership(client, group_of(name), name, TASK)
+
+
+def _last_words(source: Source, *, completed: bool) -> Iterator[str]:
+    """Say how it ended, and what is left on the server that nobody reads from."""
+    if not completed:
+        yield "stopped"
+        return
+    yield "completed: existing rows are read, and snapshot.mode asks for no more"
+    logs: list[LogState | None] = []
+    if isinstance(source, Attended):
+        with suppress(WracklineError):  # a server that is gone now changes nothing
+            logs = [source.log_state(partition) for partition in source.partitions()]
+    for log in logs:
+        if log is not None:
+            yield (
+                f"{log.name} stays, and the server keeps all of its log from here on: go on from it with"
+                f" snapshot.mode=initial, or drop it: {log.drop}"
+            )
 
 
 Begun = tuple[Task, ExitStack]

@@ -73,6 +73,7 @@ class Narration:
     ) -> None:
         self._measures, self._screen, self._clock, self._tell = measures, screen, clock, tell
         self._told: tuple[str, float] = ("", 0.0)
+        self.completed = False
 
     def say(self, line: str) -> None:
         """Say what is no event of the task's."""
@@ -87,13 +88,15 @@ class Narration:
         self._measures.queue(queued)
 
     def health(self, health: Health, error: Exception | None) -> None:
-        """Say that it runs, or what it recovers from."""
+        """Say that it runs, or what it recovers from; note that all is done."""
         self._measures.health(health, error)
         self._tell(health, error)
         if error is not None:
             self._recovering(error)
         elif health is Health.RUNNING:
             self._screen.say("running")
+        elif health is Health.COMPLETED:
+            self.completed = True
 
     def resumed(self, state: State) -> None:
         """Say which tables stay set aside or unread, and what does not fit together in the offsets."""

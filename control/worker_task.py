@@ -19,6 +19,7 @@ _STATES = {
     Health.STARTING: State.STARTING,
     Health.RUNNING: State.RUNNING,
     Health.RECOVERING: State.RECOVERING,
+    Health.COMPLETED: State.COMPLETED,
 }
 
 

@@ -30,6 +30,11 @@ class Channel(Protocol):
         """Take what is there, or say why nothing is heard; never waits."""
         ...
 
+    @property
+    def heard(self) -> bool:
+        """Whether all that was there when it was opened has been taken, or can't be."""
+        ...
+
     def kept(self) -> None:
         """Kafka has what came of all that was taken."""
         ...
@@ -100,6 +105,11 @@ class Asking:
         """Whether the topic had something since this was asked last."""
         took, self._took = self._took, False
         return took
+
+    @property
+    def heard(self) -> bool:
+        """Whether all that waited when this began has become a request."""
+        return self._channel is None or self._channel.heard
 
     def kept(self) -> None:
         """All that was taken is in the committed states."""

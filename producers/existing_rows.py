@@ -27,11 +27,13 @@ from wrackline.producers.changes import (
     Step,
 )
 from wrackline.producers.failpoints import reach
+from wrackline.producers.going_on import settled, unread
 from wrackline.producers.plugin import LogStream
 from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers, Voided
 from wrackline.producers.room import Room
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.work import Unsaved
+from wrackline.schemas.errors import WracklineError
 
 _LOOK: Final = 0.005  # seconds between two looks at readers and marks, while some are under way
 
@@ -118,6 +120,20 @@ class ExistingRows:
         if self._under_way or self._machine.waiting:
             return self._clock() + _LOOK
         return self._machine.due(self._clock())
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is going to be read, unless somebody asks, and what is taken has all of it."""
+        return (
+            self._cutter.saves == self._cutter.saves_taken
+            and self._asking.heard
+            and all(map(settled, self._machine.states.values()))
+        )
+
+    @property
+    def unread(self) -> WracklineError | None:
+        """Of which tables not all rows were read."""
+        return unread(self._machine.states)
 
     def took(self, size: int, seconds: float) -> None:
         """Kafka took so many bytes of this lane in so long."""

@@ -7,32 +7,37 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
-import orjson
-
-from wrackline.producers import set_aside
+from wrackline.producers import going_on
 from wrackline.producers.asking import Asking, Channel
-from wrackline.producers.batching import Control, Cutter, CutTransaction, Policy, Publication, Record
+from wrackline.producers.batching import Control, Cutter, Policy, Publication, Record
 from wrackline.producers.changes import Batch, Commit, Fault, Position, Saved
 from wrackline.producers.existing_rows import ExistingRows
 from wrackline.producers.first_reads import FirstReads
+from wrackline.producers.going_on import UNPROVEN, Kept
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
-from wrackline.producers.plugin import LogStream, Source
+from wrackline.producers.plugin import LogStream, Renewing, Source
 from wrackline.producers.readers import Readers
 from wrackline.producers.receipt_book import NO_RECEIPTS, Receipts
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.state import parse
+from wrackline.producers.snapshot.state import saved
 from wrackline.producers.snapshot.tables import BoundOf
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Json, Offset, canonical
+from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
-_UNPROVEN: Final = "unproven"
+OVERRIDE_UNUSED = define(
+    "snapshot.override_unused",
+    OperatorNeeded,
+    "the statement for the first read of {table} is used by no table that is captured",
+    hint="name a captured table as schema.table, as the database writes it, in"
+    " snapshot.select.statement.overrides; they are listed by: wrackline snapshot status <pipeline.toml>",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Lane:
     cutter: Cutter
     existing: ExistingRows
     refused: Sequence[Fault] = ()  # tables that can't be published from the start on
+    ends: bool = False  # once rows are read
 
     def due(self) -> float:
         """The moment from which there may be something to do."""
@@ -58,6 +64,11 @@ class Lane:
         """Tell of tables and rows that are set aside."""
         for fault in faults:
             witness.fault(self.partition, fault)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has done what it was there for; asked while no transaction is under way."""
+        return self.ends and self.existing.over
 
     def close(self) -> None:
         """Give the log back, and let the readers go."""
@@ -93,6 +104,10 @@ class Lanes(Protocol):
         """Open its log where its committed position is, or from now on."""
         ...
 
+    def over(self, state: State) -> bool:
+        """Whether there is nothing left to do, so that no log need be opened."""
+        ...
+
     def refuse(self, topic: str, error: WracklineError) -> None:
         """Leave out the table of a topic that Kafka refuses when its log is opened next.
 
@@ -100,13 +115,18 @@ class Lanes(Protocol):
         """
         ...
 
+    def begins_anew(self, error: WracklineError) -> bool:
+        """Whether the log that this error says is lost is begun anew when it is opened next."""
+        ...
+
 
 class Health(Enum):
-    """How a task is; that it stopped, it says by ending."""
+    """How a task is; that it stopped or failed, it says by ending."""
 
     STARTING = "starting"  # fencing, reading its positions
     RUNNING = "running"
     RECOVERING = "recovering"  # with the error, before the next try
+    COMPLETED = "completed"  # all rows are read, and that is all it was to do: it ends
 
 
 class Witness(Protocol):
@@ -177,11 +197,11 @@ class SourceLanes:
         self._source, self._connector, self._policy, self._reading = source, connector, policy, reading
         self._topics, self._control_of, self._moments = topics, control_of, moments
         self._partitions = tuple(source.partitions())
-        self._start = (
-            self._named()
-        )  # `snapshot.mode=always` reads once a start, however often a log is opened
+        self._start = self._named()  # with `always` rows are read once a start, however often a log is opened
         self._opened: dict[SourcePartition, Cutter] = {}
         self._refused: dict[str, WracklineError] = {}
+        self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was opened last
+        self._lost: dict[SourcePartition, _Lost] = {}
 
     @property
     def queued(self) -> int:
@@ -203,81 +223,131 @@ class SourceLanes:
             raise error
         self._refused[topic] = error
 
+    def over(self, state: State) -> bool:
+        """Whether all rows were read that are to be read, where the pipeline ends then."""
+        return self._reading.first.mode.ends and all(self._over(one, state) for one in self._partitions)
+
+    def begins_anew(self, error: WracklineError) -> bool:
+        """Take note that a log is lost, if the settings have it begun anew and it was not just begun so."""
+        if not self._reading.first.mode.mends or not isinstance(self._source, Renewing):
+            return False
+        partition = self._source.lost(error)
+        position = None if partition is None else self._positions.get(partition)
+        if partition is None or position is None:
+            return False
+        before, self._lost[partition] = self._lost.get(partition), _Lost(error, position)
+        return before is None or before.position != position
+
     def open(self, partition: SourcePartition, state: State) -> Lane:
         """Open a log where its committed position is, or from now on, without tables that are set aside."""
-        offset = state.resume(self._connector, partition)
-        begun = state if offset is not None else State({}, {}, ())  # without a position nothing was read
-        known = {t: kept.snapshot for t, kept in begun.tables_of(self._connector, partition).items()}
         tables = self._source.tables(partition)
-        gone = known.keys() - set(tables)
-        known = {table: kept for table, kept in known.items() if table not in gone}
-        aside = [table for table in set_aside.of(begun, self._connector, partition) if table in known]
+        kept = Kept.of(state, self._connector, partition, tables)
+        self._positions[partition] = kept.position
+        lost = self._lost.get(partition)
+        anew = lost is not None and lost.position == kept.position  # nothing was published since
+        if lost is not None and anew:
+            kept = self._renewed(partition, kept, lost.error)
+        met, aside = kept.met, kept.aside
         own = [table for table in tables if table not in aside]
-        wrote = {t for t in own if t in known and parse(known[t]).shape is not None}  # or was about to
-        named = [t for t in own if t in known and t not in wrote]  # a newcomer that was refused, perhaps
-        refused = self._topics.settle(wrote, named, [t for t in own if t not in known])
+        wrote = {t for t in own if t in met and kept.states[t].shape is not None}  # or was about to
+        named = [t for t in own if t in met and t not in wrote]  # a newcomer that was refused, perhaps
+        refused = self._topics.settle(wrote, named, [t for t in own if t not in met])
         tables = [table for table in tables if table not in refused]
-        book = self._reading.receipts_of(partition)
-        machine = self._machine(tables, known, offset, book)
-        cutter = Cutter(
-            partition,
-            self._policy,
-            self._topics.wished,
-            self._control_of(partition),
-            opened=self._moments.monotonic(),
-            fresh=offset is None,
-            cut=None if offset is None or offset.cut is None else CutTransaction.parse(offset.cut),
-            keeper=_Keeper(machine, book),
-            refused=self._refused,
-        )
-        self._opened[partition] = cutter
         listed = [table for table in tables if table not in aside]
-        saved = None if offset is None else orjson.loads(offset.position)
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
-        channel = reading.channel_of(partition)
-        rows, first = reading.signal_rows, reading.first
-        asking = Asking(machine, tables, reading.tell, channel, book=book, rows=rows, first=first)
-        try:
-            stream = self._source.stream(
-                partition, listed, saved, (*aside, *refused)
-            )  # last: it holds the log
+        book = reading.receipts_of(partition)
+        machine = self._machine(tables, kept, book, anew=anew)
+        cutter = self._cutter(partition, kept, _Keeper(machine, book))
+        asking = Asking(
+            machine,
+            tables,
+            reading.tell,
+            reading.channel_of(partition),
+            book=book,
+            rows=reading.signal_rows,
+            first=reading.first,
+        )
+        try:  # last: it holds the log
+            stream = self._source.stream(partition, listed, kept.position, (*aside, *refused))
         except BaseException:
             asking.close()
             raise
         readers = Readers(self._source, partition, reading.limits.readers, clock)
         existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
-        if gone:  # their changes are in no topic from here on: a table that comes back is read anew
-            cutter.save(dict.fromkeys(gone), clock())
+        if kept.gone:  # their changes are in no topic from here on
+            cutter.save(dict.fromkeys(kept.gone, going_on.left()), clock())
         found = existing.feed(Batch(tuple(Fault(table, error) for table, error in refused.items()), 0))
-        return Lane(partition, stream, cutter, existing, found)
+        return Lane(partition, stream, cutter, existing, found, reading.first.mode.ends)
 
-    def _machine(
-        self,
-        tables: Sequence[TableId],
-        known: Mapping[TableId, Json],
-        offset: Offset | None,
-        book: Receipts,
-    ) -> Machine:
-        """Go on with the tables' states, and ask for the rows of those that are new."""
-        beside = None if offset is None or offset.snapshot is None else orjson.loads(offset.snapshot)
-        streamed = [Commit(name, _Passed(), 0) for name in (beside or {}).get(_UNPROVEN, ())]
+    def _cutter(self, partition: SourcePartition, kept: Kept, keeper: "_Keeper") -> Cutter:
+        cutter = self._opened[partition] = Cutter(
+            partition,
+            self._policy,
+            self._topics.wished,
+            self._control_of(partition),
+            opened=self._moments.monotonic(),
+            fresh=kept.position is None,
+            cut=kept.cut,
+            keeper=keeper,
+            refused=self._refused,
+        )
+        return cutter
+
+    def _machine(self, tables: Sequence[TableId], kept: Kept, book: Receipts, *, anew: bool) -> Machine:
+        """Go on with the tables' states, and ask for the rows of those that are new, or of all."""
+        streamed = [Commit(name, _Passed(), 0) for name in kept.unproven]
+        states = {table: saved(state) for table, state in kept.states.items()}
         reading = self._reading
         run = self._named()
         machine = Machine(
-            known,
+            states,
             reading.limits,
             run,
             bound_of=reading.bound_of,
             streamed=streamed,
             receipts=book.under_way,
         )
-        if (asked := reading.first.asked(tables, known, self._start)) is not None:
+        if anew:
+            asked = reading.first.mended(tables, going_on.mending_request(self._named()))
+        else:
+            asked = reading.first.asked(tables, kept.met, self._start)
+        if asked is not None:
             machine.request(asked)
+        for table in reading.first.unused(tables):
+            reading.tell(OVERRIDE_UNUSED(table=table))
         return machine
+
+    def _renewed(self, partition: SourcePartition, kept: Kept, error: WracklineError) -> Kept:
+        """Begin another log; a log that is lost before the last loss is made good asks for somebody."""
+        if kept.position is None or kept.mending or not isinstance(self._source, Renewing):
+            raise error
+        position = self._source.renewed(partition, kept.position, error)
+        self._reading.tell(
+            going_on.READ_ANEW(
+                database=partition.database,
+                count=len(self._source.tables(partition)),
+                reason=error.sentence,
+                code=error.code,
+            )
+        )
+        return kept.anew(position)
+
+    def _over(self, partition: SourcePartition, state: State) -> bool:
+        tables = self._source.tables(partition)
+        kept = Kept.of(state, self._connector, partition, tables)
+        return kept.over(self._reading.first.asked(tables, kept.met, self._start))
 
     def _named(self) -> str:
         """Make a name that no other start has."""
         return f"{int(self._moments.chance() * (1 << 32)):08x}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A log that does not go on where it was left."""
+
+    error: WracklineError
+    position: Saved
 
 
 class _Keeper:
@@ -300,7 +370,7 @@ class _Keeper:
     def beside(self) -> Json | None:
         """The transactions that a reader must see after a restart: rows may be asked for only then."""
         names = [commit.transaction for commit in self._machine.unproven()]
-        return canonical({_UNPROVEN: names}) if names else None
+        return canonical({UNPROVEN: names}) if names else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from wrackline.producers import sources
 from wrackline.producers.changes import Batch, Commit, Position, Saved
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, TailOf
 from wrackline.schemas import plugins
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
@@ -218,6 +219,7 @@ class LogState:
     retained: int | None  # bytes that the server keeps for us
     spare: int | None  # bytes that may be written before what we need is lost; None: no limit
     status: str | None  # the server's own word for it
+    drop: str | None = None  # the statement that gives up what is kept
 
 
 @runtime_checkable
@@ -238,6 +240,23 @@ class Attended(Protocol):
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Return the position in an epoch after that of `newest`; None means wherever the log begins."""
+        ...
+
+
+@runtime_checkable
+class Renewing(Protocol):
+    """A source whose log can be begun anew where it is lost; it may be left out."""
+
+    def lost(self, error: WracklineError) -> SourcePartition | None:
+        """Return whose log does not go on where it was left, if that is what this error says."""
+        ...
+
+    def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
+        """Return the position of the log as it is from now on, in an epoch after that of `saved`.
+
+        What the server keeps for the lost one is given up, if a new one could not be had beside it.  Twice
+        is harmless, for nobody knows the new position before the first Kafka transaction that holds it.
+        """
         ...
 
 

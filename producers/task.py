@@ -21,7 +21,7 @@ from wrackline.producers.kafka.failures import TopicRefusedError
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.lanes import Flight, Health, Lane, Lanes, Witness
 from wrackline.producers.pace import PAUSED, Limits
-from wrackline.schemas.errors import Transient
+from wrackline.schemas.errors import Definite, Transient
 
 
 class Task:
@@ -44,16 +44,21 @@ class Task:
         self._progressed = False
 
     def run(self) -> None:
-        """Publish until asked to stop; an error that asks for somebody is raised, and one too many."""
+        """Publish until asked to stop, or all is done; what asks for somebody is raised, and one too many."""
         tries = 0
         try:
             while not self._stopping.is_set():
                 try:
-                    self._session()
+                    if self._session():
+                        self._witness.health(Health.COMPLETED, None)
+                        break
                 except TopicRefusedError as refused:
                     self._lanes.refuse(refused.topic, refused.error)
                 except ReopenError:
                     continue
+                except Definite as error:
+                    if not self._lanes.begins_anew(error):
+                        raise
                 except Transient as error:
                     tries = 1 if self._progressed else tries + 1
                     self._progressed = False
@@ -64,26 +69,28 @@ class Task:
         finally:
             self._ended(background.begin(self._publisher.close, "close"))
 
-    def _session(self) -> None:
-        """From one start of the publisher to the next error."""
+    def _session(self) -> bool:
+        """From one start of the publisher to the next error, or until asked to stop; whether all is done."""
         self._witness.health(Health.STARTING, None)
         started = background.begin(self._publisher.start, "start")
         if not self._ended(started):
-            return
+            return False
         state = started.result()
         self._witness.resumed(state)
+        if self._lanes.over(state):
+            return True
         opened: list[Lane] = []
         try:
             opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
             for lane in opened:
                 lane.tell(self._witness, lane.refused)
             self._witness.health(Health.RUNNING, None)
-            self._loop(opened)
+            return self._loop(opened)
         finally:
             for lane in opened:
                 lane.close()
 
-    def _loop(self, lanes: Sequence[Lane]) -> None:
+    def _loop(self, lanes: Sequence[Lane]) -> bool:
         flight: Flight | None = None
         idle = False
         try:
@@ -92,11 +99,14 @@ class Task:
                     self._confirm(flight, lanes)
                     flight = None
                 if flight is None:
+                    if all(lane.over for lane in lanes):
+                        return _done(lanes)
                     flight = self._publish(lanes)
                 idle = not self._poll(lanes, flight, self._slice(lanes, flight) if idle else 0.0)
             if flight is not None and self._ended(flight.future):
                 self._confirm(flight, lanes)
                 flight = None
+            return False
         finally:
             if flight is not None:
                 self._ended(flight.future)  # the producer has one user at a time
@@ -148,3 +158,11 @@ class Task:
         for lane in lanes:
             lane.existing.took(flight.bytes_of(lane), ended - flight.began)
             lane.existing.saved()
+
+
+def _done(lanes: Sequence[Lane]) -> bool:
+    """Return that all is done, unless there are rows that could not be read."""
+    for lane in lanes:
+        if (unread := lane.existing.unread) is not None:
+            raise unread
+    return True

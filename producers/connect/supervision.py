@@ -4,6 +4,7 @@
         any  -> RESTARTING -> STARTING          its process ended, and a new one may do better
         any  -> FAILED                          its error asks for somebody: nothing is tried by itself
         any  -> STOPPED                         it was asked to end
+    RUNNING  -> COMPLETED                       it said that all is done, and is not begun again
 
 Waits grow while a task ends again and again, up to a bound, and begin anew after it ran for a while.
 """
@@ -25,9 +26,10 @@ class State(Enum):
     RESTARTING = "RESTARTING"
     FAILED = "FAILED"
     STOPPED = "STOPPED"
+    COMPLETED = "COMPLETED"  # ours: Connect's tasks never end by themselves
 
 
-ENDED = (State.FAILED, State.STOPPED)
+ENDED = (State.FAILED, State.STOPPED, State.COMPLETED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Status:
 
     def ended(self, now: float, *, asked: bool, for_somebody: bool) -> "Status":
         """Its process has ended."""
+        if self.state is State.COMPLETED:
+            return self
         if for_somebody:
             return replace(self, state=State.FAILED, since=now)
         if asked:

@@ -57,6 +57,7 @@ class SignalTopic:
         self._looks = 0  # until the topic is asked for, or asked for again
         self._refusal: KafkaError | None = None  # not told yet
         self._told: int | None = None  # the refusal that was told last
+        self.heard = False  # all that was there at first
 
     def taken(self) -> Sequence[Request | WracklineError]:
         """Take what is there, and say what Kafka refuses."""
@@ -76,8 +77,11 @@ class SignalTopic:
                 found += [] if request is None else [request]
             elif denies(error):
                 self._refusal, self._looks = error, _AGAIN  # the client itself does not try again
+                self.heard = True
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
-                self._told = None
+                self._told, self.heard = None, True
+            elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                self.heard = True
         if self._refusal is not None and self._refusal.code() != self._told:
             self._told = self._refusal.code()
             found.append(UNHEARD(topic=self._topic, group=self._group, name=self._refusal.name()))

@@ -37,14 +37,7 @@ from wrackline.producers.chunks import Chunk, Mark, TailOf
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.ledger import Ledger
 from wrackline.producers.snapshot.requests import Pause, Purpose, Refused, Request, Resume, Snapshot, Stop
-from wrackline.producers.snapshot.state import (
-    Job,
-    Outcome,
-    Status,
-    TableState,
-    parse,
-    saved,
-)
+from wrackline.producers.snapshot.state import Job, Outcome, Status, TableState, parse, saved
 from wrackline.producers.snapshot.tables import BoundOf, Planning, Table, Wish
 from wrackline.producers.snapshot.window import Window
 from wrackline.producers.snapshot.work import (
@@ -297,6 +290,11 @@ class Machine:
     def status(self, table: TableId) -> Status | None:
         """Where a table stands; None for one that the machine does not know."""
         return self._tables[table].state.status if table in self._tables else None
+
+    @property
+    def states(self) -> Mapping[TableId, TableState]:
+        """All that is known of every table."""
+        return {table.id: table.state for table in self._tables.values()}
 
     def _table(self, table: TableId, state: TableState | None = None) -> Table:
         found = self._tables.get(table)

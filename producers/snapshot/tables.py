@@ -225,8 +225,8 @@ class Table:
         return job if ready and job is not None and job.key is None else None
 
     def voids(self, job: Job) -> bool:
-        """Whether a `t` event goes out before the job is planned."""
-        return self.state.gap and job.whole
+        """Whether a `t` event goes out before the job is planned; a first read may take some rows only."""
+        return self.state.gap and (job.whole or job.purpose is Purpose.INITIAL)
 
     def void(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
         """The `t` event that may go out at this place, before anything of its job was read.

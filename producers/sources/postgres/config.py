@@ -207,7 +207,7 @@ SETTINGS = Declared(
                 ("flush.lsn.source", "the server is told only after Kafka has committed"),
                 (
                     "offset.mismatch.strategy",
-                    "a slot that does not fit the saved position always stops the pipeline",
+                    "such a slot stops the pipeline, or snapshot.mode=when_needed reads all tables again",
                 ),
                 ("xmin.fetch.interval.ms", "the log says what is needed"),
                 ("schema.refresh.mode", "the catalogue is read at each change of a table's shape"),

@@ -5,7 +5,7 @@
 A server asked for a place that its slot has passed begins later and says nothing; one that was
 restored from a backup, or promoted too early, has another history at the same numbers.  What was
 written in between would be missing from the copy, and nobody would know: so each of these is an
-error here, and none is worked around.
+error here, and none is worked around.  Who wants the tables read again instead says so in `snapshot.mode`.
 """
 
 from dataclasses import dataclass
@@ -60,6 +60,19 @@ SLOT_AHEAD = define(
     Definite,
     "replication slot {slot} was confirmed up to {confirmed}, beyond our position {position}",
     hint=f"somebody else read from it, or it was made anew: {_ANEW}",
+)
+
+LOST = frozenset(  # the log is not the one that we read, or lacks what was written since
+    one.code
+    for one in (
+        SLOT_FOREIGN,
+        TIMELINE_BACK,
+        TIMELINE_FORKED,
+        LOG_BEHIND,
+        SLOT_MISSING,
+        SLOT_LOST,
+        SLOT_AHEAD,
+    )
 )
 
 _KEEP_MORE = "raise max_slot_wal_keep_size"

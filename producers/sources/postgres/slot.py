@@ -13,6 +13,7 @@ from psycopg import pq, sql
 from wrackline.producers.sources.postgres.connect import Connection, Server, history
 from wrackline.producers.sources.postgres.continuity import (
     FIRST_EPOCH,
+    LOST,
     SLOT_MISSING,
     Found,
     Slot,
@@ -129,6 +130,18 @@ def ensure_slot(
         made = create_slot(connection, slot, failover=failover)
         start = PgPosition(FIRST_EPOCH, made, 0, made, now)
     return start
+
+
+def gone(error: WracklineError) -> bool:
+    """Whether an error says that the log does not go on where it was left."""
+    return error.code in LOST or error.code == WAL_MISSING.code
+
+
+def let_go(connection: Connection, slot: str, error: WracklineError) -> None:
+    """Drop a slot that no log can be read from any more; one that can stays, wherever it stands."""
+    row = _free(connection, slot)
+    if row is not None and (row.lost is not None or error.code == WAL_MISSING.code):
+        connection.execute("SELECT pg_drop_replication_slot(%s)", [slot])
 
 
 def create_slot(connection: Connection, slot: str, *, failover: bool) -> int:

@@ -45,6 +45,7 @@ def log_state(connection: Connection, slot: str) -> LogState | None:
         _bytes(retained),
         _bytes(spare),
         None if status is None else str(status),
+        f"SELECT pg_drop_replication_slot('{slot}')",
     )
 
 

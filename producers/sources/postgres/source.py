@@ -32,7 +32,7 @@ from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.schemas import versions
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.setting import Declared
@@ -185,6 +185,17 @@ class PgSource:
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
         return slot_health.anew(saved, newest, self._settings.text("slot.name"))
+
+    def lost(self, error: WracklineError) -> SourcePartition | None:
+        """Say whether the log is not the one that was read, or lacks a part."""
+        return self.partitions()[0] if slot.gone(error) else None
+
+    def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
+        """Give up a slot that is of no use; return an epoch of its own, wherever the slot then begins."""
+        del partition
+        with self._asking() as connection:
+            slot.let_go(connection, self._settings.text("slot.name"), error)
+        return self.anew(None, saved)
 
     def close(self) -> None:
         """End the catalogue's connection, and what the caller left open."""

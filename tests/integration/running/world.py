@@ -135,15 +135,15 @@ class World:
             self.sql.execute(sql.SQL(statement).format(sql.Identifier(self.user)))
         self.sql.close()
 
-    def run(self) -> Running:
-        """Start `wrackline run` and wait until it runs."""
+    def run(self, ready: str = "running\n") -> Running:
+        """Start `wrackline run` and wait until it runs, or says something else."""
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
             command = [*COMMAND, "run", str(self.file)]
             process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         running = Running(process, printed)
         self.started.append(running)
-        running.says("running\n")
+        running.says(ready)
         return running
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:

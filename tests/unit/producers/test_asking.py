@@ -43,6 +43,7 @@ class Topic:
 
     def __init__(self) -> None:
         self.looks = 0
+        self.heard = True
 
     def taken(self) -> Collection[Read]:
         self.looks += 1

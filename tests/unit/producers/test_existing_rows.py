@@ -46,6 +46,7 @@ class Topic:
     def __init__(self) -> None:
         self.waiting: list[Read] = []
         self.kepts = 0
+        self.heard = True
 
     def taken(self) -> Collection[Read]:
         taken, self.waiting = self.waiting, []

@@ -14,6 +14,7 @@ from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, S
 from wrackline.producers.lanes import Lane, Reading, SourceLanes
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
+from wrackline.producers.snapshot.state import parse
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Json, Offset, PositionKey, TableKey, TableState, canonical
@@ -89,6 +90,7 @@ class Ear:
 
     def __init__(self) -> None:
         self.closed = False
+        self.heard = True
 
     def taken(self) -> Sequence[Read]:
         return ()
@@ -165,7 +167,7 @@ def test_what_is_set_aside_needs_no_topic() -> None:
 @pytest.mark.parametrize(
     "kept", [canonical({}), set_aside.saved(Fault(TABLE, UNFIT()))], ids=["read", "aside"]
 )
-def test_a_table_that_the_settings_leave_out_is_forgotten_and_read_anew_when_it_comes_back(
+def test_a_table_that_the_settings_leave_out_is_read_anew_behind_a_gap_when_it_comes_back(
     kept: Json,
 ) -> None:
     source = AskedSource(NEIGHBOUR)
@@ -174,12 +176,19 @@ def test_a_table_that_the_settings_leave_out_is_forgotten_and_read_anew_when_it_
     without.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
     made = without.cutter.take(1.0)
     assert made is not None
-    assert made.states == {TABLE: None}, "with the position that moves past what it misses"
-    again = opened(AskedSource(TABLE, NEIGHBOUR), {NEIGHBOUR: canonical({})})
+    assert list(made.states) == [TABLE], "with the position that moves past what it misses"
+    gap = made.states[TABLE]
+    assert gap is not None
+    assert parse(gap).left
+    still = opened(AskedSource(NEIGHBOUR), {TABLE: gap, NEIGHBOUR: canonical({})})
+    still.existing.advance(hears=False)
+    assert still.cutter.saves == 0, "it is known already"
+    again = opened(AskedSource(TABLE, NEIGHBOUR), {TABLE: gap, NEIGHBOUR: canonical({})})
     again.existing.advance(hears=False)
     again.cutter.feed(Batch((Progress(Place(1, 10)),), 0), 0.0)
     made = again.cutter.take(1.0)
     assert made is not None
     assert list(made.states) == [TABLE]
-    assert b'"initial"' in (made.states[TABLE] or b"")
+    read = parse(made.states[TABLE] or canonical({}))
+    assert ([job.id for job in read.jobs], read.gap) == (["initial"], True)
     again.existing.close()

@@ -1,0 +1,157 @@
+"""`snapshot.mode` of a running pipeline: one that ends by itself, one that makes a lost log good."""
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import orjson
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
+from tests.fixtures.servers import Database
+from tests.integration.running.world import World, free_port, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A database with rows."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
+    made.insert(1, 30)
+    yield made
+    made.close()
+
+
+def have(world: World, mode: str, *more: str) -> None:
+    """Let the pipeline's file name this mode."""
+    world.write()
+    lines = "\n".join((f'snapshot.mode = "{mode}"', *more))
+    world.file.write_text(world.file.read_text().replace('snapshot.mode = "no_data"', lines))
+
+
+def ended(world: World) -> tuple[int, str]:
+    """Start the pipeline and wait until it ends by itself."""
+    running = world.run(ready="owner: generation")
+    return running.process.wait(60), running.output
+
+
+def told(world: World) -> list[tuple[str, int | None, str]]:
+    """Each event of the topic: operation, key, seq."""
+    found = []
+    with SchemaRegistryClient({"url": world.registry.url}) as registry:
+        shapes: dict[int, Any] = {}
+        for _, value in world.events():
+            if value is None:
+                continue
+            schema_id = int.from_bytes(value[1:5], "big")
+            if schema_id not in shapes:
+                shapes[schema_id] = orjson.loads(registry.get_schema(schema_id).schema_str or "")
+            read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), shapes[schema_id], None)
+            row = read["after"] or read["before"]
+            found.append((read["op"], None if row is None else row["id"], read["seq"]))
+    return found
+
+
+def copied(world: World) -> set[int]:
+    """The keys of the rows that a copy has which takes the newest event by seq."""
+    events = told(world)
+    floor = max((seq for op, _, seq in events if op == "t"), default="")
+    newest: dict[int, tuple[str, str]] = {}
+    for op, key, seq in events:
+        if key is not None and seq >= floor:
+            newest[key] = max(newest.get(key, ("", "")), (seq, op))
+    return {key for key, (_, op) in newest.items() if op != "d"}
+
+
+def drop_slot(world: World) -> None:
+    """Have the log lost."""
+    world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
+
+
+def test_initial_only_ends_by_itself_and_reads_nothing_twice(world: World) -> None:
+    have(world, "initial_only")
+    code, said = ended(world)
+    assert code == Exit.OK, said
+    assert "completed: existing rows are read" in said
+    assert f"SELECT pg_drop_replication_slot('{world.slot}')" in said
+    assert [op for op, _, _ in told(world)] == ["r"] * 30
+    drop_slot(world)  # as it says: nobody needs it any more
+    world.insert(31, 31)
+    code, said = ended(world)
+    assert code == Exit.OK, said
+    assert "completed" in said
+    assert len(world.events()) == 30
+    kept = world.sql.execute("SELECT FROM pg_replication_slots WHERE slot_name = %s", [world.slot])
+    assert kept.rowcount == 0
+
+
+def test_initial_only_ends_with_an_error_where_not_all_rows_can_be_read_until_somebody_mends_it(
+    world: World,
+) -> None:
+    have(
+        world,
+        "initial_only",
+        'snapshot.select.statement.overrides = "public.orders"',
+        '"snapshot.select.statement.overrides.public.orders" = "SELECT * FROM orders WHERE nothing = 1"',
+    )
+    for _ in range(2):
+        code, said = ended(world)
+        assert code == Exit.OPERATOR, said
+        assert "[snapshot.unread]" in said
+        assert "[pg.condition_column]" in said
+    assert world.events() == []
+    assert world.command("snapshot", "start", "public.orders").returncode == Exit.OK
+    code, said = ended(world)
+    assert code == Exit.OK, said
+    assert len(world.events()) == 30
+
+
+def test_a_statement_of_ones_own_says_which_rows_a_copy_begins_with(world: World) -> None:
+    have(
+        world,
+        "initial",
+        'snapshot.select.statement.overrides = "public.orders,public.typo"',
+        '"snapshot.select.statement.overrides.public.orders" = "SELECT * FROM orders WHERE id > 2 AND id < 8"',
+        '"snapshot.select.statement.overrides.public.typo" = "SELECT * FROM typo"',
+    )
+    running = world.run()
+    running.says("[snapshot.override_unused]")
+    world.arrived(5)
+    world.insert(31, 31)
+    assert [key for _, key, _ in told(world)[:5]] == [3, 4, 5, 6, 7]
+    world.arrived(6)
+    assert world.command("snapshot", "start", "public.orders", "--id", "all").returncode == Exit.OK
+    assert len(world.arrived(6 + 31)) == 6 + 31
+    assert running.stop() == Exit.OK
+
+
+def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equal(world: World) -> None:
+    have(world, "when_needed")
+    running = world.run()
+    world.arrived(30)
+    assert running.stop() == Exit.OK
+    epoch = world.position()["position"]["epoch"]
+    drop_slot(world)
+    world.sql.execute("DELETE FROM orders WHERE id <= 10; UPDATE orders SET note = 'x' WHERE id = 11")
+    world.insert(31, 33)
+    running = world.run()
+    running.says("[snapshot.read_anew]")
+    assert "[pg.slot_missing]" in running.output
+    wait_until(lambda: copied(world) == set(range(11, 34)))
+    assert [op for op, _, _ in told(world)] == ["r"] * 30 + ["t"] + ["r"] * 23
+    world.insert(34, 34)
+    wait_until(lambda: copied(world) == set(range(11, 35)))
+    assert running.stop() == Exit.OK
+    assert world.position()["position"]["epoch"] > epoch
+    running = world.run()  # and not a third time
+    world.insert(35, 35)
+    wait_until(lambda: 35 in copied(world))
+    assert len(told(world)) == 30 + 1 + 23 + 2
+    assert running.stop() == Exit.OK
