@@ -99,6 +99,12 @@ def test_an_end_that_was_asked_for_or_asks_for_somebody_is_the_last(asked: bool,
     assert ended.state is (State.FAILED if for_somebody else State.STOPPED)
 
 
+@pytest.mark.parametrize(("asked", "for_somebody"), [(True, False), (False, False), (False, True)])
+def test_a_task_that_said_that_all_is_done_is_not_begun_again(asked: bool, for_somebody: bool) -> None:  # noqa: FBT001 - cases
+    done = Status(State.COMPLETED, 1.0)
+    assert done.ended(2.0, asked=asked, for_somebody=for_somebody) == done
+
+
 class Heard:
     """A listener that remembers."""
 
@@ -125,3 +131,12 @@ def test_a_worker_whose_tasks_have_all_failed_ends() -> None:
     assert sorted(listener.states) == sorted(
         (name, state) for name in ("a", "b") for state in ("STARTING", "FAILED")
     )
+
+
+def test_a_worker_whose_tasks_are_all_done_ends() -> None:
+    says = HELD.replace("RUNNING", "COMPLETED").replace("time.sleep(60)", "").format(before="")
+    listener = Heard()
+    Supervisor(
+        {"a": [sys.executable, "-c", says]}, listener, for_somebody=lambda _: False, asked=lambda: False
+    ).run()
+    assert listener.states == [("a", "STARTING"), ("a", "COMPLETED")]

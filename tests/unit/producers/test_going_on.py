@@ -1,0 +1,238 @@
+"""What a start goes on from, where it has nothing left to do, and where its log was lost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.source_world import orders
+from tests.fakes.place import Place
+from tests.unit.producers.test_batching import PlainControl
+from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource
+from wrackline.producers.batching import Policy
+from wrackline.producers.changes import Batch, Progress, Saved
+from wrackline.producers.first_reads import MODES, FirstReads, Mode
+from wrackline.producers.going_on import Kept, left, mending_request, settled, unread
+from wrackline.producers.lanes import Lane, Reading, SourceLanes
+from wrackline.producers.own_topics import OwnTopics
+from wrackline.producers.pace import Moments
+from wrackline.producers.set_aside import Reason
+from wrackline.producers.snapshot.requests import Purpose
+from wrackline.producers.snapshot.state import Job, Missing, Outcome, TableState, parse, saved
+from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.offset_replay import State
+from wrackline.schemas.offsets import Offset, PositionKey, TableKey, canonical
+from wrackline.schemas.offsets import TableState as Record
+from wrackline.schemas.table import SourcePartition, TableId
+
+LOST = define("test.lost", Definite, "it is gone", hint="keep more")
+SHAPE = orders(PARTITION)
+READ = TableState(shape=SHAPE, ended={"initial": Outcome.SUCCEEDED})
+BROKEN = Reason("test.broken", "it can't be read", "mend it")
+FIRST = Job("initial", Purpose.INITIAL)
+MENDS = FirstReads(MODES["when_needed"])
+
+
+def committed(epoch: int, states: Mapping[TableId, TableState], *, unproven: Sequence[str] = ()) -> State:
+    tables = {
+        TableKey("c", PARTITION.server, table): Record(1, saved(state)) for table, state in states.items()
+    }
+    beside = canonical({"unproven": list(unproven)}) if unproven else None
+    offset = Offset(1, 1, canonical({"epoch": epoch}), None, 0, 0, beside)
+    return State({PositionKey("c", *PARTITION): offset}, tables, ())
+
+
+class LosingSource(AskedSource):
+    """Has the log of one epoch only."""
+
+    def __init__(self, epoch: int = 2) -> None:
+        super().__init__(TABLE, NEIGHBOUR)
+        self.epoch = epoch
+        self.renewals: list[Saved] = []
+
+    def stream(
+        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
+    ) -> object:
+        if saved["epoch"] != self.epoch:
+            raise LOST()  # noqa: RSE102 - it makes the error
+        return super().stream(partition, tables, saved, aside)
+
+    def lost(self, error: WracklineError) -> SourcePartition | None:
+        return PARTITION if error.code == "test.lost" else None
+
+    def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
+        assert (partition, error.code) == (PARTITION, "test.lost")
+        self.renewals.append(saved)
+        epoch = saved["epoch"]
+        assert isinstance(epoch, int)
+        return {"epoch": epoch + 1}
+
+
+def lanes_over(source: AskedSource, first: FirstReads, told: list[WracklineError]) -> SourceLanes:
+    return SourceLanes(
+        source,  # type: ignore[arg-type]  # all that a lane asks of it at first
+        "c",
+        Policy(linger=0.0, quiet=0.0),
+        Reading(first, tell=told.append),
+        topics=OwnTopics("server"),
+        control_of=lambda _: PlainControl(),
+        moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),
+    )
+
+
+def states_of(lane: Lane) -> Mapping[TableId, TableState]:
+    """What the first publication saves."""
+    lane.existing.advance(hears=False)
+    lane.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
+    made = lane.cutter.take(1.0)
+    lane.existing.close()
+    assert made is not None
+    return {table: parse(state or canonical({})) for table, state in made.states.items()}
+
+
+def opened_anew(lanes: SourceLanes, state: State) -> Lane:
+    with pytest.raises(WracklineError) as caught:
+        lanes.open(PARTITION, state)
+    assert lanes.begins_anew(caught.value)
+    return lanes.open(PARTITION, state)
+
+
+def test_a_lost_log_is_begun_anew_with_all_tables_read_behind_a_gap() -> None:
+    source, told = LosingSource(), list[WracklineError]()
+    aside = replace(READ, set_aside=BROKEN, gap=True)
+    lanes = lanes_over(source, MENDS, told)
+    made = states_of(opened_anew(lanes, committed(1, {TABLE: READ, NEIGHBOUR: aside}, unproven=("7",))))
+    assert source.renewals == [{"epoch": 1}]
+    assert (set(source.asked), source.aside) == ({TABLE, NEIGHBOUR}, ()), "also the one that was set aside"
+    assert [error.code for error in told] == ["snapshot.read_anew"]
+    for state in made.values():
+        assert [(job.purpose, job.whole) for job in state.jobs] == [(Purpose.INITIAL, True)]
+        assert state.gap
+        assert state.set_aside is None
+        assert state.knows("initial")
+    assert set(made) == {TABLE, NEIGHBOUR}
+
+
+@pytest.mark.parametrize("mode", ["initial", "always", "no_data", "initial_only"])
+def test_a_mode_that_does_not_mend_leaves_a_lost_log_to_somebody(mode: str) -> None:
+    lanes = lanes_over(LosingSource(), FirstReads(MODES[mode]), [])
+    with pytest.raises(WracklineError):
+        lanes.open(PARTITION, committed(1, {TABLE: READ}))
+    assert not lanes.begins_anew(LOST())
+
+
+def test_an_error_that_is_no_lost_log_is_left_to_somebody() -> None:
+    lanes = lanes_over(LosingSource(), MENDS, [])
+    lanes.open(PARTITION, committed(2, {TABLE: READ}))
+    assert not lanes.begins_anew(UNFIT())
+
+
+def test_a_new_log_that_can_not_be_had_stops_the_pipeline() -> None:
+    source = LosingSource(epoch=9)
+    lanes, state = lanes_over(source, MENDS, []), committed(1, {TABLE: READ})
+    with pytest.raises(WracklineError):
+        opened_anew(lanes, state)
+    assert not lanes.begins_anew(LOST())
+
+
+def test_a_log_that_is_lost_again_before_anything_was_published_is_begun_anew_from_the_same_place() -> None:
+    source = LosingSource()
+    lanes, state = lanes_over(source, MENDS, []), committed(1, {TABLE: READ})
+    opened_anew(lanes, state).existing.close()
+    made = states_of(lanes.open(PARTITION, state))
+    assert all(state.gap for state in made.values())
+    assert source.renewals == [{"epoch": 1}] * 2
+
+
+def test_a_log_that_is_lost_while_the_last_loss_is_made_good_asks_for_somebody() -> None:
+    source = LosingSource(epoch=3)
+    mending = TableState(jobs=(Job(mending_request("7f"), Purpose.INITIAL),), gap=True)
+    with pytest.raises(WracklineError):
+        opened_anew(lanes_over(source, MENDS, []), committed(2, {TABLE: mending}))
+    assert source.renewals == []
+    done = TableState(shape=SHAPE, ended={mending_request("7f"): Outcome.SUCCEEDED})
+    opened_anew(lanes_over(source, MENDS, []), committed(2, {TABLE: done, NEIGHBOUR: done})).existing.close()
+    assert source.renewals == [{"epoch": 2}]
+
+
+def test_a_second_loss_is_another_one_once_something_was_published() -> None:
+    source = LosingSource()
+    lanes = lanes_over(source, MENDS, [])
+    opened_anew(lanes, committed(1, {TABLE: READ})).existing.close()
+    source.epoch = 3
+    opened_anew(lanes, committed(2, {TABLE: READ})).existing.close()
+    assert source.renewals == [{"epoch": 1}, {"epoch": 2}]
+
+
+def test_what_somebody_asked_for_begins_again_in_a_new_log_and_what_is_the_workers_own_is_made_new() -> None:
+    asked = Job("mine", Purpose.REQUESTED, condition="id > 5", begun=True, key=("id",), rows=7)
+    state = TableState(
+        shape=SHAPE,
+        jobs=(FIRST, asked, Job("old", Purpose.REQUESTED, failed=BROKEN)),
+        missing={b"k": Missing(("1",), 1)},
+        paused=True,
+    )
+    kept = Kept({"epoch": 1}, None, ("7",), {TABLE: state}).anew({"epoch": 2})
+    assert (kept.position, kept.unproven) == ({"epoch": 2}, ())
+    after = kept.states[TABLE]
+    assert [(job.id, job.key, job.rows) for job in after.jobs] == [("mine", None, 0)]
+    assert (after.missing, after.paused, after.gap) == ({}, True, True)
+
+
+@pytest.mark.parametrize(
+    ("states", "over"),
+    [
+        ({TABLE: READ, NEIGHBOUR: READ}, True),
+        ({TABLE: READ}, False),  # the neighbour is new
+        ({TABLE: READ, NEIGHBOUR: parse(left())}, False),  # and this one came back
+        ({TABLE: READ, NEIGHBOUR: replace(READ, jobs=(FIRST,))}, False),
+        ({TABLE: READ, NEIGHBOUR: replace(READ, jobs=(replace(FIRST, failed=BROKEN),))}, False),
+        ({TABLE: READ, NEIGHBOUR: replace(READ, set_aside=BROKEN)}, False),
+        ({TABLE: READ, NEIGHBOUR: replace(READ, missing={b"k": Missing(("1",), 1)})}, False),
+    ],
+)
+def test_a_pipeline_that_ends_once_rows_are_read_opens_no_log_when_they_are(
+    states: Mapping[TableId, TableState], *, over: bool
+) -> None:
+    source = AskedSource(TABLE, NEIGHBOUR)
+    assert lanes_over(source, FirstReads(MODES["initial_only"]), []).over(committed(1, states)) is over
+    assert not lanes_over(source, FirstReads(MODES["initial"]), []).over(committed(1, states))
+
+
+def test_rows_that_each_start_reads_are_read_before_it_ends() -> None:
+    each_time = FirstReads(Mode(MODES["always"].reads, ends=True))
+    lanes = lanes_over(AskedSource(TABLE), each_time, [])
+    assert not lanes.over(committed(1, {TABLE: READ}))
+    read = replace(READ, ended={"start-80000000": Outcome.SUCCEEDED})
+    assert lanes.over(committed(1, {TABLE: read}))
+
+
+def test_nothing_published_is_not_all_there_is() -> None:
+    assert not lanes_over(AskedSource(), FirstReads(MODES["initial_only"]), []).over(State({}, {}, ()))
+
+
+@pytest.mark.parametrize(
+    ("state", "is_settled"),
+    [
+        (READ, True),
+        (replace(READ, jobs=(FIRST,)), False),
+        (replace(READ, jobs=(FIRST,), paused=True), False),
+        (replace(READ, jobs=(replace(FIRST, failed=BROKEN),)), True),
+        (replace(READ, missing={b"k": Missing(("1",), 1)}), False),
+        (replace(READ, missing={b"k": Missing(("1",), 1)}, set_aside=BROKEN), True),
+    ],
+)
+def test_reading_is_settled_where_only_somebody_can_have_it_go_on(
+    state: TableState, *, is_settled: bool
+) -> None:
+    assert settled(state) is is_settled
+
+
+def test_what_was_not_read_is_said() -> None:
+    failed = replace(READ, jobs=(replace(FIRST, failed=BROKEN),))
+    assert unread({TABLE: READ}) is None
+    error = unread({NEIGHBOUR: READ, TABLE: failed})
+    assert error is not None
+    assert "of 1 tables" in error.sentence
+    assert "[test.broken]" in error.sentence
+    assert str(TABLE) in error.hint
