@@ -26,6 +26,7 @@ from wrackline.schemas.seq import ordinal_digits
 from wrackline.schemas.splice import Pieces, spliced
 from wrackline.schemas.table import TableSchema
 
+_ROW_BYTES = 120  # what a row that is held costs, beside its key and its head
 _FATE_BYTES = 200  # about what one remembered key costs, beside its own bytes
 _FATES = 2  # shares that remembered keys may take
 
@@ -69,7 +70,9 @@ class Window:
     @property
     def size(self) -> int:
         """Bytes that it holds, or may come to hold."""
-        held = sum(one.size for one in self._slices) if self.arrived else self.share
+        held = self.share
+        if self.arrived:
+            held = sum(one.size + _ROW_BYTES * len(one.rows) for one in self._slices)
         return held + self._fate_bytes
 
     @property
