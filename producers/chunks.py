@@ -76,6 +76,14 @@ class Mark(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """What a chunk is of one read of a whole table, at the place of its mark, which its tail says too."""
+
+    before: int  # rows of the read in earlier pieces: they are told apart by their number
+    void: TailOf  # makes the `t` event of that place, whole: all that is older is in the rows
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """What one statement read; a chunk without slices is an empty range."""
 
@@ -83,4 +91,5 @@ class Chunk:
     slices: tuple[Slice, ...]
     complete: bool  # the range holds no more rows
     tail: TailOf
-    mark: Mark | None = None  # its exact place in the log, where the read itself knows it (MariaDB)
+    mark: Mark | None = None  # its exact place in the log, where the read itself knows it
+    piece: Piece | None = None  # of a table without a key

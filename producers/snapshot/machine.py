@@ -8,7 +8,7 @@ key out of the window, and rows are released once the log has passed a mark that
 So what is released at a place equals the table's row at that place, and no key goes back (INV-3).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ from wrackline.producers.chunks import Chunk, Mark, TailOf
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.ledger import Ledger
 from wrackline.producers.snapshot.requests import Pause, Purpose, Refused, Request, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.roster import Roster
 from wrackline.producers.snapshot.state import Job, Outcome, Status, TableState, parse, saved
 from wrackline.producers.snapshot.tables import BoundOf, Planning, Table, Wish
 from wrackline.producers.snapshot.window import Window
@@ -90,10 +91,7 @@ class Machine:
         self._out: dict[Ticket, _Out] = {}
         self._looked: float | None = None  # when somebody was last sent to look
         self._refs: dict[int, tuple[Table, TableSchema]] = {}
-        self._watching: dict[int, Table] = {}  # by ref
-        self._wanting: dict[TableId, Table] = {}  # in the order in which they came to want something
-        self._windowed: dict[TableId, Table] = {}
-        self._planning: dict[TableId, Table] = {}
+        self._roster = Roster()
         self._unsaved: dict[TableId, Table] = {}
         states = {table: parse(state) for table, state in kept.items()}
         self._ledger = Ledger(states, receipts)
@@ -178,7 +176,7 @@ class Machine:
             table.plan = replace(table.plan, made=(key, spans, expected), mark=mark)
             if passed:
                 table.planned()
-            self._mark(table)
+            self._roster.note(table)
 
     def chunk(self, ticket: Ticket, chunk: Chunk, mark: Mark) -> None:
         """A chunk was read, and its close mark set; a ticket that is no longer wanted is ignored."""
@@ -187,7 +185,7 @@ class Machine:
         window = table.windows.get(ticket) if table is not None else None
         if table is not None and window is not None:
             table.arrive(window, chunk, mark, passed=passed)
-            self._mark(table)
+            self._roster.note(table)
 
     def looked(self, ticket: Ticket, hidden: Sequence[Commit]) -> None:
         """A look was taken: these are hidden still, all others of the look are not."""
@@ -216,28 +214,29 @@ class Machine:
         elif table.plan is not None and table.plan.ticket == ticket:
             job, table.plan = table.plan.job, None
             table.fail(job, error, now)
-        self._mark(table)
+        self._roster.note(table)
 
     def work(self, now: float) -> Sequence[Work]:
         """What readers shall begin now; nothing inside a source transaction, whose rows are not seen yet."""
         made: list[Work] = []
         if self._gate.inside:
             return made
-        for table in list(self._wanting.values()):
+        for table in list(self._roster.wanting.values()):
             if len(self._out) >= self._limits.readers:
                 break
             job = table.plans(now)
             if job is not None:
                 made.append(self._void(table, job) if table.voids(job) else self._plan(table, job))
-            made += [self._read(table, wish) for wish in table.wishes(now) if self._may_read()]
-            self._mark(table)
+            if not table.keyless or not self._roster.others_read_keyless(table):
+                made += [self._read(table, wish) for wish in table.wishes(now) if self._may_read()]
+            self._roster.note(table)
         if not self._out and self._shall_look(now):
             made.append(self._look(now))
         return made
 
     def due(self, now: float) -> float:
         """The moment from which `work` may give something because a wait is over; inf if none waits."""
-        waits = (table.wait_until for table in self._wanting.values())
+        waits = (table.wait_until for table in self._roster.wanting.values())
         return min((wait for wait in waits if wait > now), default=inf)
 
     def release(self, place: Position, ts_ms: int) -> Release | None:
@@ -245,15 +244,15 @@ class Machine:
 
         Every step up to the place must have been taken, and none after it.
         """
-        for table in self._planning.values():
+        for table in (*self._roster.planning.values(), *self._roster.windowed.values()):
             void = table.void(place, ts_ms)
             if void is not None:
-                self._mark(table)
+                self._roster.note(table)
                 return Release(table.id, void, self.unsaved(), op="t")
-        for table in self._windowed.values():
+        for table in self._roster.windowed.values():
             rows = table.release(place, ts_ms)
             if rows is not None:
-                self._mark(table)
+                self._roster.note(table)
                 return Release(table.id, rows, self.unsaved())
         return None
 
@@ -272,20 +271,20 @@ class Machine:
         """Tables asked for whose changes the stream does not hand out: save, then open it again."""
         return [
             table.id
-            for table in self._wanting.values()
+            for table in self._roster.wanting.values()
             if not table.streamed and table.state.set_aside is None
         ]
 
     @property
     def reading(self) -> bool:
         """Whether rows are wanted, being read, or held."""
-        return bool(self._wanting or self._windowed or self._out)
+        return bool(self._roster.wanting or self._roster.windowed or self._out)
 
     @property
     def waiting(self) -> bool:
         """Whether something waits for its mark: the stream shall ask the server where it stands (rule 8)."""
-        marked = any(table.plan and table.plan.mark for table in self._planning.values())
-        return marked or any(window.arrived and not window.passed for window in self._windows())
+        marked = any(table.plan and table.plan.mark for table in self._roster.planning.values())
+        return marked or any(window.arrived and not window.passed for window in self._roster.windows())
 
     def status(self, table: TableId) -> Status | None:
         """Where a table stands; None for one that the machine does not know."""
@@ -308,7 +307,7 @@ class Machine:
                 held_up=self._ledger.held_up,
                 new_id=self.new_id,
             )
-            self._mark(found)
+            self._roster.note(found)
         return found
 
     def new_id(self) -> str:
@@ -322,31 +321,7 @@ class Machine:
     def _changed(self, table: Table, before: TableState, after: TableState) -> None:
         self._unsaved[table.id] = table
         self._ledger.changed(table.id, before, after)
-        self._mark(table)
-
-    def _mark(self, table: Table) -> None:
-        """Keep in mind which tables want something, and which of the log's rows they want to know of."""
-        if table.watches or table.state.active is not None:
-            self._wanting.setdefault(table.id, table)
-        else:
-            self._wanting.pop(table.id, None)
-        if table.plan is not None:
-            self._planning[table.id] = table
-        else:
-            self._planning.pop(table.id, None)
-        if table.windows:
-            self._windowed.setdefault(table.id, table)
-        else:
-            self._windowed.pop(table.id, None)
-        for ref in table.refs:
-            if table.watches:
-                self._watching[ref] = table
-            else:
-                self._watching.pop(ref, None)
-
-    def _windows(self) -> Iterator[Window]:
-        for table in self._windowed.values():
-            yield from table.windows.values()
+        self._roster.note(table)
 
     def _void(self, table: Table, job: Job) -> Void:
         streamed = self._gate.streamed()
@@ -377,8 +352,8 @@ class Machine:
         read = Read(ticket, wish.request, streamed)
         job = None if wish.job is None else wish.job.id
         word = table.word_of(wish.job)
-        self._windowed[table.id] = table
         table.windows[ticket] = Window(read, self._limits.share, job, wish.number, word, wish.asked)
+        self._roster.note(table)
         return read
 
     def _shall_look(self, now: float) -> bool:
@@ -413,12 +388,12 @@ class Machine:
         """Whether a reader is free and a chunk fits beside what the windows hold; one always does."""
         if len(self._out) >= self._limits.readers:
             return False
-        sizes = [window.size for window in self._windows()]
+        sizes = [window.size for window in self._roster.windows()]
         return not sizes or sum(sizes) + self._limits.share <= self._limits.most_bytes
 
     def _rows(self, step: Rows) -> None:
         self._gate.touch(step.upto)
-        watching = self._watching
+        watching = self._roster.watching
         if not watching and not any(row[4] is not None for row in step.rows):
             return
         for ref, op, key, value, partial in step.rows:
@@ -440,17 +415,17 @@ class Machine:
         self._refs[step.ref] = table, step.table
         table.refs.add(step.ref)
         table.shaped(step.table, step.filled, refresh=False)
-        self._mark(table)
+        self._roster.note(table)
 
     def _reshaped(self, step: Reshaped) -> None:
         table = self._table(step.table)
         table.shaped(step.shape, step.filled, refresh=step.refresh)
-        self._mark(table)
+        self._roster.note(table)
 
     def _found(self, step: Found) -> None:
         table = self._table(step.table.id)
         table.shaped(step.table, step.filled, refresh=False)
-        self._mark(table)
+        self._roster.note(table)
 
     def _appeared(self, step: Appeared) -> None:
         table = self._table(step.table)
@@ -461,24 +436,24 @@ class Machine:
     def _gone(self, table: TableId) -> None:
         if table in self._tables:
             self._tables[table].gone()
-            self._mark(self._tables[table])
+            self._roster.note(self._tables[table])
 
     def _fault(self, step: Fault) -> None:
         if step.row is None:
             table = self._table(step.table)
             table.aside(set_aside.reason_of(step))
-            self._mark(table)
+            self._roster.note(table)
 
     def _passing(self, step: Passing) -> None:
         self._gate.passing(step)
-        for window in self._windows():
+        for window in self._roster.windows():
             if not window.passed and window.mark is not None:
                 window.passed = window.mark.passed(step)
-        for table in list(self._planning.values()):
+        for table in list(self._roster.planning.values()):
             mark = None if table.plan is None else table.plan.mark
             if mark is not None and mark.passed(step):
                 table.planned()
-                self._mark(table)
+                self._roster.note(table)
 
 
 def _job_of(asked: Snapshot, table: TableId) -> Job:

@@ -4,16 +4,13 @@ The state alone is saved; all else is made anew at a start.  Whatever takes a jo
 away, takes its windows too: their tickets then mean nothing when they come back.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
-from typing import Final
 
 from wrackline.producers.changes import Position, Unsent
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, TailOf
 from wrackline.producers.set_aside import Reason
-from wrackline.producers.snapshot import jobs
+from wrackline.producers.snapshot import jobs, missing
 from wrackline.producers.snapshot.requests import Purpose
 from wrackline.producers.snapshot.shapes import Need, needs_refresh
 from wrackline.producers.snapshot.state import Job, Missing, TableState
@@ -31,8 +28,6 @@ OUTRUN = define(
     hint="lower incremental.snapshot.chunk.size, for shorter reads; or hold them until the table is quieter:"
     " wrackline snapshot pause <pipeline.toml>",
 )
-
-_WHOLE: Final = 0xFFFF_FFFF  # rows of a table without a key: one read, however many there are
 
 BoundOf = Callable[[TableSchema, bytes], Bound | None]
 Changed = Callable[["Table", TableState, TableState], None]
@@ -99,6 +94,17 @@ class Table:
         return self._left_out is None
 
     @property
+    def keyless(self) -> bool:
+        """Whether the job under way reads a table without a key: in pieces of one read, at one place."""
+        job = self.state.active
+        return job is not None and job.key == ()
+
+    @property
+    def reads_keyless(self) -> bool:
+        """Whether such a read is under way."""
+        return self.keyless and bool(self._reach or self._job_windows())
+
+    @property
     def watches(self) -> bool:
         """Whether the table wants to know which keys the log changes."""
         return bool(self.windows or self.state.missing)
@@ -115,7 +121,8 @@ class Table:
                 del self.windows[ticket]
         if self.plan and (job is None or job.id != self.plan.job or job.key is not None or state.paused):
             self.plan = None
-        if not any(window.job for window in self.windows.values()):
+        same = job is not None and before.active is not None and job.id == before.active.id
+        if not self._job_windows() and not (same and self.keyless and not state.paused):
             self._reach.clear()
             self._read_out.clear()
         self._changed(self, before, state)
@@ -160,7 +167,9 @@ class Table:
         self._drop_stale()
 
     def truncate(self) -> None:
-        """All rows went at once."""
+        """All rows went at once; one read of all at an earlier place is made anew."""
+        if self.keyless:
+            self._drop_read()
         for window in self.windows.values():
             window.truncate()
         if self.state.missing:
@@ -236,10 +245,20 @@ class Table:
         """
         plan = self.plan
         if plan is None or plan.void is None:
-            return None
+            return self._void_of_read(place, ts_ms)
         value = plan.void(place, ts_ms=ts_ms, snapshot=self.word_of(self.state.active), chunk=plan.ticket)
         self.plan, self._tries = None, 0
         self.change(replace(self.state, gap=False))
+        return [(None, value)]
+
+    def _void_of_read(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
+        """The `t` event of a table without a key: what the log told before the place of the read is in it."""
+        job = self.state.active
+        first = next(iter(self._job_windows()), None) if self.keyless else None
+        value = None if first is None else first.void(place, ts_ms)
+        if value is None or job is None:
+            return None
+        self.change(replace(self.state.with_job(replace(job, rows=0)), gap=False))
         return [(None, value)]
 
     def wishes(self, now: float) -> Iterator[Wish]:
@@ -303,6 +322,8 @@ class Table:
         elif window.job is not None:
             if chunk.complete:
                 self._read_out.add(window.number)
+            elif chunk.piece is not None:
+                self._reach[window.number] = (window.read.ticket,)  # the piece that the next one follows
             else:
                 self._reach[window.number] = chunk.slices[-1].upto
 
@@ -313,6 +334,8 @@ class Table:
         hears why nothing comes of it.
         """
         self._tries += 1
+        if job is not None and self.keyless:
+            self._drop_read()
         active = self.state.active if job is not None else None
         needed = active is None or active.needed
         if isinstance(error, Transient) and (needed or self._tries < self._limits.most_tries):
@@ -341,9 +364,7 @@ class Table:
             del self.windows[ticket]
         state = self.state
         if state.missing:
-            out = {key for key, _ in rows}
-            left = {key: one for key, one in state.missing.items() if key not in out}
-            state = replace(state, missing=left)
+            state = missing.told(state, {key for key, _ in rows})
         job = next((one for one in state.jobs if one.id == window.job), None)
         if job is not None:
             if not job.key:
@@ -354,19 +375,12 @@ class Table:
         self.change(state)
         self.change(jobs.finished(self.state))
         if over and window.job is None and window.chunk.complete:
-            self._unfound(window)
+            self.change(missing.unfound(self.state, window.asked, self._new_id))
         return rows
 
     def _more(self, window: Window) -> bool:
         """Whether a later chunk of the same range is still to go out."""
         return any(other.number == window.number for other in self._job_windows())
-
-    def _unfound(self, window: Window) -> None:
-        """A missing row that no SELECT finds under its key: its key can't be told, so all rows are read."""
-        lost = [key for key, one in window.asked.items() if self.state.missing.get(key) == one]
-        if lost:
-            missing = {key: one for key, one in self.state.missing.items() if key not in lost}
-            self.change(jobs.unsure(replace(self.state, missing=missing), self._new_id))
 
     def _ready(self, now: float) -> bool:
         if self._rests:
@@ -397,40 +411,30 @@ class Table:
         only: tuple[Bound, ...] = (),
     ) -> ChunkRequest:
         limits = self._limits
-        share = limits.share if key else sys.maxsize
-        most = len(only) + 1 if only else min(limits.chunk_rows, 1 + share // self._row_bytes)
+        most = len(only) + 1 if only else min(limits.chunk_rows, 1 + limits.share // self._row_bytes)
         return ChunkRequest(
             self.id,
             key,
             after,
             upto,
             only,
-            most_rows=most if key else _WHOLE,
+            most_rows=most,
             slice_rows=limits.slice_rows,
             slice_bytes=limits.slice_bytes,
-            most_bytes=share,
-            most_seconds=limits.chunk_seconds if key else inf,
+            most_bytes=limits.share,
+            most_seconds=limits.chunk_seconds,
         )
 
     def _miss(self, key: bytes, shape: TableSchema) -> None:
-        """Remember that this row's whole is to be read; where its key can't be told, read all rows.
-
-        All are read as well where too many are missing, and while all are to be read none is remembered.
-        """
-        if any(job.whole and job.needed and not job.begun and not job.failed for job in self.state.jobs):
-            return
-        bound = self._bound_of(shape, key)
-        if bound is None or len(self.state.missing) >= jobs.MOST_KEYS:
-            missing = self.state.missing if bound is None else {}
-            self.change(jobs.unsure(replace(self.state, missing=missing), self._new_id))
-            return
-        self._numbers += 1
-        self.change(replace(self.state, missing={**self.state.missing, key: Missing(bound, self._numbers)}))
+        """Remember that this row's whole is to be read."""
+        if not missing.all_to_be_read(self.state):
+            self._numbers += 1
+            bound = self._bound_of(shape, key)
+            self.change(missing.missed(self.state, key, bound, self._numbers, self._new_id))
 
     def _not_missing(self, key: bytes) -> None:
         if key in self.state.missing:
-            left = {other: one for other, one in self.state.missing.items() if other != key}
-            self.change(replace(self.state, missing=left))
+            self.change(missing.told(self.state, (key,)))
 
     def _moves_unread(self) -> bool:
         """Whether a change may move a row past the cursor: the rows are read by columns that may change."""
@@ -469,5 +473,12 @@ class Table:
     def _drop_all(self) -> None:
         self.windows.clear()
         self.plan = None
+        self._reach.clear()
+        self._read_out.clear()
+
+    def _drop_read(self) -> None:
+        """Forget what was read of a job, from the last place that is saved on."""
+        for ticket in [ticket for ticket, window in self.windows.items() if window.job is not None]:
+            del self.windows[ticket]
         self._reach.clear()
         self._read_out.clear()

@@ -54,6 +54,7 @@ class Window:
     _moved: dict[bytes, bytes] = field(default_factory=dict)  # key found -> key now
     _found: dict[bytes, bytes] = field(default_factory=dict)  # key now -> key found
     _ordinal: int = 0
+    _voided: bool = False
 
     @property
     def arrived(self) -> bool:
@@ -150,6 +151,14 @@ class Window:
             elif self._patched_as is not None and key in self._rows():
                 self._splice(key, pieces, self._patched_as)
 
+    def void(self, place: Position, ts_ms: int) -> bytes | None:
+        """The `t` event that goes before the first piece of a whole read, once it may go out."""
+        piece = self.chunk.piece if self.passed else None
+        if piece is None or piece.before or self._voided:
+            return None
+        self._voided = True
+        return piece.void(place, ts_ms=ts_ms, snapshot=self.word, chunk=self.read.ticket)
+
     def take(self, place: Position, ts_ms: int) -> tuple[Bound | None, list[ChunkRow]]:
         """What is left of the next slice's rows, complete, and its last key; nothing of an empty chunk."""
         if not self._slices:
@@ -164,8 +173,9 @@ class Window:
     def _whole(self, key: bytes | None, head: bytes, tail: bytes) -> ChunkRow:
         if key is not None:
             return key, head + tail
+        before = 0 if self.chunk.piece is None else self.chunk.piece.before
         self._ordinal += 1
-        return None, head + tail[:-8] + ordinal_digits(self._ordinal - 1)
+        return None, head + tail[:-8] + ordinal_digits(before + self._ordinal - 1)
 
     def _left(self, made: Slice) -> Iterator[ChunkRow]:
         """The rows of a slice that the log has not overtaken; they are let go."""

@@ -17,7 +17,7 @@ from tests.unit.producers.snapshot.desk import (
     moved,
     with_column,
 )
-from tests.unit.producers.snapshot.shop import ENCODER, TABLE, TAIL, Fence, Said
+from tests.unit.producers.snapshot.shop import TABLE, TAIL, Fence, Said
 from wrackline.producers import set_aside
 from wrackline.producers.changes import (
     Begin,
@@ -35,7 +35,6 @@ from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapsh
 from wrackline.producers.snapshot.state import Status
 from wrackline.producers.snapshot.work import Limits, Plan, Read, Span, Ticket
 from wrackline.schemas.receipts import Scan, State
-from wrackline.schemas.seq import ordinal_digits
 from wrackline.schemas.table import TableSchema
 
 WHOLE = [(number, number, f"b{number}") for number in range(1, 7)]
@@ -345,24 +344,6 @@ def test_rule_9_a_table_at_fault_stays_so_until_its_rows_are_asked_for() -> None
     desk = desk.again("third")
     assert list(desk.machine.unstreamed) == []
     assert len(desk.finish()) == 6
-
-
-def test_rule_10_rows_without_a_key_are_told_apart_by_their_number() -> None:
-    desk = Desk()
-    desk.machine.request(ASK)
-    (plan,) = desk.work()
-    desk.machine.planned(plan.ticket, (), [Span()])
-    read = desk.read()
-    assert read.request.most_rows == 0xFFFF_FFFF
-    heads = [(None, ENCODER.head(None, (1, n, "x"))) for n in range(3)]
-    slices = (Slice(heads[:2], (), 1), Slice(heads[2:], (), 1))
-    desk.machine.chunk(read.ticket, Chunk(TABLE, slices, True, lambda *_, **__: TAIL), Fence("x", 0))
-    desk.transaction()
-    values = []
-    while (made := desk.release()) is not None:
-        values += [value for _, value in made.rows]
-    assert [value[-8:] for value in values] == [ordinal_digits(n) for n in range(3)]
-    assert desk.status() is Status.STREAMING
 
 
 def test_rule_12_readers_and_bytes_are_bounded_and_tables_share_them() -> None:
