@@ -18,7 +18,7 @@ from wrackline.producers.chunks import Bound
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.heartbeat import beating
-from wrackline.producers.kafka import offsets_topic, signal_topic
+from wrackline.producers.kafka import offsets_topic, requests_topic, signal_topic
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.signal_topic import SignalTopic
@@ -29,6 +29,7 @@ from wrackline.producers.left_out import Bounds
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
+from wrackline.producers.receipt_book import ReceiptBook, kept
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.producers.task import Task
@@ -74,17 +75,25 @@ def task(
         partitions = source.partitions()
         origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
-        wanted = Wanted(values.flag("provide.transaction.metadata"), values.flag("include.schema.changes"))
+        wanted = Wanted(
+            values.flag("provide.transaction.metadata"),
+            values.flag("include.schema.changes"),
+            notifications=_notifications(values),
+        )
 
         def control_of(partition: SourcePartition) -> ControlRecords:
             database, now_ms = partition.database, moments.now_ms
             return ControlRecords(topics, wanted, origin, database, registry.register, now_ms=now_ms)
 
+        def receipts_of(partition: SourcePartition) -> ReceiptBook:
+            return _receipts(values, owner, partition, moments, _tell_of(witness), control_of(partition))
+
+        signals_of = partial(_signals, values, server, topics.signal, owner)
         lanes = SourceLanes(
             source,
             name,
             _policy(values),
-            _reading(values, partial(_signals, values, server, topics.signal, owner), _tell_of(witness)),
+            _reading(values, signals_of, receipts_of, _tell_of(witness)),
             topics=own,
             control_of=control_of,
             moments=moments,
@@ -142,12 +151,44 @@ def _signals(values: Values, server: str, own: str, owner: Owner, partition: Sou
     return SignalTopic(client.reader(identity), topic, server)
 
 
+def _receipts(
+    values: Values,
+    owner: Owner,
+    partition: SourcePartition,
+    moments: Moments,
+    tell: Callable[[WracklineError], None],
+    control: ControlRecords,
+) -> ReceiptBook:
+    """Go on with the receipts that Kafka has; asked once the task's forerunners are shut out."""
+    client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
+    reader = client.reader(Identity(owner.group, name, owner.number, 0))
+    found = requests_topic.read(AdminClient(client.admin()), reader, topic, tell, fenced=True)
+    known = kept(receipt for key, receipt in found if key[:3] == (name, *partition))
+    return ReceiptBook(
+        name,
+        partition,
+        topic,
+        known,
+        clock=moments.monotonic,
+        now_ms=moments.now_ms,
+        tell=tell,
+        notify=control.notify,
+    )
+
+
+def _notifications(values: Values) -> str | None:
+    """Return the topic of notifications, where they are wanted there."""
+    channels, topic = values["notification.enabled.channels"], values["notification.sink.topic.name"]
+    return str(topic) if isinstance(channels, tuple) and "sink" in channels else None
+
+
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:
     client = _client(values)
     admin = AdminClient(client.admin())
     topics = internal_topics(owner.group)
     offsets_topic.prepare(admin, topics.offsets, owner.number + 1, owner.replication)
     offsets_topic.prepare_history(admin, topics.offset_history, owner.replication)
+    requests_topic.prepare(admin, topics.requests, owner.replication, client.most_record_bytes)
     claimed = owner.generation() if owner.claimed is None else owner.claimed
     return Publisher(
         Identity(owner.group, name, owner.number, claimed),
@@ -177,6 +218,7 @@ def _tell_of(witness: Witness) -> Callable[[WracklineError], None]:
 def _reading(
     values: Values,
     signals: Callable[[SourcePartition], SignalTopic],
+    receipts_of: Callable[[SourcePartition], ReceiptBook],
     tell: Callable[[WracklineError], None],
 ) -> Reading:
     limits = SnapshotLimits(
@@ -191,6 +233,7 @@ def _reading(
         signals if "kafka" in channels else lambda _: None,
         signal_rows="source" in channels,
         tell=tell,
+        receipts_of=receipts_of,
     )
 
 

@@ -41,6 +41,7 @@ class Wanted:
     transactions: bool = False  # provide.transaction.metadata
     schema_changes: bool = True  # include.schema.changes
     own_prefixes: tuple[str, ...] = ("wrackline",)  # messages that are marks of ours
+    notifications: str | None = None  # their topic: notification.sink.topic.name
 
 
 class _Event(Protocol):
@@ -90,6 +91,15 @@ class ControlRecords:
             self._topics.heartbeat, lambda: (control_events.HEARTBEAT_KEY, control_events.HEARTBEAT_VALUE)
         )
         return writer.write(control_events.Heartbeat(self._origin.server, self._now_ms()))
+
+    @property
+    def notify(self) -> Callable[[control_events.Notification], Record] | None:
+        """How a notification is written; None where none are wanted."""
+        topic = self._wanted.notifications
+        if topic is None:
+            return None
+        shapes = control_events.NOTIFICATION_KEY, control_events.NOTIFICATION_VALUE
+        return lambda notification: self._made(topic, lambda: shapes).write(notification)
 
     @property
     def counts(self) -> bool:

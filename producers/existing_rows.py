@@ -164,8 +164,8 @@ class ExistingRows:
 
     def _take(self, outcome: Outcome, now: float) -> None:
         match outcome:
-            case Planned():
-                self._machine.planned(outcome.ticket, outcome.key, outcome.spans, outcome.mark)
+            case Planned() as plan:
+                self._machine.planned(plan.ticket, plan.key, plan.spans, plan.mark, plan.expected)
             case Chunked():
                 self._machine.chunk(outcome.ticket, outcome.chunk, outcome.mark)
             case Voided():

@@ -101,6 +101,13 @@ class ChunkReader(Protocol):
         """
         ...
 
+    def expected(self, request: ChunkRequest) -> int | None:
+        """Guess how many rows the request's range and condition hold, as cheaply as the server can.
+
+        None says that it has no grounds for a guess.
+        """
+        ...
+
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement in a fresh READ COMMITTED transaction; nothing stays open after it."""
         ...

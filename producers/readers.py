@@ -21,7 +21,7 @@ from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, TailOf
 from wrackline.producers.failpoints import reach
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
 from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Void, Work
-from wrackline.producers.spans import spans
+from wrackline.producers.spans import expected, spans
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import SourcePartition
 
@@ -60,6 +60,7 @@ class Planned:
     key: Sequence[str]
     spans: Sequence[Span]
     mark: Mark | None
+    expected: int | None = None  # rows; None: nobody knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,7 @@ class Readers:
             key = (work.surrogate_key, *(name for name in table.key if name != work.surrogate_key))
         parts = () if work.keys else spans(reader, work, key, self._most)
         mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
-        return Planned(work.ticket, key, parts, mark)
+        return Planned(work.ticket, key, parts, mark, expected(reader, work, key))
 
     def _wait_at_the_gate(self, reader: ChunkReader, streamed: Sequence[Commit]) -> None:
         """Return when a SELECT would see all of these."""

@@ -28,6 +28,15 @@ def spans(reader: ChunkReader, work: Plan, key: tuple[str, ...], readers: int) -
     return tiled(reader.cuts(wanted, _PER_READER * readers) if readers > 1 else (), last)
 
 
+def expected(reader: ChunkReader, work: Plan, key: tuple[str, ...]) -> int | None:
+    """Guess how many rows there are to read."""
+    if work.keys:
+        return len(work.keys)
+    return reader.expected(
+        ChunkRequest(work.table, key, after=work.low, upto=work.high, condition=work.condition)
+    )
+
+
 def tiled(cuts: Sequence[Bound], last: Bound) -> Sequence[Span]:
     """Spans that meet at the cuts; a cut behind `last` would only make an empty one."""
     return tuple(Span(after, upto) for after, upto in zip([None, *cuts], [*cuts, last], strict=True))

@@ -19,7 +19,7 @@ from wrackline.schemas.setting_kinds import (
     one_of,
     regular_expression,
 )
-from wrackline.schemas.snapshot_settings import SNAPSHOT
+from wrackline.schemas.snapshot_settings import SNAPSHOT, SNAPSHOT_NEEDS
 from wrackline.schemas.unhonoured_settings import UNHONOURED
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -429,7 +429,7 @@ CORE = Declared(
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
-    needs=KAFKA_CLIENT.needs,
+    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS),
     exclusive=tuple(
         (f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")
     ),

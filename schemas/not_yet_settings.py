@@ -22,5 +22,11 @@ NOT_YET = (
     NotYet(
         "unavailable.value.placeholder", "it is null, and the event names the column", _TAKE_OUT, done=("",)
     ),
+    NotYet(
+        "notification.enabled.channels",
+        "notifications go to the topic of notification.sink.topic.name alone",
+        "leave sink, or take the line out",
+        done=("", "sink"),
+    ),
     *_rows(_NO_TARGET, "target.schema.change.behavior", "target.column.prefix"),
 )

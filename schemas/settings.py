@@ -305,7 +305,9 @@ class Registry:
 
     def _needed(self, given: Mapping[str, str], values: Mapping[str, Value]) -> Iterator[Problem]:
         for need in self._needs:
-            asked = need.name in given and (not need.when or values.get(need.name) in need.when)
+            value = values.get(need.name)
+            items = value if isinstance(value, tuple) else (value,)
+            asked = need.name in given and (not need.when or any(item in need.when for item in items))
             if need.among:
                 missing = str(values.get(need.needed)).lower() not in need.among
             else:

@@ -1,7 +1,7 @@
 """How rows that exist already are read, beside the log or before it; names are Debezium's."""
 
 from wrackline.schemas import overrides
-from wrackline.schemas.setting import Importance, Setting
+from wrackline.schemas.setting import Importance, Need, Setting
 from wrackline.schemas.setting_kinds import (
     Kind,
     Validator,
@@ -177,4 +177,25 @@ SNAPSHOT = (
         "Snapshot",
         validator=matching(r"[A-Za-z0-9._-]{1,249}", "the name of a topic"),
     ),
+    Setting(
+        "notification.enabled.channels",
+        Kind.LIST,
+        "Where Debezium's notifications of snapshots go: to a topic that is named (sink); empty: nowhere.",
+        None,
+        LOW,
+        "Snapshot",
+        validator=each(one_of("sink", "log", "jmx")),
+        recommended=("sink",),
+    ),
+    Setting(
+        "notification.sink.topic.name",
+        Kind.STRING,
+        "The topic of notifications.",
+        None,
+        LOW,
+        "Snapshot",
+        validator=matching(r"[A-Za-z0-9._-]{1,249}", "the name of a topic"),
+    ),
 )
+
+SNAPSHOT_NEEDS = (Need("notification.enabled.channels", "notification.sink.topic.name", when=("sink",)),)

@@ -124,8 +124,6 @@ UNHONOURED = (
     *_quiet(
         _OTHERWISE,
         "take the line out",
-        "notification.enabled.channels",
-        "notification.sink.topic.name",
         "openlineage.integration.enabled",
         "openlineage.integration.<rest>",
         "advanced.metrics.enable",

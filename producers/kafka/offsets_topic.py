@@ -6,8 +6,9 @@ and hide what we have committed; so a partition has one writer, who reads it onl
 """
 
 import contextlib
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
@@ -43,7 +44,7 @@ _CONFIG: Final = {
 NOT_COMPACTED = define(
     "offsets.not_compacted",
     OperatorNeeded,
-    "topic {topic} is not compacted, so Kafka would forget positions",
+    "topic {topic} is not compacted, so Kafka would forget what is kept there",
     hint="kafka-configs --bootstrap-server <brokers> --alter --entity-type topics --entity-name {topic} "
     "--add-config cleanup.policy=compact",
 )
@@ -63,11 +64,25 @@ GONE = define(
 )
 
 
-def prepare(admin: AdminClient, topic: str, slots: int, replication: int) -> None:
+class Message(NamedTuple):
+    """A committed record."""
+
+    place: Place
+    ms: int  # when it was written
+    key: bytes | None
+    value: bytes | None
+
+
+def prepare(
+    admin: AdminClient,
+    topic: str,
+    slots: int,
+    replication: int,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Make the topic, or give it the partitions that are missing; refuse it when it forgets."""
-    made = admin.create_topics(
-        [NewTopic(topic, slots, replication, config=_CONFIG)], operation_timeout=SECONDS
-    )
+    new = NewTopic(topic, slots, replication, config={**_CONFIG, **more})
+    made = admin.create_topics([new], operation_timeout=SECONDS)
     with contextlib.suppress(_AlreadyThereError):
         _result(made[topic].result, topic)
         return
@@ -107,12 +122,17 @@ def read_with_times(
     admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = False
 ) -> list[tuple[int, offsets.Record]]:
     """The same, each with the time in milliseconds at which it was written."""
+    found = messages(admin, reader, slot, fenced=fenced)
+    return [(one.ms, offsets.parse(one.place, one.key, one.value)) for one in found]
+
+
+def messages(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool) -> Iterator[Message]:
+    """Every committed message of the slot, oldest first, up to its end of now."""
     seen = IsolationLevel.READ_UNCOMMITTED if fenced else IsolationLevel.READ_COMMITTED
     high = _end(admin, slot, seen)
     consumer = Consumer(reader)
     try:
         consumer.assign([TopicPartition(slot.topic, slot.partition, 0)])
-        records: list[tuple[int, offsets.Record]] = []
         while True:
             message = consumer.poll(SECONDS)
             if message is None:
@@ -121,12 +141,11 @@ def read_with_times(
             if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
                 if offset < high:
                     raise HIDDEN(topic=slot.topic, partition=slot.partition)
-                return records
+                return
             if error is not None:
                 raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
             place = Place(slot.topic, slot.partition, offset)
-            record = offsets.parse(place, _bytes(message.key()), _bytes(message.value()))
-            records.append((message.timestamp()[1], record))
+            yield Message(place, message.timestamp()[1], _bytes(message.key()), _bytes(message.value()))
     finally:
         consumer.close()
 

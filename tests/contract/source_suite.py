@@ -168,6 +168,14 @@ class ChunkPromises:
         assert ranked == sorted(ranked)
         assert len(cuts) < 4
 
+    def test_how_many_rows_there_are_is_a_guess_or_unknown(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        world.commit(partition, *(row(*key) for key in GRID))
+        reader = world.source.reader(partition)
+        for wanted in (request(partition), request(partition, after=text(GRID[3]), upto=text(GRID[9]))):
+            expected = reader.expected(wanted)
+            assert expected is None or expected >= 0
+
     def test_a_slice_ends_where_a_resume_begins(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))

@@ -93,6 +93,9 @@ class FakeReader:
         rows = self._select(request)
         return [self._bound(request, rows[len(rows) * n // parts]) for n in range(1, parts) if rows]
 
+    def expected(self, request: ChunkRequest) -> int | None:
+        return len(self._select(request))
+
     def read(self, request: ChunkRequest) -> Chunk:
         rows = self._select(request)
         writer = self._writer()

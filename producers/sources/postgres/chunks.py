@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Event
+from typing import Any
 
 from psycopg import pq, sql
 
@@ -77,6 +78,13 @@ SELECT CASE c.relkind WHEN 'r' THEN c.reltuples ELSE (
     SELECT coalesce(sum(greatest(leaf.reltuples, 0)), 0) FROM pg_partition_tree(c.oid) t
     JOIN pg_class leaf ON leaf.oid = t.relid WHERE t.isleaf) END
 FROM pg_class c WHERE c.oid = %s::regclass AND c.relkind IN ('r', 'p')"""
+# Of a table that nobody has looked at, PostgreSQL knows the size in pages alone.
+_GUESS = """
+SELECT sum(CASE WHEN pages = 0 THEN 0 WHEN relpages > 0 THEN greatest(reltuples, 0) * pages / relpages END),
+    bool_and(pages = 0 OR relpages > 0)
+FROM pg_class c, LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::int AS pages) AS now
+WHERE relkind = 'r'
+AND (oid = %(table)s::regclass OR oid IN (SELECT relid FROM pg_partition_tree(%(table)s::regclass)))"""
 _WORTH = 100_000  # rows from which a table is read in parts
 _SAMPLE = 10_000  # rows that are looked at, by whole pages, so that a hundred pages or so are read
 # The last of each part's keys, in the columns' own order: DISTINCT ON takes the first of those that go down.
@@ -148,6 +156,24 @@ class PgReader:
             )
             with unhurried(connection):
                 return [_bound_of(row) for row in connection.execute(query).fetchall()[:-1]]
+
+    def expected(self, request: ChunkRequest) -> int | None:
+        """Return how many rows there are by the table's size, of a part of it what the planner expects.
+
+        None where some of the table was never analyzed or vacuumed.
+        """
+        connection = self._session.connection
+        with asking(connection, f"estimate the rows of {request.table}", request.table):
+            found = connection.execute(_GUESS, {"table": table_name(request.table)}).fetchone()
+            if found is None or not found[1]:
+                return None
+            if request.after is None and request.upto is None and request.condition is None:
+                return round(float(str(found[0])))
+            query = sql.SQL("EXPLAIN (FORMAT JSON) SELECT FROM {} WHERE {}").format(
+                _name(request.table), self._where(request)
+            )
+            explained: Any = connection.execute(query).fetchone()
+        return int(explained[0][0]["Plan"]["Plan Rows"])
 
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement; a shape that changed meanwhile makes the read be made again."""

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 import psycopg
+import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
@@ -53,6 +55,44 @@ def test_the_parts_of_a_table_hold_each_row_once(database: Database) -> None:
         small = read_in_parts(reader, TableId(database.name, "public", "small"), ("id",))
         assert list(map(len, small)) == [100]
         reader.close()
+
+
+GUESSED = """
+CREATE TABLE known (id int PRIMARY KEY, kind int);
+INSERT INTO known SELECT i, i % 10 FROM generate_series(1, 2000) AS i;
+CREATE TABLE unknown (LIKE known INCLUDING ALL);
+INSERT INTO unknown SELECT * FROM known;
+CREATE TABLE halves (id int PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE low PARTITION OF halves FOR VALUES FROM (MINVALUE) TO (1001);
+CREATE TABLE high PARTITION OF halves FOR VALUES FROM (1001) TO (MAXVALUE);
+CREATE TABLE never PARTITION OF halves DEFAULT;
+INSERT INTO halves SELECT id FROM known;
+CREATE TABLE nothing (LIKE known INCLUDING ALL);
+ANALYZE known; ANALYZE low; ANALYZE nothing"""
+
+
+def test_how_many_rows_to_expect_is_the_planner_s_guess_and_unknown_before_it_has_looked(
+    database: Database,
+) -> None:
+    with psycopg.connect(database.dsn, autocommit=True) as made:
+        made.execute(GUESSED)
+        around = Surroundings(time.monotonic, lambda: 0, PgRegistry().register)
+        with closing(PgSource(settings_of(database.dsn), around)) as source:
+            reader = source.reader(source.partitions()[0])
+
+            def guess(name: str, **wanted: Any) -> int | None:
+                table = TableId(database.name, "public", name)
+                return reader.expected(ChunkRequest(table, ("id",), **wanted))
+
+            assert guess("known") == 2000
+            assert guess("unknown") is None
+            assert guess("halves") is None, "one of its halves was never looked at"
+            made.execute("ANALYZE high")
+            assert guess("halves") == 2000
+            assert guess("known", after=("500",), upto=("1000",)) == pytest.approx(500, rel=0.1)
+            assert guess("known", condition="kind = 3") == pytest.approx(200, rel=0.3)
+            assert guess("nothing") == 0
+            reader.close()
 
 
 def read_in_parts(reader: ChunkReader, table: TableId, key: tuple[str, ...]) -> Sequence[frozenset[bytes]]:

@@ -133,7 +133,7 @@ def test_a_gate_that_stays_shut_says_what_is_hidden(world: FakeSourceWorld) -> N
 
 def test_a_plan_names_key_and_spans(readers: Readers) -> None:
     readers.begin(Plan(Ticket("run/1"), TABLE, ()))
-    assert outcome(readers) == Planned(Ticket("run/1"), KEY, (Span(upto=("a", "2")),), None)
+    assert outcome(readers) == Planned(Ticket("run/1"), KEY, (Span(upto=("a", "2")),), None, 3)
 
 
 def test_rows_of_one_value_of_a_chosen_column_are_told_apart_by_the_key(
