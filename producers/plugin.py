@@ -128,6 +128,38 @@ class ChunkReader(Protocol):
         ...
 
 
+class WholeRead(Protocol):
+    """One read of all rows of a table, as of one place of the log; it stays open between pieces."""
+
+    def next(self, request: ChunkRequest) -> Chunk:
+        """Return the next rows, as many as the request allows, in whatever order; its `piece` is there.
+
+        What follows a complete piece is undefined.
+        """
+        ...
+
+    def give_up(self) -> None:
+        """Have what is under way end soon, with an error; any thread may ask.  Only `close` follows."""
+        ...
+
+    def close(self) -> None:
+        """Hold nothing open any more; twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class Whole(Protocol):
+    """A reader that can read a table without a key; it may be left out."""
+
+    def whole(self, table: TableId) -> WholeRead:
+        """Begin to read it, at a place that is exactly known; the read outlives the reader.
+
+        It sees the transactions whose events have a lower seq than its rows, and no others.  OperatorNeeded
+        where this server can't.
+        """
+        ...
+
+
 class LogStream(Protocol):
     """One source partition's log, in order, from a saved position."""
 

@@ -19,11 +19,12 @@ from typing import Final, TypeAlias
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, TailOf
 from wrackline.producers.failpoints import reach
-from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source
+from wrackline.producers.plugin import ChunkReader, Edge, MarkKind, Source, Whole
 from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket, Void, Work
 from wrackline.producers.spans import expected, spans
+from wrackline.producers.whole_reads import WholeReads
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.table import SourcePartition, TableId
 
 GATE_SHUT = define(
     "snapshot.gate_shut",
@@ -38,6 +39,13 @@ NO_KEY = define(
     "{table} has no key, so its existing rows can't be read beside the log",
     hint="give it a primary key or a unique index over NOT NULL columns; or name columns that tell its rows "
     "apart: message.key.columns",
+)
+NO_PART = define(
+    "snapshot.no_part",
+    OperatorNeeded,
+    "{table} has no key, so only all of its rows can be read, not those of a condition or of keys",
+    hint="ask for all of them: wrackline snapshot start <pipeline.toml> '{table}'; or name columns that tell"
+    " its rows apart: message.key.columns",
 )
 READ_BROKEN = define(
     "snapshot.read_broken",
@@ -123,6 +131,7 @@ class Readers:
         self._done: SimpleQueue[Outcome] = SimpleQueue()
         self._threads: list[Thread] = []
         self._opened: list[ChunkReader] = []  # one a thread at most
+        self._whole = WholeReads(clock)
         self._ending = Event()
 
     def begin(self, work: Work) -> None:
@@ -147,9 +156,11 @@ class Readers:
             self._wanted.put(None)
         for reader in tuple(self._opened):
             reader.give_up()
+        self._whole.give_up()
         until = self._clock() + _LEAVE
         for thread in self._threads:
             thread.join(max(0.0, until - self._clock()))
+        self._whole.close()
 
     def _serve(self) -> None:
         reader: ChunkReader | None = None
@@ -182,6 +193,7 @@ class Readers:
         reader.close()
 
     def _perform(self, reader: ChunkReader, work: Work) -> Outcome:
+        self._whole.tidy()
         if isinstance(work, Look):
             return Looked(work.ticket, reader.marks.unseen(work.streamed))
         if isinstance(work, Read):
@@ -194,6 +206,9 @@ class Readers:
         return self._read(reader, work)
 
     def _read(self, reader: ChunkReader, work: Read) -> Chunked:
+        if not work.request.key:
+            chunk = self._whole.piece(self._able(reader, work.request.table), work)
+            return Chunked(work.ticket, chunk, chunk.mark or reader.marks.set(work.ticket, Edge.CLOSE))
         table = work.request.table
         reach("after_gate", table)
         if reader.marks.kind is MarkKind.SIGNAL:
@@ -208,13 +223,22 @@ class Readers:
     def _plan(self, reader: ChunkReader, work: Plan) -> Planned:
         table = self._source.describe(self._partition, work.table)
         if not table.key:
-            raise NO_KEY(table=work.table)
+            self._able(reader, work.table)
+            if work.condition is not None or work.keys or (work.low, work.high) != (None, None):
+                raise NO_PART(table=work.table)
+            return Planned(work.ticket, (), (Span(),), None)
         key = table.key
         if work.surrogate_key is not None:  # its values may repeat: the key tells their rows apart
             key = (work.surrogate_key, *(name for name in table.key if name != work.surrogate_key))
         parts = () if work.keys else spans(reader, work, key, self._most)
         mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
         return Planned(work.ticket, key, parts, mark, expected(reader, work, key))
+
+    @staticmethod
+    def _able(reader: ChunkReader, table: TableId) -> Whole:
+        if not isinstance(reader, Whole):
+            raise NO_KEY(table=table)
+        return reader
 
     def _wait_at_the_gate(self, reader: ChunkReader, streamed: Sequence[Commit]) -> None:
         """Return when a SELECT would see all of these."""

@@ -38,6 +38,7 @@ from tests.contract.source_world import (
     orders,
 )
 from tests.contract.source_world import Change as SourceChange
+from tests.contract.whole_suite import WholeReadPromises
 from tests.fakes.merge_model import Change, Stored, latest, merge, visible
 from wrackline.producers.changes import Commit, Rows, Step
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
@@ -371,7 +372,9 @@ class MarkPromises:
         assert labels(world, reader.read(request(partition)), commits[0]) == ["new"]
 
 
-class SourceSuite(CatalogPromises, LogPromises, ChunkPromises, WholePromises, MarkPromises):
+class SourceSuite(
+    CatalogPromises, LogPromises, ChunkPromises, WholeReadPromises, WholePromises, MarkPromises
+):
     """Everything that a source promises."""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.fakes.place import Place
 from tests.fakes.source import FakeReader, FakeSource, FenceMark
 from tests.fakes.source_world import Clock, FakeSourceWorld
 from tests.fakes.stream import FakeStream
+from tests.fakes.whole import FakeWhole
 from wrackline.producers.changes import (
     Batch,
     Commit,
@@ -273,6 +275,34 @@ class VoidsWhatFollows(FakeReader):
         return void
 
 
+class SeesLaterRows(FakeWhole):
+    """Reads rows when they are asked for, not as of the place where the read began."""
+
+    def __init__(self, database: Database, *given: Any) -> None:
+        super().__init__(database, *given)
+        self._database = database
+
+    def next(self, request: ChunkRequest) -> Chunk:
+        self._rows = tuple(self._database.logged())
+        return super().next(request)
+
+
+class NumbersEachPiece(FakeWhole):
+    """Numbers the rows of each piece from 0."""
+
+    def next(self, request: ChunkRequest) -> Chunk:
+        chunk = super().next(request)
+        assert chunk.piece is not None
+        return replace(chunk, piece=replace(chunk.piece, before=0))
+
+
+class WholeAsReleased(FakeWhole):
+    """Rows carry the place where they are released."""
+
+    def _as_of(self, op: str, head: bytes) -> TailOf:
+        return self._tail(self._writer, op, head)
+
+
 class ForgivesLostLog(FakeSource):
     """Starts where the log still is, and says nothing."""
 
@@ -294,6 +324,11 @@ def source_with(
 ) -> type[FakeSource]:
     """A source with one part exchanged."""
     return type("Broken", (FakeSource,), {"stream_of": stream, "reader_of": reader})
+
+
+def whole(wrong: type[FakeWhole]) -> type[FakeSource]:
+    """A source with other whole reads."""
+    return source_with(reader=type("Broken", (FakeReader,), {"whole_of": wrong}))
 
 
 BROKEN: list[tuple[type[FakeSource], str]] = [
@@ -334,6 +369,9 @@ BROKEN: list[tuple[type[FakeSource], str]] = [
         source_with(reader=VoidsWhatFollows),
         "test_a_truncate_that_is_not_the_logs_is_as_old_as_rows_that_are_read",
     ),
+    (whole(SeesLaterRows), "test_a_whole_read_has_what_is_older_than_its_rows_and_nothing_else"),
+    (whole(NumbersEachPiece), "test_pieces_meet_every_row_once_and_number_them"),
+    (whole(WholeAsReleased), "test_a_whole_read_has_what_is_older_than_its_rows_and_nothing_else"),
     (ForgivesLostLog, "test_a_resume_before_what_was_confirmed_loses_nothing_in_silence"),
 ]
 

@@ -98,6 +98,10 @@ class Database:
                     _replay(rows, entry)
         return rows.values()
 
+    def logged(self) -> Collection[Values]:
+        """The table as the log has it."""
+        return self._rows.values()
+
     def _logged(self, change: Change | SignalLogged) -> Iterator[Entry]:
         if isinstance(change, SignalLogged | Said):
             yield change

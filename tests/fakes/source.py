@@ -12,6 +12,7 @@ from tests.contract.source_world import Said, Values
 from tests.fakes.database import Database, SignalLogged, key_of
 from tests.fakes.place import Place
 from tests.fakes.stream import GONE, FakeStream
+from tests.fakes.whole import FakeWhole
 from tests.fakes.wire import TableWriter
 from wrackline.producers.changes import Commit, Message, Passing, Position, Progress, Saved, Signal
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, Slice, TailOf
@@ -81,6 +82,8 @@ class FakeMarks:
 class FakeReader:
     """Reads what is visible, in key order."""
 
+    whole_of: Callable[..., FakeWhole] = FakeWhole
+
     def __init__(self, database: Database, kind: MarkKind, around: Surroundings) -> None:
         self._database, self._around = database, around
         self.marks = FakeMarks(database, kind)
@@ -113,6 +116,12 @@ class FakeReader:
             raise NO_TABLE(table=table)
         writer = self._writer()
         return _tail(writer, "t", writer.head(None, None))
+
+    def whole(self, table: TableId) -> FakeWhole:
+        if table != self._database.shape.id:
+            raise NO_TABLE(table=table)
+        mark = FenceMark("c", self._database.end)
+        return self.whole_of(self._database, self._writer(), _tail, mark)
 
     def give_up(self) -> None:
         """The fake's server answers at once."""

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
+from typing import Any, TypeAlias
 
 from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice, TailOf
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.plugin import Surroundings, WholeRead, WriterIds
 from wrackline.producers.sources.postgres import condition_sql
 from wrackline.producers.sources.postgres.copying import RefusedError, copied
 from wrackline.producers.sources.postgres.discover import Catalogue
@@ -48,19 +48,24 @@ KEY_HIDDEN = define(
 
 @dataclass(frozen=True, slots=True)
 class PgTail:
-    """Makes the second half of a chunk's values; with a head the whole, of a `t` event."""
+    """Makes the second half of a chunk's values; with a head the whole, of a `t` event.
+
+    Rows that were read at a place of their own say so, wherever they are released.
+    """
 
     labels: Labels
     table: TableId
     op: str = "r"
     head: bytes = b""
+    place: int | None = None
 
     def __call__(self, released_at: Position, *, ts_ms: int, snapshot: str, chunk: str) -> bytes:
         """Return the tail of every row that is released at this place."""
         if not isinstance(released_at, PgPosition):
             raise TypeError("a chunk is released at a position of its own source")
-        source = source_record(self.labels, self.table, ts_ms=ts_ms, lsn=released_at.lsn, snapshot=snapshot)
-        prefix = snapshot_prefix(released_at.epoch, released_at.lsn.to_bytes(8, "big"))
+        lsn = released_at.lsn if self.place is None else self.place
+        source = source_record(self.labels, self.table, ts_ms=ts_ms, lsn=lsn, snapshot=snapshot)
+        prefix = snapshot_prefix(released_at.epoch, lsn.to_bytes(8, "big"))
         return self.head + Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail(self.op)
 
 
@@ -93,6 +98,9 @@ ORDER BY "its part"
 _LOCKS = "SET lock_timeout = '10s'"  # a read that nobody waits for any more does not wait for ever
 
 
+BeginWhole: TypeAlias = Callable[[Catalogue, TableId, Event], WholeRead]
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A connection of a reader's own, and what looks through it."""
@@ -105,9 +113,11 @@ class Session:
 class PgReader:
     """Reads chunks on one connection after another, of which none is shared."""
 
-    def __init__(self, begin: Callable[[], Session], labels: Labels, around: Surroundings) -> None:
-        """Take how to connect."""
-        self._begin, self._labels, self._around = begin, labels, around
+    def __init__(
+        self, begin: Callable[[], Session], labels: Labels, around: Surroundings, whole: BeginWhole
+    ) -> None:
+        """Take how to connect, and how to begin the one read of a table without a key."""
+        self._begin, self._labels, self._around, self._whole = begin, labels, around, whole
         self._given_up = Event()
         self._session = self._begun()
 
@@ -166,7 +176,7 @@ class PgReader:
 
     def read(self, request: ChunkRequest) -> Chunk:
         """Read with one statement; a shape that changed meanwhile makes the read be made again."""
-        with asking(self._session.connection, _reading(request.table), request.table):
+        with asking(self._session.connection, reading(request.table), request.table):
             shape = self._session.catalogue.describe(request.table)
             while True:
                 _see_that_none_is_hidden(request, shape)
@@ -182,8 +192,12 @@ class PgReader:
         connection = self._session.connection
         with asking(connection, f"describe {table}", table):
             shape = self._session.catalogue.describe(table)
-        schema_id = self._around.register(shape.table).value
-        return PgTail(self._labels, table, "t", b"\0%b\0\0" % schema_id.to_bytes(4, "big"))  # without images
+        return PgTail(self._labels, table, "t", no_row(self._around.register(shape.table)))
+
+    def whole(self, table: TableId) -> WholeRead:
+        """Begin to read a table without a key."""
+        with asking(self._session.connection, reading(table), table):
+            return self._whole(self._session.catalogue, table, self._given_up)
 
     @property
     def closed(self) -> bool:
@@ -220,7 +234,7 @@ class PgReader:
         statement = self._statement(request, shape).as_string(connection).encode()
         decoder = RowDecoder(0, shape, ids.key or 0, ids.value)
         slicing = Slicing(decoder, [column.name for column in shape.source.columns], request)
-        late = _Late(self._around.monotonic, request.most_seconds)
+        late = Late(self._around.monotonic, request.most_seconds)
 
         def ended() -> bool:
             return slicing.full or (slicing.count > 0 and late.now())
@@ -241,16 +255,16 @@ class PgReader:
         return slicing.end(), whole and slicing.count < request.most_rows
 
     def _explained(self, table: TableId, answer: pq.abc.PGresult) -> WracklineError:
-        return explained_answer(answer, _reading(table), self._session.connection.info.user, table)
+        return explained_answer(answer, reading(table), self._session.connection.info.user, table)
 
     def _statement(self, request: ChunkRequest, shape: Projection) -> sql.Composed:
-        columns = sql.SQL(", ").join(
-            sql.SQL("NULL") if action is Plain.DROP else sql.Identifier(column.name)
-            for column, action in zip(shape.source.columns, shape.actions, strict=True)
-        )
         order = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
         return sql.SQL("COPY (SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {}) TO STDOUT").format(
-            columns, _name(request.table), self._where(request), order, sql.Literal(request.most_rows)
+            columns_of(shape),
+            _name(request.table),
+            self._where(request),
+            order,
+            sql.Literal(request.most_rows),
         )
 
     def _where(self, request: ChunkRequest) -> sql.Composable:
@@ -285,7 +299,20 @@ def _see_that_bounds_fit(request: ChunkRequest) -> None:
             raise KEY_UNFIT(table=request.table, columns=", ".join(request.key))
 
 
-class _Late:
+def columns_of(shape: Projection) -> sql.Composed:
+    """Name the columns that are read, as many as the shape has."""
+    return sql.SQL(", ").join(
+        sql.SQL("NULL") if action is Plain.DROP else sql.Identifier(column.name)
+        for column, action in zip(shape.source.columns, shape.actions, strict=True)
+    )
+
+
+def no_row(ids: WriterIds) -> bytes:
+    """The head of an event without a row."""
+    return b"\0%b\0\0" % ids.value.to_bytes(4, "big")
+
+
+class Late:
     """Whether a read has had its time: from its first row on, for what comes before is no progress."""
 
     def __init__(self, clock: Callable[[], float], seconds: float) -> None:
@@ -306,7 +333,8 @@ def _see_that_none_is_hidden(request: ChunkRequest, shape: Projection) -> None:
             raise KEY_HIDDEN(table=f"{request.table.schema}.{request.table.name}", column=column.name)
 
 
-def _reading(table: TableId) -> str:
+def reading(table: TableId) -> str:
+    """What the server did not do, where it did not."""
     return f"read a chunk of {table}"
 
 

@@ -1,6 +1,7 @@
 """The lines of a COPY as they come, without a call that only the server could end.
 
     statement --> the server thinks, as long as it must --> line, line, line ... --> its last word
+                                                            '---- piece ----'
 
 A sort or a lock may keep the first line back for as long as it likes; once lines come, a server that falls
 silent is dead.  Either wait ends when another thread gives the connection up.
@@ -28,17 +29,28 @@ class RefusedError(Exception):
 def copied(
     connection: Guarded, statement: bytes, take: Callable[[NextLine], int], ended: Callable[[], bool]
 ) -> bool:
-    """Give a COPY TO STDOUT to `take`; whether all of it: who ends it earlier has to close the connection.
+    """Give a COPY TO STDOUT to `take`; whether all of it: who ends it earlier has to close the connection."""
+    begun(connection, statement)
+    return taken(connection, take, ended)
 
-    `take` asks for line after line, without waiting, and says as it was told last: that none is there now
-    (0), or none any more (below 0); above 0 it only asks for a look at the clock.
-    """
+
+def begun(connection: Guarded, statement: bytes) -> None:
+    """Send a COPY TO STDOUT, and wait until its lines come."""
     wire = connection.pgconn
     wire.send_query(statement)
     with unhurried(connection):
         answer = connection.wait(generators.execute(wire))[0]
     if answer.status != pq.ExecStatus.COPY_OUT:
         raise RefusedError(answer)
+
+
+def taken(connection: Guarded, take: Callable[[NextLine], int], ended: Callable[[], bool]) -> bool:
+    """Give the lines of a COPY that has begun to `take`, until it ends or is ended; whether it is over.
+
+    `take` asks for line after line, without waiting, and says as it was told last: that none is there now
+    (0), or none any more (below 0); above 0 it only asks for a look at the clock.
+    """
+    wire = connection.pgconn
     while (said := take(wire.get_copy_data)) >= 0:
         if ended():
             return False

@@ -31,6 +31,7 @@ from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.producers.sources.postgres.watch import Watch
+from wrackline.producers.sources.postgres.whole import WholeReader
 from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
@@ -146,7 +147,9 @@ class PgSource:
 
     def reader(self, partition: SourcePartition) -> PgReader:
         """Open a connection for chunks."""
-        reader = PgReader(self._session, self._labels(partition), self._around)
+        labels = self._labels(partition)
+        whole = WholeReader(self._session, self._server.replicate, labels, self._around)
+        reader = PgReader(self._session, labels, self._around, whole)
         self._readers = [*(one for one in self._readers if not one.closed), reader]
         return reader
 

@@ -12,6 +12,7 @@ from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.source import FakeReader, FakeSource
 from tests.fakes.source_world import FakeSourceWorld
+from tests.fakes.whole import FakeWhole
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest
 from wrackline.producers.plugin import MarkKind, Surroundings
@@ -65,6 +66,18 @@ def world() -> FakeSourceWorld:
     made = FakeSourceWorld(source_of=Source)
     for number in range(3):
         made.commit(PARTITION, Insert({"shop": "a", "number": number, "label": "x", "big": None}))
+    return made
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[FakeWhole]:
+    """The whole reads that were closed."""
+    made: list[FakeWhole] = []
+
+    def close(read_on: FakeWhole) -> None:
+        made.append(read_on)
+
+    monkeypatch.setattr(FakeWhole, "close", close)
     return made
 
 
@@ -150,13 +163,86 @@ def test_rows_of_one_value_of_a_chosen_column_are_told_apart_by_the_key(
     assert again.key == ("number", "shop")
 
 
-def test_a_table_without_a_key_is_refused_in_words(world: FakeSourceWorld, readers: Readers) -> None:
+@pytest.fixture
+def keyless(world: FakeSourceWorld) -> FakeSourceWorld:
     base = world.databases[PARTITION]
     base.shape = replace(base.shape, key=(), key_kind=KeyKind.NONE)
+    return world
+
+
+@pytest.mark.usefixtures("keyless")
+def test_a_table_without_a_key_is_refused_in_words_where_nothing_reads_it_at_once(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reader, "whole", None)
     readers.begin(Plan(Ticket("run/1"), TABLE, ()))
     failed = outcome(readers)
     assert isinstance(failed, Failed)
     assert (failed.error.code, str(TABLE) in failed.error.sentence) == ("snapshot.no_key", True)
+
+
+@pytest.mark.usefixtures("keyless")
+def test_a_part_of_a_table_without_a_key_is_refused_in_words(readers: Readers) -> None:
+    for part in (
+        Plan(Ticket("run/1"), TABLE, (), condition="label = 'x'"),
+        Plan(Ticket("run/1"), TABLE, (), high=("1",)),
+        Plan(Ticket("run/1"), TABLE, (), keys=(("1",),)),
+    ):
+        readers.begin(part)
+        failed = outcome(readers)
+        assert isinstance(failed, Failed)
+        assert failed.error.code == "snapshot.no_part"
+
+
+def whole(number: int, behind: int | None = None) -> Read:
+    after = None if behind is None else (f"run/{behind}",)
+    return Read(Ticket(f"run/{number}"), ChunkRequest(TABLE, (), after, most_rows=1), ())
+
+
+def test_the_pieces_of_a_whole_read_follow_each_other_whoever_asks(
+    keyless: FakeSourceWorld, closed: list[FakeWhole]
+) -> None:
+    readers = Readers(keyless.source, PARTITION, 2, time.monotonic)
+    found: list[tuple[int, bool]] = []
+    for work in (whole(1), whole(2, 1), whole(3, 2)):
+        readers.begin(work)
+        done = outcome(readers)
+        assert isinstance(done, Chunked)
+        assert done.chunk.piece is not None
+        assert (done.chunk.mark, len(done.chunk.slices)) == (done.mark, 1)
+        found.append((done.chunk.piece.before, done.chunk.complete))
+    assert found == [(0, False), (1, False), (2, True)]
+    assert len(closed) == 1
+    readers.close()
+
+
+@pytest.mark.usefixtures("keyless")
+def test_a_piece_that_nobody_wants_any_more_takes_nothing_from_the_read_begun_since(readers: Readers) -> None:
+    for work, ends in (
+        (whole(1), Chunked),
+        (whole(2), Chunked),
+        (whole(3, 1), Failed),
+        (whole(4, 2), Chunked),
+    ):
+        readers.begin(work)
+        done = outcome(readers)
+        assert isinstance(done, ends), work
+        if isinstance(done, Failed):
+            assert isinstance(done.error, Transient)
+            assert done.error.code == "snapshot.read_lost"
+
+
+def test_a_read_that_nobody_goes_on_with_is_closed_after_a_while(
+    keyless: FakeSourceWorld, closed: list[FakeWhole]
+) -> None:
+    now = [0.0]
+    readers = Readers(keyless.source, PARTITION, 1, lambda: now[0])
+    for work, seconds, left in ((whole(1), 0.0, 0), (read(), 599.0, 0), (read(), 601.0, 1)):
+        now[0] = seconds
+        readers.begin(work)
+        outcome(readers)
+        assert len(closed) == left
+    readers.close()
 
 
 def test_what_is_under_way_is_given_up_at_the_end_and_no_thread_stays(world: FakeSourceWorld) -> None:
