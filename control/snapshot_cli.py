@@ -1,7 +1,7 @@
 """`wrackline snapshot …`: existing rows asked for, paused and looked at, while a pipeline runs or not.
 
     start, stop, pause, resume  -->  a message on the topic of signals, which the pipeline's task obeys
-    status                      <--  the tables' states beside its stored positions
+    status                      <--  the tables' states beside its stored positions, the requests' receipts
 
 A request that nobody hears yet waits in the topic; its id makes a second sending harmless.
 """
@@ -9,13 +9,14 @@ A request that nobody hears yet waits in the topic; its id makes a second sendin
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 import typer
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from wrackline.control import requests
 from wrackline.control.offsets import desk
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
@@ -25,6 +26,7 @@ from wrackline.producers.kafka.failures import of_exception
 from wrackline.schemas import signals
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.settings import Values
 from wrackline.schemas.topics import control_topics
 
 NOT_LISTENED = define(
@@ -109,32 +111,23 @@ def resume(context: typer.Context, file: File, *, id: Id = None, json: Json = Fa
 
 @app.command()
 def status(context: typer.Context, file: File, *, json: Json = False) -> None:
-    """Show where each table stands, as of the last commit."""
+    """Show where each table stands and what became of requests, as of the last commit."""
     context.ensure_object(Options).json = json
-    with desk(good_pipeline(file)) as opened:
-        found = {name: _standing(state) for one in opened.show() for name, state in one.tables.items()}
+    pipeline = good_pipeline(file)
+    with desk(pipeline) as opened:
+        states = {name: state for one in opened.show() for name, state in one.tables.items()}
+    asked = requests.found(_values(pipeline), lambda error: say(str(error)) if not json else None)
+    found = {name: requests.standing(name, state, asked) for name, state in states.items()}
     if json:
-        print_json({"tables": found})
+        print_json({"tables": found, "requests": requests.listed(asked)})
         return
     width = max((len(name) for name in found), default=0)
     for name, standing in sorted(found.items()):
-        rows = f"  {standing['rows']:,} rows read" if standing["requests"] else ""
-        reason = standing["reason"]
-        why = f"\n  {reason['sentence']} [{reason['code']}]\n  hint: {reason['hint']}" if reason else ""
-        say(f"{name:{width}}  {standing['state']}{rows}{why}")
+        say(f"{name:{width}}  {requests.in_words(standing)}")
     if not found:
         say("no table is known yet: start the pipeline first")
-
-
-def _standing(state: dict[str, Any]) -> dict[str, Any]:
-    """What of a table's saved state is for people."""
-    jobs = state.get("jobs", [])
-    return {
-        "state": state.get("status", "failed"),
-        "requests": [job["id"] for job in jobs],
-        "rows": sum(job.get("rows", 0) for job in jobs),
-        "reason": state.get("reason") or state.get("set_aside"),
-    }
+    lines = requests.lines(asked)
+    say("\n".join(["", "requests:", *lines]) if lines else "")
 
 
 def _send(
@@ -160,10 +153,14 @@ def _send(
         say(f"request {request} is sent; see: wrackline snapshot status {file}")
 
 
-def _produce(pipeline: Pipeline, body: bytes) -> None:
-    values = pipeline.values
-    if values is None:
+def _values(pipeline: Pipeline) -> Values:
+    if pipeline.values is None:
         raise ValueError("a pipeline with errors takes no requests")
+    return pipeline.values
+
+
+def _produce(pipeline: Pipeline, body: bytes) -> None:
+    values = _values(pipeline)
     if "kafka" not in values.listed("signal.enabled.channels"):
         raise NOT_LISTENED(pipeline=values.text("name"))
     server, given = values.text("topic.prefix"), values["signal.kafka.topic"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -224,18 +224,24 @@ def parse_key(text: bytes | None) -> Key | None:
     return None
 
 
+def fields(receipt: Receipt) -> dict[str, Any]:
+    """The receipt as plain values, without what is not known."""
+    plain: dict[str, Any] = _ADAPTER.dump_python(receipt, mode="json", exclude_none=True)
+    return plain
+
+
 def encode(receipt: Receipt) -> bytes:
-    """The record's value: JSON with sorted keys and a version, without what is not known."""
-    return canonical({"version": VERSION, **_ADAPTER.dump_python(receipt, mode="json", exclude_none=True)})
+    """The record's value: JSON with sorted keys and a version."""
+    return canonical({"version": VERSION, **fields(receipt)})
 
 
 def decode(value: bytes, *, partition: int, offset: int) -> Receipt:
     """Read a receipt; what can't be read is named by its place, never by its content."""
     reason = "it is not a JSON object of version 1"
     try:
-        fields = orjson.loads(value)
-        if isinstance(fields, dict) and fields.pop("version", None) == VERSION:
-            return _ADAPTER.validate_json(orjson.dumps(fields))
+        read = orjson.loads(value)
+        if isinstance(read, dict) and read.pop("version", None) == VERSION:
+            return _ADAPTER.validate_json(orjson.dumps(read))
     except orjson.JSONDecodeError:
         pass  # answered below, without the decoder's error: it holds the text
     except ValidationError as exc:

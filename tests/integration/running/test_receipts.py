@@ -1,0 +1,164 @@
+"""Receipts in Kafka: what becomes of a request stands there, in order, with the rows that it speaks of."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.fixtures.servers import Database
+from tests.integration.running.world import World, free_port, wait_until
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.producers import failpoints
+from wrackline.schemas.receipts import MOVES, Key, Receipt, Scan, State, decode, parse_key
+from wrackline.schemas.topics import control_topics, internal_topics
+
+pytestmark = pytest.mark.servers
+ROWS = 30
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A database with rows that the pipeline does not read by itself, and is told of."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
+    made.sql.execute("INSERT INTO orders SELECT n, 'n' FROM generate_series(1, %s) n", [ROWS])
+    made.sql.execute("ANALYZE orders")
+    sink = f'notification.enabled.channels = "sink"\nnotification.sink.topic.name = "{topic_prefix}.told"'
+    small = "incremental.snapshot.chunk.size = 5"
+    made.file.write_text(made.file.read_text().replace("[source]", f"[source]\n{sink}\n{small}", 1))
+    yield made
+    made.close()
+
+
+def ask(world: World, request: str, kind: str = "execute-snapshot", **data: object) -> None:
+    """Send a request as any Kafka client would."""
+    body = {"id": request, "type": kind, "data": {name.replace("_", "-"): it for name, it in data.items()}}
+    producer = Producer({"bootstrap.servers": world.kafka.bootstrap})
+    producer.produce(control_topics(world.prefix).signal, json.dumps(body), world.prefix)
+    assert producer.flush(30) == 0
+
+
+def told(world: World) -> list[Receipt]:
+    """Every committed receipt, oldest first; of any request only legal moves follow each other."""
+    found: list[Receipt] = []
+    for key, value in world.events(internal_topics(world.group).requests):
+        whose = parse_key(key)
+        assert whose is not None
+        assert whose[:3] == Key(world.prefix, world.prefix, world.database.name, "")[:3]
+        found.append(decode(value or b"", partition=0, offset=0))
+        assert found[-1].id == whose.id
+    for request in {receipt.id for receipt in found}:
+        of_it = [receipt for receipt in found if receipt.id == request]
+        assert of_it[0].state in {State.ACCEPTED, State.FAILED}
+        for before, after in pairwise(of_it):
+            assert after.state is before.state or after.state in MOVES[before.state], (before, after)
+            assert rows(before) <= rows(after), "a table that was begun is not begun again"
+    return found
+
+
+def rows(receipt: Receipt) -> int:
+    return sum(table.rows for table in receipt.tables)
+
+
+def states(receipts: Sequence[Receipt], request: str) -> list[str]:
+    """Through which states a request went."""
+    through = [receipt.state.value for receipt in receipts if receipt.id == request]
+    return [state for place, state in enumerate(through) if place == 0 or through[place - 1] != state]
+
+
+def newest(world: World, request: str) -> Receipt | None:
+    """How a request stands now."""
+    return next((receipt for receipt in reversed(told(world)) if receipt.id == request), None)
+
+
+def over(world: World, request: str) -> bool:
+    """Whether nothing more comes of it."""
+    receipt = newest(world, request)
+    return receipt is not None and receipt.over
+
+
+def shown(world: World) -> dict[str, Any]:
+    """What `wrackline snapshot status` says of the requests."""
+    done = world.command("snapshot", "status", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {request["id"]: request for request in json.loads(done.stdout)["requests"]}
+
+
+def test_what_becomes_of_a_request_can_be_read_in_kafka_and_by_the_command(world: World) -> None:
+    running = world.run()
+    orders = ["public.orders"]
+    nonsense = [{"data-collection": "public.orders", "filter": "pg_sleep(9) = 1"}]
+    unfit = [{"data-collection": "public.orders", "filter": "nothing = 1"}]
+    ask(world, "one", data_collections=orders)
+    ask(world, "unknown", data_collections=["public.nobody"])
+    ask(world, "nonsense", data_collections=orders, additional_conditions=nonsense)
+    ask(world, "wrong", data_collections=orders, additional_conditions=unfit)
+    ask(world, "hold", "pause-snapshot")
+    ask(world, "on", "resume-snapshot")
+    wait_until(
+        lambda: all(over(world, name) for name in ("one", "unknown", "nonsense", "wrong", "hold", "on"))
+    )
+    receipts = told(world)
+    one = newest(world, "one")
+    assert one is not None
+    assert states(receipts, "one")[0] == "accepted"
+    assert set(states(receipts, "one")) >= {"accepted", "running", "succeeded"}
+    (table,) = one.tables
+    assert (table.rows, table.expected, table.percent, table.scan) == (ROWS, ROWS, 100, Scan.SUCCEEDED)
+    assert states(receipts, "unknown") == states(receipts, "nonsense") == ["failed"]
+    wrong = newest(world, "wrong")
+    assert wrong is not None
+    assert (wrong.state, wrong.code) == (State.FAILED, "pg.condition_column")
+    assert states(receipts, "hold") == ["accepted", "succeeded"]
+    by_command = shown(world)
+    assert by_command["one"]["state"] == "succeeded"
+    assert by_command["one"]["tables"][0]["percent"] == 100
+    assert by_command["unknown"]["code"] == "signal.no_table"
+    assert by_command["nonsense"]["code"] == "signal.rejected"
+    seen = world.command("snapshot", "status").stdout
+    assert f"{ROWS} rows" in seen
+    assert "no table that this pipeline captures" in seen
+    notes = [value or b"" for _, value in world.events(f"{world.prefix}.told")]
+    of_one = [note for note in notes if b"\x06one" in note]  # Avro: the id comes first
+    assert b"TABLE_SCAN_COMPLETED" in of_one[-2]
+    assert b"COMPLETED" in of_one[-1]
+    running.stop()
+    before = len(told(world))
+    world.run()
+    world.insert(ROWS + 1, ROWS + 1)
+    world.arrived(ROWS + 1)
+    assert len(told(world)) == before, "what is over stays as it is"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "after_slice=kill@4",
+        *(
+            pytest.param(f"{place}_commit=kill@{time}", marks=pytest.mark.deep)
+            for place in ("before", "after")
+            for time in (2, 3)
+        ),
+    ],
+)
+def test_a_receipt_goes_on_where_the_task_was_killed_between_two(
+    world: World, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setenv(failpoints.VARIABLE, place)
+    running = world.run()
+    ask(world, "one", data_collections=["public.orders"])
+    assert running.process.wait(60) < 0
+    before = told(world)
+    assert not over(world, "one")
+    monkeypatch.delenv(failpoints.VARIABLE)
+    world.run()
+    wait_until(lambda: over(world, "one"))
+    receipts = told(world)
+    assert receipts[: len(before)] == before
+    assert states(receipts, "one") == ["accepted", "running", "succeeded"]
+    assert receipts[-1].tables[0].rows == ROWS == len(world.events())
