@@ -66,12 +66,17 @@ class Asking:
         self._took = False
 
     def comes(self, step: Appeared | Renamed) -> None:
-        """A table can be meant from here on; rows that it had before are in no topic of its name."""
+        """A table can be meant from here on; rows that it had before are in no topic of its name.
+
+        Of one that was captured before, a part of its log is in none either: its copy is void.
+        """
         table = step.table if isinstance(step, Appeared) else step.new
+        known = table in self._tables
         self._tables.add(table)
         if isinstance(step, Appeared) and step.complete:
             return
-        if (request := self._first.comes(table, f"comes-{self._machine.new_id()}")) is not None:
+        request = self._first.comes(table, f"comes-{self._machine.new_id()}", anew=known)
+        if request is not None:
             self._machine.request(request)
 
     def row(self, step: Signal) -> None:

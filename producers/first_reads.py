@@ -75,9 +75,9 @@ class FirstReads:
         wanted = [table for table in tables if again or table not in known]
         return self._request(f"start-{run}" if again else "initial", wanted)
 
-    def comes(self, table: TableId, request: str) -> Snapshot | None:
-        """Ask for the rows of a table that comes while the log is read."""
-        return self._request(request, [table])
+    def comes(self, table: TableId, request: str, *, anew: bool = False) -> Snapshot | None:
+        """Ask for the rows of a table that comes while the log is read, or comes again after a gap."""
+        return None if self.mode.reads is Reads.NONE else self._request(request, [table], anew=anew)
 
     def mended(self, tables: Sequence[TableId], request: str) -> Snapshot | None:
         """Ask for the rows of all tables after a gap in the log."""

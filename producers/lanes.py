@@ -23,6 +23,7 @@ from wrackline.producers.readers import Readers
 from wrackline.producers.receipt_book import NO_RECEIPTS, Receipts
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
+from wrackline.producers.snapshot.requests import Snapshot
 from wrackline.producers.snapshot.state import saved
 from wrackline.producers.snapshot.tables import BoundOf
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
@@ -256,7 +257,10 @@ class SourceLanes:
         listed = [table for table in tables if table not in aside]
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         book = reading.receipts_of(partition)
-        machine = self._machine(tables, kept, book, anew=anew)
+        machine = self._machine(kept, book)
+        asked = self._asked(tables, kept, anew=anew)
+        if asked is not None:
+            machine.request(asked)
         cutter = self._cutter(partition, kept, _Keeper(machine, book))
         asking = Asking(
             machine,
@@ -268,7 +272,8 @@ class SourceLanes:
             first=reading.first,
         )
         try:  # last: it holds the log
-            stream = self._source.stream(partition, listed, kept.position, (*aside, *refused))
+            fresh = () if asked is None else asked.tables
+            stream = self._source.stream(partition, listed, kept.position, (*aside, *refused), fresh)
         except BaseException:
             asking.close()
             raise
@@ -293,29 +298,25 @@ class SourceLanes:
         )
         return cutter
 
-    def _machine(self, tables: Sequence[TableId], kept: Kept, book: Receipts, *, anew: bool) -> Machine:
-        """Go on with the tables' states, and ask for the rows of those that are new, or of all."""
-        streamed = [Commit(name, _Passed(), 0) for name in kept.unproven]
-        states = {table: saved(state) for table, state in kept.states.items()}
-        reading = self._reading
-        run = self._named()
-        machine = Machine(
-            states,
-            reading.limits,
-            run,
-            bound_of=reading.bound_of,
-            streamed=streamed,
+    def _machine(self, kept: Kept, book: Receipts) -> Machine:
+        """Go on with the tables' states."""
+        return Machine(
+            {table: saved(state) for table, state in kept.states.items()},
+            self._reading.limits,
+            self._named(),
+            bound_of=self._reading.bound_of,
+            streamed=[Commit(name, _Passed(), 0) for name in kept.unproven],
             receipts=book.under_way,
         )
+
+    def _asked(self, tables: Sequence[TableId], kept: Kept, *, anew: bool) -> Snapshot | None:
+        """Ask for the rows of tables that are new, or of all."""
+        first = self._reading.first
+        for table in first.unused(tables):
+            self._reading.tell(OVERRIDE_UNUSED(table=table))
         if anew:
-            asked = reading.first.mended(tables, going_on.mending_request(self._named()))
-        else:
-            asked = reading.first.asked(tables, kept.met, self._start)
-        if asked is not None:
-            machine.request(asked)
-        for table in reading.first.unused(tables):
-            reading.tell(OVERRIDE_UNUSED(table=table))
-        return machine
+            return first.mended(tables, going_on.mending_request(self._named()))
+        return first.asked(tables, kept.met, self._start)
 
     def _renewed(self, partition: SourcePartition, kept: Kept, error: WracklineError) -> Kept:
         """Begin another log; a log that is lost before the last loss is made good asks for somebody."""

@@ -220,13 +220,15 @@ class Source(Protocol):
         tables: Sequence[TableId],
         saved: Saved | None,
         aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
     ) -> LogStream:
         """Open the log after `saved`; None means from now on.
 
         All state comes from `saved`: the same events follow with the same seq, in whatever
         batches.  Definite when the database no longer has the log from there.  `tables` are those that
         the caller knows of; of a table that comes later it is told (`Appeared`).  `aside` are not
-        captured, whatever they are called by the filters.
+        captured, whatever they are called by the filters.  `fresh` are tables whose rows the caller asks for
+        now anyway: that their log begins with this call need not be told (`Appeared`).
         """
         ...
 

@@ -312,11 +312,12 @@ class ForgivesLostLog(FakeSource):
         tables: Sequence[TableId],
         saved: Saved | None,
         aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
     ) -> FakeStream:
         told = self._databases[partition].told
         if saved is not None and told is not None and Place.parse(saved) < told:
             saved = told.saved()
-        return super().stream(partition, tables, saved, aside)
+        return super().stream(partition, tables, saved, aside, fresh)
 
 
 def source_with(

@@ -222,7 +222,9 @@ class FakeSource:
         tables: Sequence[TableId],
         saved: Saved | None,
         aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
     ) -> FakeStream:
+        del fresh  # all that is listed is in this log, whoever lists it
         tables = [table for table in tables if table not in aside]
         database = self._databases[partition]
         start = Place(0, database.end) if saved is None else Place.parse(saved)

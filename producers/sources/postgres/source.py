@@ -94,6 +94,7 @@ class PgSource:
         tables: Sequence[TableId],
         saved: Saved | None,
         aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
     ) -> PgStream:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
         settings = self._settings
@@ -137,7 +138,7 @@ class PgSource:
             name,
             ours=mode == publication.OURS,
             pushes=not settings.flag("read.only"),
-            added=set() if saved is None else set(added),
+            added=set() if saved is None else set(added) - set(fresh),
         )
         watch = Watch(looker, roll)
         stream = PgStream(wire, decoder, start, self._around, slot=slot_name, rhythm=rhythm, watch=watch)

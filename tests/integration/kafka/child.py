@@ -85,8 +85,9 @@ class Source(FakeSource):
         tables: Sequence[TableId],
         saved: Saved | None,
         aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
     ) -> FakeStream:
-        return super().stream(partition, tables, saved or Place(0, 1).saved(), aside)
+        return super().stream(partition, tables, saved or Place(0, 1).saved(), aside, fresh)
 
 
 def history(number: int, transactions: int) -> list[list[Change]]:

@@ -1,16 +1,12 @@
 """`snapshot.mode` of a running pipeline: one that ends by itself, one that makes a lost log good."""
 
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
-import fastavro
-import orjson
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from tests.fixtures.servers import Database
+from tests.integration.running.copies import copied, operations, told
 from tests.integration.running.world import World, free_port, wait_until
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
@@ -42,34 +38,6 @@ def ended(world: World) -> tuple[int, str]:
     return running.process.wait(60), running.output
 
 
-def told(world: World) -> list[tuple[str, int | None, str]]:
-    """Each event of the topic: operation, key, seq."""
-    found = []
-    with SchemaRegistryClient({"url": world.registry.url}) as registry:
-        shapes: dict[int, Any] = {}
-        for _, value in world.events():
-            if value is None:
-                continue
-            schema_id = int.from_bytes(value[1:5], "big")
-            if schema_id not in shapes:
-                shapes[schema_id] = orjson.loads(registry.get_schema(schema_id).schema_str or "")
-            read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), shapes[schema_id], None)
-            row = read["after"] or read["before"]
-            found.append((read["op"], None if row is None else row["id"], read["seq"]))
-    return found
-
-
-def copied(world: World) -> set[int]:
-    """The keys of the rows that a copy has which takes the newest event by seq."""
-    events = told(world)
-    floor = max((seq for op, _, seq in events if op == "t"), default="")
-    newest: dict[int, tuple[str, str]] = {}
-    for op, key, seq in events:
-        if key is not None and seq >= floor:
-            newest[key] = max(newest.get(key, ("", "")), (seq, op))
-    return {key for key, (_, op) in newest.items() if op != "d"}
-
-
 def drop_slot(world: World) -> None:
     """Have the log lost."""
     world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
@@ -81,7 +49,7 @@ def test_initial_only_ends_by_itself_and_reads_nothing_twice(world: World) -> No
     assert code == Exit.OK, said
     assert "completed: existing rows are read" in said
     assert f"SELECT pg_drop_replication_slot('{world.slot}')" in said
-    assert [op for op, _, _ in told(world)] == ["r"] * 30
+    assert operations(world) == "r" * 30
     drop_slot(world)  # as it says: nobody needs it any more
     world.insert(31, 31)
     code, said = ended(world)
@@ -148,7 +116,7 @@ def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equa
     running.says("[snapshot.read_anew]")
     assert "[pg.slot_missing]" in running.output
     wait_until(lambda: copied(world) == set(range(11, 34)))
-    assert [op for op, _, _ in told(world)] == ["r"] * 30 + ["t"] + ["r"] * 23
+    assert operations(world) == "r" * 30 + "t" + "r" * 23
     world.insert(34, 34)
     wait_until(lambda: copied(world) == set(range(11, 35)))
     assert running.stop() == Exit.OK

@@ -116,29 +116,6 @@ def test_a_table_that_was_set_aside_is_taken_up_with_all_its_rows(world: World) 
     assert state(world)["reason"] is None
 
 
-@pytest.mark.deep
-def test_a_table_that_was_left_out_for_a_while_is_read_anew_when_it_is_let_in_again(world: World) -> None:
-    world.sql.execute("CREATE TABLE gifts (id int PRIMARY KEY, note text)")
-    gifts = f"{world.prefix}.{world.database.name}.public.gifts"
-    both = (
-        world.file.read_text().replace("no_data", "initial").replace("public.orders", "public.(orders|gifts)")
-    )
-    for included, expected in (
-        (both, {1}),
-        (both.replace("(orders|gifts)", "orders"), {1}),
-        (both, {1, 2, 3}),
-    ):
-        world.file.write_text(included)
-        running = world.run()
-        number = len(world.started)
-        world.sql.execute("INSERT INTO gifts VALUES (%s, 'n')", [number])
-        world.insert(100 + number, 100 + number)  # what it commits lies behind the gift
-        world.arrived(30 + number)
-        wait_until(lambda ids=expected: ids <= ids_in(world, gifts))  # type: ignore[misc]  # mypy: a lambda's default
-        assert running.stop() == Exit.OK
-    assert ids_in(world, gifts) == {1, 2, 3}
-
-
 def ids_in(world: World, topic: str) -> set[int]:
     """The keys of a topic's rows since its last truncate: an int is a zigzag varint behind five bytes."""
     found: set[int] = set()

@@ -179,6 +179,24 @@ def test_a_table_that_comes_can_be_meant_and_is_read_unless_the_log_has_all_of_i
     assert told == []
 
 
+@pytest.mark.parametrize(
+    ("step", "void"),
+    [
+        (Appeared(ORDERS, complete=False), True),  # it was out of the publication for a while
+        (Appeared(GIFTS, complete=False), False),
+        (Renamed(GIFTS, ORDERS), True),
+    ],
+)
+def test_a_table_that_comes_again_has_a_gap_in_its_log(step: Appeared | Renamed, *, void: bool) -> None:
+    made = machine()
+    Asking(made, [ORDERS], lambda _: None, first=FirstReads()).comes(step)
+    table = step.table if isinstance(step, Appeared) else step.new
+    assert made.states[table].gap is void
+    silent = machine()
+    Asking(silent, [ORDERS], lambda _: None).comes(step)
+    assert silent.status(table) is None, "without first reads nothing is asked for"
+
+
 def test_each_table_that_is_given_up_is_told_of_also_where_its_request_goes_on(
     told: list[WracklineError],
 ) -> None:

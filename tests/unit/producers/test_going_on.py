@@ -51,11 +51,16 @@ class LosingSource(AskedSource):
         self.renewals: list[Saved] = []
 
     def stream(
-        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved,
+        aside: Sequence[TableId],
+        fresh: Sequence[TableId],
     ) -> object:
         if saved["epoch"] != self.epoch:
             raise LOST()  # noqa: RSE102 - it makes the error
-        return super().stream(partition, tables, saved, aside)
+        return super().stream(partition, tables, saved, aside, fresh)
 
     def lost(self, error: WracklineError) -> SourcePartition | None:
         return PARTITION if error.code == "test.lost" else None
@@ -104,6 +109,7 @@ def test_a_lost_log_is_begun_anew_with_all_tables_read_behind_a_gap() -> None:
     made = states_of(opened_anew(lanes, committed(1, {TABLE: READ, NEIGHBOUR: aside}, unproven=("7",))))
     assert source.renewals == [{"epoch": 1}]
     assert (set(source.asked), source.aside) == ({TABLE, NEIGHBOUR}, ()), "also the one that was set aside"
+    assert set(source.fresh) == {TABLE, NEIGHBOUR}
     assert [error.code for error in told] == ["snapshot.read_anew"]
     for state in made.values():
         assert [(job.purpose, job.whole) for job in state.jobs] == [(Purpose.INITIAL, True)]

@@ -69,6 +69,7 @@ class AskedSource:
         self._tables = tables
         self.asked: Sequence[TableId] = ()
         self.aside: Sequence[TableId] = ()
+        self.fresh: Sequence[TableId] = ()
 
     def partitions(self) -> Sequence[SourcePartition]:
         return [PARTITION]
@@ -78,10 +79,15 @@ class AskedSource:
         return self._tables
 
     def stream(
-        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved,
+        aside: Sequence[TableId],
+        fresh: Sequence[TableId],
     ) -> object:
         del partition, saved
-        self.asked, self.aside = tables, aside
+        self.asked, self.aside, self.fresh = tables, aside, fresh
         return object()
 
 
@@ -106,9 +112,14 @@ class BusySource(AskedSource):
     """Somebody else reads its log."""
 
     def stream(
-        self, partition: SourcePartition, tables: Sequence[TableId], saved: Saved, aside: Sequence[TableId]
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved,
+        aside: Sequence[TableId],
+        fresh: Sequence[TableId],
     ) -> object:
-        del partition, tables, saved, aside
+        del partition, tables, saved, aside, fresh
         raise UNFIT()  # noqa: RSE102 - it makes the error
 
 
