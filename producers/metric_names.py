@@ -1,7 +1,7 @@
 """Every metric that a task serves: name, type and meaning, declared once; docs/metrics.md is printed from it.
 
-Names of our own begin with `wrackline_`.  An alias is the attribute of Debezium's streaming metrics that has
-the same meaning, served as its JMX exporter serves it, so that a dashboard made for it finds its figures.
+Names of our own begin with `wrackline_`.  An alias is the attribute of Debezium's metrics that has the same
+meaning, served as its JMX exporter serves it, so that a dashboard made for it finds its figures.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An attribute of Debezium's streaming metrics."""
+    """An attribute of Debezium's streaming or snapshot metrics."""
 
     attribute: str
     meaning: str
@@ -59,6 +59,24 @@ ASIDE = Metric(
     _G,
     "1 while a table is set aside, also from before a restart.",
     ("table", "code"),
+)
+TABLE_STATE = Metric(
+    "wrackline_table_state",
+    _G,
+    "1 for the word by which `wrackline snapshot status` calls where a table stands.",
+    ("table", "state"),
+)
+ROWS_READ = Metric(
+    "wrackline_snapshot_rows",
+    _G,
+    "Rows that Kafka has of the reading of a table that is under way.",
+    ("table",),
+)
+ROWS_EXPECTED = Metric(
+    "wrackline_snapshot_expected_rows",
+    _G,
+    "How many the database guessed when that reading was planned; left out where it can't.",
+    ("table",),
 )
 LAG_MS = Metric(
     "wrackline_lag_milliseconds",
@@ -97,6 +115,9 @@ METRICS = (
     RECOVERIES,
     FAULTS,
     ASIDE,
+    TABLE_STATE,
+    ROWS_READ,
+    ROWS_EXPECTED,
     LAG_MS,
     IDLE_MS,
     LAG_BYTES,
@@ -125,3 +146,14 @@ ALIASES = (
     Alias("MaxQueueSizeInBytes", "As wrackline_queue_most_bytes."),
     Alias("CurrentQueueSizeInBytes", "As wrackline_queue_bytes."),
 )
+
+# of its snapshot metrics, with another `context`
+SNAPSHOT_ALIASES = (
+    Alias("TotalTableCount", "Tables that are captured."),
+    Alias("RemainingTableCount", "Those that are to be read, are being read, or are held."),
+    Alias("SnapshotRunning", "1 while any is to be read or is being read."),
+    Alias("SnapshotPaused", "1 while all that is left is held."),
+    Alias("SnapshotAborted", "1 where nothing is left and a table's reading failed."),
+    Alias("SnapshotCompleted", "1 where nothing is left and none failed."),
+)
+SCANNED = Alias("RowsScanned", "By table: rows that were read and that Kafka has committed.")

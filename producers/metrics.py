@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 
-import orjson
-
 from wrackline.producers import metric_names as names
-from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Position
 from wrackline.producers.exposition import Family, Histogram, Sample
 from wrackline.producers.lanes import Health
 from wrackline.producers.plugin import LogState
+from wrackline.producers.table_figures import Tables
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition, TableId
@@ -37,7 +35,7 @@ class Figures:
 
     events: Counter[tuple[TableId, str]] = field(default_factory=Counter)
     faults: Counter[tuple[TableId, str]] = field(default_factory=Counter)
-    aside: dict[TableId, str] = field(default_factory=dict)  # tables, each with its error's code
+    tables: Tables = field(default_factory=Tables)
     bytes: int = 0
     transactions: int = 0
     position: Position | None = None  # the last one that was committed
@@ -90,16 +88,13 @@ class Measures:
                 self._recoveries[code] += 1
 
     def resumed(self, state: State) -> None:
-        """Take the tables that are set aside."""
-        aside = set_aside.every(state)
+        """Take where the tables stand."""
         with self._lock:
             for partition, figures in self._figures.items():
-                own = (partition.server, partition.database)
-                figures.aside = {
-                    key.table: reason.code
-                    for key, reason in aside.items()
-                    if (key.server, key.table.database) == own
-                }
+                figures.tables = Tables()
+                for key, kept in state.tables.items():
+                    if (key.server, key.table.database) == (partition.server, partition.database):
+                        figures.tables.take(key.table, kept.snapshot)
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """Count it."""
@@ -117,10 +112,7 @@ class Measures:
                 figures.position = publication.position
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
-                    figures.aside.pop(table, None)
-                    reason = None if state is None else set_aside.reason_in(orjson.loads(state))
-                    if reason is not None:
-                        figures.aside[table] = reason.code
+                    figures.tables.take(table, state)
                 if tally.events:
                     figures.events.update(tally.events)
                     figures.last_ms = now
@@ -153,7 +145,9 @@ class Measures:
         """Everything that is served, as it is now."""
         with self._lock:
             ours: dict[names.Metric, list[Sample]] = {metric: [] for metric in names.METRICS}
-            theirs: dict[names.Alias, list[Sample]] = {alias: [] for alias in names.ALIASES}
+            theirs: dict[names.Alias, list[Sample]] = {
+                alias: [] for alias in (*names.ALIASES, *names.SNAPSHOT_ALIASES, names.SCANNED)
+            }
             for partition, figures in self._figures.items():
                 labels = self._labels(partition)
                 for metric, more, value in self._ours(figures):
@@ -162,6 +156,12 @@ class Measures:
                 jmx |= {"database": partition.database, "context": "streaming"}
                 for alias, value in zip(names.ALIASES, self._theirs(figures), strict=True):
                     theirs[alias].append(Sample(jmx, value))
+                jmx = {**jmx, "context": "snapshot"}
+                for alias, value in zip(names.SNAPSHOT_ALIASES, figures.tables.theirs(), strict=True):
+                    theirs[alias].append(Sample(jmx, value))
+                for (table, operation), times in figures.events.items():
+                    if operation == "r":
+                        theirs[names.SCANNED].append(Sample({**jmx, "table": _named(table)}, times))
             ours[names.COMMITS] = self._commits.samples(self._labels(None))
             ours[names.RECOVERIES] = [
                 Sample({**self._labels(None), "code": code}, times)
@@ -186,8 +186,7 @@ class Measures:
             yield names.EVENTS, {"table": _named(table), "operation": operation}, times
         for (table, code), times in figures.faults.items():
             yield names.FAULTS, {"table": _named(table), "code": code}, times
-        for table, code in figures.aside.items():
-            yield names.ASIDE, {"table": _named(table), "code": code}, 1
+        yield from figures.tables.ours()
         yield names.BYTES, none, figures.bytes
         yield names.TRANSACTIONS, none, figures.transactions
         yield names.QUEUE, none, self._queued()

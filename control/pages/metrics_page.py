@@ -1,7 +1,9 @@
 """Prints docs/metrics.md: every metric of a task, and the names of Debezium's that it also bears."""
 
+from collections.abc import Iterable
+
 from wrackline.control.pages.errors_page import cell
-from wrackline.producers.metric_names import ALIASES, METRICS
+from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES, Alias
 
 HEAD = """# Metrics
 
@@ -27,6 +29,12 @@ is not served.
 | name | meaning |
 |---|---|
 """
+OF_SNAPSHOTS = """
+With `context="snapshot"`, and `RowsScanned` with the label `table` as well:
+
+| name | meaning |
+|---|---|
+"""
 
 
 def page() -> str:
@@ -35,8 +43,22 @@ def page() -> str:
         f"| `{metric.name}` | {metric.type.value} | {', '.join(metric.labels)} | {cell(metric.meaning)} |\n"
         for metric in METRICS
     ]
-    theirs = [f"| `{alias.name}` | {cell(alias.meaning)} |\n" for alias in ALIASES]
-    return "".join([HEAD, "\n", OURS, *ours, THEIRS, *theirs])
+    return "".join(
+        [
+            HEAD,
+            "\n",
+            OURS,
+            *ours,
+            THEIRS,
+            *_lines(ALIASES),
+            OF_SNAPSHOTS,
+            *_lines((*SNAPSHOT_ALIASES, SCANNED)),
+        ]
+    )
+
+
+def _lines(aliases: Iterable[Alias]) -> list[str]:
+    return [f"| `{alias.name}` | {cell(alias.meaning)} |\n" for alias in aliases]
 
 
 if __name__ == "__main__":

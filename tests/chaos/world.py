@@ -157,8 +157,8 @@ class World:
         return any(running.process.poll() is None for running in self.started)
 
     def topics(self) -> list[str]:
-        """All topics that the pipeline publishes to."""
-        return ev.topics_of(self.kafka.bootstrap, self.prefix)
+        """All topics that the pipeline publishes to: its server's, and the receipts."""
+        return [*ev.topics_of(self.kafka.bootstrap, self.prefix), f"{self.group}-requests"]
 
     def topic(self, table: str) -> str:
         """One table's topic."""

@@ -16,12 +16,12 @@ from wrackline.producers.batching import Publication, Tally
 from wrackline.producers.changes import Fault
 from wrackline.producers.exposition import PORT_TAKEN, Family, Histogram, Sample, serving
 from wrackline.producers.lanes import Health
-from wrackline.producers.metric_names import ALIASES, METRICS
+from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import TableKey, TableState, canonical
+from wrackline.schemas.offsets import Json, TableKey, TableState, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("shop1", "shop")
@@ -90,6 +90,12 @@ def test_what_was_published_is_added_up_and_debezium_s_names_say_the_same(clock:
         "debezium_metrics_QueueRemainingCapacity": 750,
         "debezium_metrics_MaxQueueSizeInBytes": 1000,
         "debezium_metrics_CurrentQueueSizeInBytes": 250,
+        "debezium_metrics_TotalTableCount": 0,
+        "debezium_metrics_RemainingTableCount": 0,
+        "debezium_metrics_SnapshotRunning": 0,
+        "debezium_metrics_SnapshotPaused": 0,
+        "debezium_metrics_SnapshotAborted": 0,
+        "debezium_metrics_SnapshotCompleted": 0,
     }
 
 
@@ -134,6 +140,43 @@ def log(end: int, spare: int | None) -> LogState:
     return LogState("replication slot s", None, end, 70, 300, spare, "reserved")
 
 
+def test_where_tables_stand_follows_their_committed_states_also_over_a_restart(clock: Clock) -> None:
+    def state(status: str, **job: object) -> Json:
+        return canonical({"status": status, "jobs": [{"id": "one", **job}] if job else []})
+
+    def snapshot(measures: Measures) -> dict[str, float]:
+        lines = {name: value for name, value in served(measures).items() if 'context="snapshot"' in name}
+        return {name.partition("{")[0].removeprefix("debezium_metrics_"): v for name, v in lines.items()}
+
+    gifts = ORDERS._replace(name="gifts")
+    measures = clock.measures()
+    measures.resumed(State({}, {TableKey("c", "shop1", gifts): TableState(1, state("paused", rows=3))}, ()))
+    assert snapshot(measures)["SnapshotPaused"] == 1
+    running = state("snapshotting", rows=40, expected=160)
+    made = replace(publication({(ORDERS, "r"): 40}, 1, None), states={ORDERS: running})
+    measures.published([made], 0.1)
+    found = served(measures)
+    assert found['wrackline_table_state{table="public.orders",state="snapshotting"}'] == 1
+    assert found['wrackline_snapshot_rows{table="public.orders"}'] == 40
+    assert found['wrackline_snapshot_expected_rows{table="public.orders"}'] == 160
+    assert 'wrackline_snapshot_expected_rows{table="public.gifts"}' not in found
+    assert snapshot(measures) == {
+        "TotalTableCount": 2,
+        "RemainingTableCount": 2,
+        "SnapshotRunning": 1,
+        "SnapshotPaused": 0,
+        "SnapshotAborted": 0,
+        "SnapshotCompleted": 0,
+        "RowsScanned": 40,
+    }
+    ended = {ORDERS: state("streaming"), gifts: state("failed")}
+    measures.published([replace(made, states=ended)], 0.1)
+    assert snapshot(measures)["SnapshotAborted"] == 1
+    measures.published([replace(made, states={gifts: state("gone")})], 0.1)
+    assert (snapshot(measures)["SnapshotCompleted"], snapshot(measures)["TotalTableCount"]) == (1, 1)
+    assert 'wrackline_snapshot_rows{table="public.orders"}' not in served(measures)
+
+
 def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Clock) -> None:
     measures = clock.measures()
     measures.looked(PARTITION, log(1000, 5000))
@@ -155,7 +198,8 @@ def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Cloc
 def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Clock) -> None:
     measures = clock.measures()
     names = [family.name for family in measures.families()]
-    assert names == [metric.name for metric in METRICS] + [alias.name for alias in ALIASES]
+    aliases = (*ALIASES, *SNAPSHOT_ALIASES, SCANNED)
+    assert names == [metric.name for metric in METRICS] + [alias.name for alias in aliases]
     assert len(set(names)) == len(names)
 
 
