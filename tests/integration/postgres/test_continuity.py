@@ -104,6 +104,31 @@ class Pipe:
                 source.close()
         return caught.value
 
+    def mends(self, error: WracklineError) -> None:
+        """Begin anew after this loss: what is written then comes, in an epoch after all before."""
+        before = self.saved
+        assert before is not None
+        with closing(self.source()) as source:
+            [partition] = source.partitions()
+            assert source.lost(error) == partition
+            for _ in range(2):  # as where one is killed before the new position is committed
+                self.saved = source.renewed(partition, before, error)
+        source, stream = self.open()
+        try:
+            self.sql("INSERT INTO orders VALUES (1000)")
+            found: list[PgPosition] = []
+            deadline = time.monotonic() + PATIENCE
+            while not found:
+                assert time.monotonic() < deadline, "nothing came"
+                batch = stream.poll(time.monotonic() + 0.2)
+                steps = batch.steps if batch else ()
+                if any(isinstance(step, Rows) for step in steps):
+                    found += [one.position for one in steps if isinstance(one, Commit)]  # type: ignore[misc]  # a source's positions are its own
+            assert found[-1].epoch == position_of(before, self.slot).epoch + 1
+        finally:
+            stream.close()
+            source.close()
+
 
 def wait(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE
@@ -144,6 +169,7 @@ def test_a_slot_that_is_gone_stops_the_stream(pipe: Pipe) -> None:
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.slot_missing", Definite)
     assert pipe.sql("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()") == [(0,)]
+    pipe.mends(refused)
 
 
 def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the trap's own id
@@ -155,6 +181,7 @@ def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.slot_ahead", Definite)
     assert "wrackline offsets reset" in refused.hint
+    pipe.mends(refused)
 
 
 def test_T_P08_a_slot_that_somebody_else_read_from_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the same
@@ -171,6 +198,7 @@ def test_T_P08_a_position_beyond_the_servers_log_stops_the_stream(pipe: Pipe) ->
     pipe.saved = {**pipe.saved, "lsn": lsn_text(ahead), "resume": lsn_text(ahead)}
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.log_behind", Definite)
+    pipe.mends(refused)
 
 
 def test_a_position_of_another_system_stops_the_stream(pipe: Pipe) -> None:
@@ -178,6 +206,7 @@ def test_a_position_of_another_system_stops_the_stream(pipe: Pipe) -> None:
     pipe.saved = {**pipe.saved, "system": "7000000000000000000"}
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.slot_foreign", Definite)
+    pipe.mends(refused)
 
 
 def test_a_slot_of_another_database_is_refused(pipe: Pipe, database: Database) -> None:
@@ -188,6 +217,8 @@ def test_a_slot_of_another_database_is_refused(pipe: Pipe, database: Database) -
         finally:
             elsewhere.execute("SELECT pg_drop_replication_slot(%s)", [f"{pipe.slot}_b"])
     assert (refused.code, type(refused)) == ("pg.slot_unfit", OperatorNeeded)
+    with closing(pipe.source()) as source:
+        assert source.lost(refused) is None, "that is for somebody to mend"
 
 
 def test_T_P23_a_frozen_predecessor_is_ended(pipe: Pipe) -> None:  # noqa: N802 the same
@@ -342,6 +373,7 @@ def test_a_promoted_server_that_has_all_goes_on_in_a_new_epoch_and_never_back(
     cluster.server.process.start()
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.timeline_back", Definite)
+    own.mends(refused)
 
 
 def test_T_P11_a_server_promoted_without_what_was_published_stops_the_stream(  # noqa: N802 the same
@@ -358,6 +390,7 @@ def test_T_P11_a_server_promoted_without_what_was_published_stops_the_stream(  #
     wait(lambda: _grown(own, published))
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.timeline_forked", Definite)
+    own.mends(refused)
 
 
 def test_T_P09_a_restored_copy_of_the_disk_stops_the_stream(cluster: Cluster, own: Pipe) -> None:  # noqa: N802 the same
@@ -384,6 +417,7 @@ def test_T_P10_a_slot_that_held_too_much_log_is_lost(cluster: Cluster, own: Pipe
     assert "(wal_removed)" in refused.sentence
     assert "max_slot_wal_keep_size" in refused.hint
     assert cluster.server.process.running
+    own.mends(refused)
 
 
 def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pipe) -> None:
@@ -398,6 +432,7 @@ def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pi
     cluster.server.process.start()
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.wal_missing", Definite)
+    own.mends(refused)
 
 
 @pytest.mark.deep
