@@ -273,3 +273,30 @@ def test_a_request_that_can_not_be_carried_out_ends_itself_alone(opened: Callabl
         return len(records) == 3
 
     until(all_out)
+
+
+def test_all_is_done_once_the_last_rows_are_taken_and_what_waited_was_heard(
+    opened: Callable[..., World],
+) -> None:
+    world = opened()
+    world.insert(5)
+    world.read_all()
+    records: list[Record] = []
+
+    def all_out() -> bool:
+        world.existing.feed(outside(world, world.database.end))
+        world.existing.advance(hears=True)
+        settled = not world.machine.reading
+        if settled:
+            assert not world.existing.over, "what it gave is not taken yet"
+        records.extend(world.published())
+        return settled
+
+    assert not world.existing.over
+    until(all_out)
+    heard = [(world.existing.over, world.topic.heard)]
+    world.topic.heard = False
+    heard.append((world.existing.over, world.topic.heard))
+    assert heard == [(True, True), (False, False)], "somebody may have asked for more"
+    assert len(records) == 5
+    assert world.existing.unread is None
