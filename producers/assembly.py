@@ -29,7 +29,7 @@ from wrackline.producers.left_out import Bounds
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
-from wrackline.producers.receipt_book import ReceiptBook, kept
+from wrackline.producers.receipt_book import ReceiptBook
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.producers.task import Task
@@ -37,6 +37,7 @@ from wrackline.schemas import versions
 from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules
+from wrackline.schemas.receipts import fold
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableSchema
@@ -163,7 +164,7 @@ def _receipts(
     client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
     reader = client.reader(Identity(owner.group, name, owner.number, 0))
     found = requests_topic.read(AdminClient(client.admin()), reader, topic, tell, fenced=True)
-    known = kept(receipt for key, receipt in found if key[:3] == (name, *partition))
+    known = fold(receipt for key, receipt in found if key[:3] == (name, *partition))
     return ReceiptBook(
         name,
         partition,

@@ -10,8 +10,8 @@ seconds: a slice costs a few additions here.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Final, Protocol
 
@@ -27,46 +27,21 @@ from wrackline.producers.snapshot.requests import (
 from wrackline.schemas import receipts
 from wrackline.schemas.control_events import Notification
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.receipts import Receipt, State, Table
+from wrackline.schemas.receipts import Kept, Receipt, State, Table
 from wrackline.schemas.table import SourcePartition
 
 EVERY: Final = 3.0  # seconds between two records that only say how far a table is
-_MOST_OVER: Final = 1_000  # requests that are remembered after their end
 _LONG: Final = 100  # tables from which on a receipt is too long to be written at each table's end
 _LATELY: Final = 30.0  # seconds that a pace is taken from
 _SOON: Final = 2.0  # seconds before which no pace is told
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What Kafka has: the receipts of requests under way, and the ids of some that are over."""
-
-    under_way: Mapping[str, Receipt] = field(default_factory=dict)
-    over: Sequence[str] = ()  # oldest first
-
-
-def kept(found: Iterable[Receipt]) -> Kept:
-    """Fold receipts in the order in which they were written."""
-    under_way: dict[str, Receipt] = {}
-    over: dict[str, None] = {}
-    for receipt in found:
-        under_way.pop(receipt.id, None)
-        over.pop(receipt.id, None)
-        if not receipt.over:
-            under_way[receipt.id] = receipt
-            continue
-        over[receipt.id] = None
-        if len(over) > _MOST_OVER:
-            del over[next(iter(over))]
-    return Kept(under_way, tuple(over))
 
 
 class Receipts(Protocol):
     """Who writes receipts."""
 
     @property
-    def under_way(self) -> Collection[Receipt] | None:
-        """Those of requests that are not over; None where none are written."""
+    def known(self) -> Kept | None:
+        """What requests there are and were; None where no receipts are written."""
         ...
 
     def take(self, changes: Sequence[ReceiptChange]) -> None:
@@ -81,7 +56,7 @@ class Receipts(Protocol):
 class NoReceipts:
     """For who only wants rows."""
 
-    under_way: Collection[Receipt] | None = None
+    known: Kept | None = None
 
     def take(self, changes: Sequence[ReceiptChange]) -> None:
         """Forget them."""
@@ -120,9 +95,9 @@ class ReceiptBook:
         self._paces: dict[tuple[str, str], Pace] = {}
 
     @property
-    def under_way(self) -> Collection[Receipt] | None:
-        """The receipts of requests that are not over."""
-        return self._open.values()
+    def known(self) -> Kept | None:
+        """What requests there are and were."""
+        return Kept(dict(self._open), tuple(self._over))
 
     def take(self, changes: Sequence[ReceiptChange]) -> None:
         """Write these changes onto the receipts; one that may not be is told, and nothing stops for it."""
@@ -193,9 +168,7 @@ class ReceiptBook:
             self._open[receipt.id] = receipt
             return
         self._open.pop(receipt.id, None)
-        self._over[receipt.id] = None
-        if len(self._over) > _MOST_OVER:
-            del self._over[next(iter(self._over))]
+        receipts.remember(self._over, receipt.id)
 
 
 class Pace:

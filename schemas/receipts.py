@@ -9,8 +9,8 @@ also when several are under way.  The key names connector, server and database b
 of one group, and databases of one server, may use the same ids.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -143,6 +143,16 @@ class Key(NamedTuple):
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a topic of receipts adds up to: the requests under way, and the ids of those that are over."""
+
+    under_way: Mapping[str, Receipt] = field(default_factory=dict)
+    over: Sequence[str] = ()  # the newest of them, oldest first
+
+
+MOST_OVER: Final = 1_000  # requests that are remembered after their end
+
 _ADAPTER = TypeAdapter(Receipt)
 
 
@@ -194,6 +204,28 @@ def progress(receipt: Receipt, table: Table, at_ms: int) -> Receipt:
     if table not in tables:
         tables = (*tables, table)
     return replace(receipt, tables=tables, current=None if table.scan else table.name, at_ms=at_ms)
+
+
+def fold(found: Iterable[Receipt]) -> Kept:
+    """Fold receipts in the order in which they were written."""
+    under_way: dict[str, Receipt] = {}
+    over: dict[str, None] = {}
+    for receipt in found:
+        under_way.pop(receipt.id, None)
+        if receipt.over:
+            remember(over, receipt.id)
+        else:
+            over.pop(receipt.id, None)
+            under_way[receipt.id] = receipt
+    return Kept(under_way, tuple(over))
+
+
+def remember(over: dict[str, None], request_id: str) -> None:
+    """Add the id of a request that is over to the newest of them."""
+    over.pop(request_id, None)
+    over[request_id] = None
+    if len(over) > MOST_OVER:
+        del over[next(iter(over))]
 
 
 def percent(table: Table) -> int | None:

@@ -29,7 +29,7 @@ from wrackline.producers.snapshot.requests import (
 )
 from wrackline.producers.snapshot.state import Job, Outcome, TableState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.receipts import MOVES, Receipt, Scan, State, Table, What
+from wrackline.schemas.receipts import MOVES, Kept, Receipt, Scan, State, Table, What
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
@@ -54,10 +54,9 @@ _ENDS = ((Outcome.FAILED, State.FAILED), (Outcome.CANCELLED, State.CANCELLED))
 class Ledger:
     """Where each request stands that is not over."""
 
-    def __init__(
-        self, states: Mapping[TableId, TableState], receipts: Collection[Receipt] | None = None
-    ) -> None:
+    def __init__(self, states: Mapping[TableId, TableState], receipts: Kept | None = None) -> None:
         """Go on from the saved states, and write what these receipts lack; None: nobody keeps receipts."""
+        self._were = set() if receipts is None else set(receipts.over)
         self._made: list[ReceiptChange] = []
         self._open: dict[str, set[TableId]] = {}
         self._outcomes: dict[str, set[Outcome]] = {}
@@ -79,11 +78,16 @@ class Ledger:
             if self._open[request] <= self._paused:
                 self._stands[request] = State.PAUSED
         if receipts is not None:
-            told = {receipt.id: receipt for receipt in receipts}
+            told = dict(receipts.under_way)
             for request, kind in kinds.items():
                 self._make_good(told.pop(request, None), request, kind, states)
             for receipt in told.values():
                 self._make_good(receipt, receipt.id, receipt.kind, states)
+                self._were.add(receipt.id)
+
+    def was(self, request: str) -> bool:
+        """Whether a receipt says of a request that it is over, though no table may remember it."""
+        return request in self._were
 
     def under_way(self, request: str) -> bool:
         """Whether a request was accepted and is not over."""
@@ -207,16 +211,16 @@ class Ledger:
                 self._made.append(Further(request, ended))
         stood = State.ACCEPTED if told is None else told.state
         stands = self._stands[request] if left else _end(named.values())
+        if told is not None and left and State.PAUSED not in {stood, stands}:
+            stands = self._stands[request] = stood  # the receipt knows whether any of it was begun
         if stands is stood:
             return
         if stands in MOVES[stood]:
             self._made.append(Became(request, stands))
-        elif not left:
-            self._made.append(Became(request, State.CANCELLED))
-        elif stood is State.PAUSED:
+        elif left:
             self._become(request, State.RUNNING)
         else:
-            self._stands[request] = stood
+            self._made.append(Became(request, State.CANCELLED))
 
 
 def _end(outcomes: Collection[Outcome]) -> State:

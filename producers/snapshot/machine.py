@@ -55,7 +55,7 @@ from wrackline.producers.snapshot.work import (
 )
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json
-from wrackline.schemas.receipts import Receipt
+from wrackline.schemas.receipts import Kept
 from wrackline.schemas.table import TableId, TableSchema
 
 
@@ -77,9 +77,9 @@ class Machine:
         *,
         bound_of: BoundOf,
         streamed: Sequence[Commit] = (),
-        receipts: Collection[Receipt] | None = None,
+        receipts: Kept | None = None,
     ) -> None:
-        """Go on from the saved states of the tables, and the receipts of requests that are not over.
+        """Go on from the saved states of the tables, and the receipts of requests.
 
         `run` names this start: marks of another one mean nothing.  `bound_of` reads a record's key as the
         server writes it, None where it can't.  `streamed` are the transactions that `unproven` named
@@ -119,7 +119,7 @@ class Machine:
         """Take a request; the same id twice is one, but a first read is asked of tables that came since."""
         if isinstance(asked, Snapshot):
             named = [self._table(table) for table in dict.fromkeys(asked.tables)]
-            if any(table.state.knows(asked.id) for table in self._tables.values()):
+            if self._knows(asked, self._tables.values()):
                 named = [table for table in named if not table.state.knows(asked.id)]
                 if asked.purpose is not Purpose.INITIAL or not named:
                     return
@@ -133,6 +133,10 @@ class Machine:
         else:
             self._obey(asked)
 
+    def _knows(self, asked: Request, tables: Collection[Table]) -> bool:
+        """Whether a request with this id was taken before."""
+        return self._ledger.was(asked.id) or any(table.state.knows(asked.id) for table in tables)
+
     def refuse(self, refused: Refused) -> None:
         """Take a request that can't be carried out: its receipt says why."""
         self._ledger.refuse(refused)
@@ -140,7 +144,7 @@ class Machine:
     def _obey(self, asked: Stop | Pause | Resume) -> None:
         """Stop, pause or resume at once."""
         named = [self._table(table) for table in asked.tables] or list(self._tables.values())
-        if any(table.state.knows(asked.id) for table in named):
+        if self._knows(asked, named):
             return
         for table in named:
             table.change(table.state.remembering(asked.id, Outcome.SUCCEEDED))

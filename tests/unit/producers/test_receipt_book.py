@@ -7,12 +7,12 @@ from tests.fakes.place import Place
 from tests.unit.producers.test_batching import PlainControl
 from wrackline.producers.batching import Cutter, Policy, Record
 from wrackline.producers.changes import Batch, Progress
-from wrackline.producers.receipt_book import EVERY, Kept, ReceiptBook, kept
+from wrackline.producers.receipt_book import EVERY, ReceiptBook
 from wrackline.producers.snapshot.requests import Accepted, Became, Further, Joined, Refused
 from wrackline.schemas import receipts
 from wrackline.schemas.control_events import Notification
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.receipts import Key, Receipt, Scan, State, Table, What, decode, parse_key
+from wrackline.schemas.receipts import Kept, Key, Receipt, Scan, State, Table, What, decode, fold, parse_key
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import SourcePartition, TableId
 
@@ -147,32 +147,33 @@ def test_a_refused_request_has_one_receipt_and_what_is_known_stays_as_it_is() ->
     )
     desk.book.take([ACCEPTED, Refused("one", INCREMENTAL, What.READ, UNKNOWN())])
     assert states(desk.written()) == [State.ACCEPTED]
-    again = Desk(kept([receipt, receipts.accept("one", INCREMENTAL, ("x",), 1)]))
+    again = Desk(fold([receipt, receipts.accept("one", INCREMENTAL, ("x",), 1)]))
     again.book.take([refused, Accepted("bad", INCREMENTAL, (), What.STOP), Became("bad", State.SUCCEEDED)])
     assert again.written() == []
-    assert [one.id for one in again.book.under_way or ()] == ["one"]
+    assert again.book.known is not None
+    assert list(again.book.known.under_way) == ["one"]
 
 
 def test_a_book_goes_on_from_what_kafka_has() -> None:
     first = Desk()
     first.book.take([ACCEPTED, RUNS, further(4)])
     written = first.written()
-    again = Desk(kept(written), notifies=True)
+    again = Desk(fold(written), notifies=True)
     again.book.take([Joined("one", (GIFTS,)), further(5), Became("one", State.SUCCEEDED)])
     records = again.book.records()
     assert [value for topic, _, value in records if topic == "notes"] == [b"IN_PROGRESS", b"COMPLETED"]
     assert (
         states([receipt_of(record) for record in records if record[0] == "requests"])[-1] is State.SUCCEEDED
     )
-    over = kept([*written, receipts.move(written[-1], State.SUCCEEDED, 9)])
+    over = fold([*written, receipts.move(written[-1], State.SUCCEEDED, 9)])
     assert (dict(over.under_way), over.over) == ({}, ("one",))
 
 
 def test_what_is_remembered_of_requests_that_are_over_is_bounded() -> None:
     one = receipts.refuse("0", INCREMENTAL, What.READ, UNKNOWN(), 1)
     many = [receipts.refuse(str(number), INCREMENTAL, What.READ, UNKNOWN(), 1) for number in range(1500)]
-    assert len(kept([one, *many]).over) == 1000
-    desk = Desk(kept(many))
+    assert len(fold([one, *many]).over) == 1000
+    desk = Desk(fold(many))
     desk.book.take([Refused(f"more {number}", INCREMENTAL, What.READ, UNKNOWN()) for number in range(9)])
     assert len(desk.book._over) == 1000
 

@@ -70,8 +70,8 @@ class Desk:
     ) -> None:
         limits = limits or Limits(readers=4, chunk_rows=3, slice_rows=2, first_wait=1.0, most_tries=3)
         self.receipts = dict(told or {})
-        left = [receipt for receipt in self.receipts.values() if not receipt.over]
-        self.machine = Machine(kept or {}, limits, run, bound_of=bound_of, receipts=left)
+        known = receipts.fold(self.receipts.values())
+        self.machine = Machine(kept or {}, limits, run, bound_of=bound_of, receipts=known)
         self.kept: dict[TableId, Json] = dict(kept or {})
         self.at = 0
         self.voids: list[int] = []  # where `t` events went out

@@ -94,9 +94,9 @@ class Worker:
         self._db, self._kafka, self._run, self._fences = database, kafka, run, fences
         self._chance = database.chance
         self._pace = self._chance.choice([0.3, 0.6, 0.75])  # how fast the log is beside the readers
-        told = [receipt for receipt in kafka.slips.values() if not receipt.over]
+        known = receipts.fold(kafka.slips.values())
         self.machine = Machine(
-            kafka.states, limits, run, bound_of=bound_of, streamed=kafka.streamed, receipts=told
+            kafka.states, limits, run, bound_of=bound_of, streamed=kafka.streamed, receipts=known
         )
         assert not self.machine.unsaved(), "what is saved together must say the same"
         self._at, self._done, self._clock = kafka.at, kafka.done, 0.0
