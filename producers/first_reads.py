@@ -83,6 +83,10 @@ class FirstReads:
         """Ask for the rows of all tables after a gap in the log."""
         return self._request(request, tables, anew=True)
 
+    def condition(self, table: TableId) -> str | None:
+        """Return which rows a copy begins with; None: all."""
+        return next((self.conditions[name] for name in _names(table) if name in self.conditions), None)
+
     def unused(self, tables: Collection[TableId]) -> Sequence[str]:
         """Name the tables with a statement of their own that are not captured."""
         names = {name for table in tables for name in _names(table)}
@@ -92,14 +96,11 @@ class FirstReads:
         wanted = tuple(table for table in tables if self._includes(table))
         if (self.mode.reads is Reads.NONE and not anew) or not wanted:
             return None
-        conditions = {table: text for table in wanted if (text := self._condition(table)) is not None}
+        conditions = {table: text for table in wanted if (text := self.condition(table)) is not None}
         return Snapshot(request, wanted, Purpose.INITIAL, conditions=conditions, anew=anew)
 
     def _includes(self, table: TableId) -> bool:
         return not self.include or any(one.matches_table(table) for one in self.include)
-
-    def _condition(self, table: TableId) -> str | None:
-        return next((self.conditions[name] for name in _names(table) if name in self.conditions), None)
 
 
 NO_READS: Final = FirstReads(MODES["no_data"])

@@ -7,7 +7,7 @@ one that was never met, behind an event that makes void what a copy has of it.  
 was lost, for nobody knows what was deleted meanwhile.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
@@ -16,7 +16,7 @@ import orjson
 from wrackline.producers.batching import CutTransaction
 from wrackline.producers.changes import Saved
 from wrackline.producers.snapshot.requests import Purpose, Snapshot
-from wrackline.producers.snapshot.state import TableState, parse, saved
+from wrackline.producers.snapshot.state import Job, TableState, parse, saved
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Json
@@ -50,6 +50,7 @@ class Kept:
     unproven: tuple[str, ...] = ()
     states: Mapping[TableId, TableState] = field(default_factory=dict)  # of the tables that are captured
     gone: frozenset[TableId] = frozenset()  # captured until now
+    corrected: frozenset[TableId] = frozenset()  # their first read failed, and is another one now
 
     @classmethod
     def of(
@@ -71,8 +72,8 @@ class Kept:
 
     @property
     def met(self) -> Collection[TableId]:
-        """The tables whose log was followed until now; others are read as new."""
-        return [table for table, state in self.states.items() if not state.left]
+        """The tables that were captured until now; the rows of others are asked for."""
+        return [table for table, state in self.states.items() if not (state.left or table in self.corrected)]
 
     @property
     def aside(self) -> Collection[TableId]:
@@ -87,6 +88,16 @@ class Kept:
             for state in self.states.values()
             for job in state.jobs
         )
+
+    def corrected_by(self, condition: Callable[[TableId], str | None]) -> Self:
+        """Forget first reads that failed, where the settings have them read other rows now."""
+        states = dict(self.states)
+        for table, state in self.states.items():
+            wrong = [job for job in state.jobs if _failed_otherwise(job, condition(table))]
+            if wrong:
+                states[table] = replace(state, jobs=tuple(job for job in state.jobs if job not in wrong))
+        corrected = {table for table, state in states.items() if state is not self.states[table]}
+        return replace(self, states=states, corrected=frozenset(corrected))
 
     def over(self, asked: Snapshot | None) -> bool:
         """Whether all rows were read, also those that this start asks for."""
@@ -130,6 +141,10 @@ def unread(states: Mapping[TableId, TableState]) -> WracklineError | None:
         return None
     table, why = failed[0]
     return UNREAD(count=len(failed), table=table, reason=why.sentence, code=why.code, mend=why.hint)
+
+
+def _failed_otherwise(job: Job, condition: str | None) -> bool:
+    return job.purpose is Purpose.INITIAL and job.failed is not None and job.condition != condition
 
 
 def _after_a_gap(state: TableState) -> TableState:

@@ -242,7 +242,7 @@ class SourceLanes:
     def open(self, partition: SourcePartition, state: State) -> Lane:
         """Open a log where its committed position is, or from now on, without tables that are set aside."""
         tables = self._source.tables(partition)
-        kept = Kept.of(state, self._connector, partition, tables)
+        kept = self._kept(partition, state, tables)
         self._positions[partition] = kept.position
         lost = self._lost.get(partition)
         anew = lost is not None and lost.position == kept.position  # nothing was published since
@@ -306,7 +306,7 @@ class SourceLanes:
             self._named(),
             bound_of=self._reading.bound_of,
             streamed=[Commit(name, _Passed(), 0) for name in kept.unproven],
-            receipts=book.known,
+            receipts=book.under_way,
         )
 
     def _asked(self, tables: Sequence[TableId], kept: Kept, *, anew: bool) -> Snapshot | None:
@@ -335,8 +335,13 @@ class SourceLanes:
 
     def _over(self, partition: SourcePartition, state: State) -> bool:
         tables = self._source.tables(partition)
-        kept = Kept.of(state, self._connector, partition, tables)
+        kept = self._kept(partition, state, tables)
         return kept.over(self._reading.first.asked(tables, kept.met, self._start))
+
+    def _kept(self, partition: SourcePartition, state: State, tables: Sequence[TableId]) -> Kept:
+        """What Kafka has, as the settings of now mean it."""
+        kept = Kept.of(state, self._connector, partition, tables)
+        return kept.corrected_by(self._reading.first.condition)
 
     def _named(self) -> str:
         """Make a name that no other start has."""

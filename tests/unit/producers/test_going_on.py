@@ -242,3 +242,18 @@ def test_what_was_not_read_is_said() -> None:
     assert "of 1 tables" in error.sentence
     assert "[test.broken]" in error.sentence
     assert str(TABLE) in error.hint
+
+
+def test_a_first_read_that_failed_is_made_again_once_its_statement_is_corrected() -> None:
+    failed = replace(READ, ended={}, jobs=(replace(FIRST, condition="wrong = 1", failed=BROKEN),))
+    state = committed(2, {TABLE: failed, NEIGHBOUR: READ})
+    as_it_was = FirstReads(conditions={"public.orders": "wrong = 1"})
+    kept = states_of(lanes_over(LosingSource(), as_it_was, []).open(PARTITION, state))
+    assert kept == {}, "nothing has changed, and nothing is asked for"
+    corrected = FirstReads(conditions={"public.orders": "right = 1"})
+    made = states_of(lanes_over(LosingSource(), corrected, []).open(PARTITION, state))
+    assert list(made) == [TABLE]
+    assert [(job.condition, job.failed) for job in made[TABLE].jobs] == [("right = 1", None)]
+    assert not made[TABLE].gap
+    only = replace(corrected, mode=MODES["initial_only"])
+    assert not lanes_over(LosingSource(), only, []).over(state)
