@@ -62,7 +62,8 @@ def _raise(name: str) -> None:
 
 def _hold(name: str, of: object) -> None:
     folder = Path(os.environ[HELD])
-    everybody, here, coming = folder / ALL_GO, folder / name, folder / f"{name} comes"
+    everybody, here = folder / ALL_GO, folder / name
+    coming = folder / f"{name} {threading.get_ident()}"
     if everybody.exists():
         return
     coming.write_text(str(of))

@@ -197,7 +197,7 @@ class Readers:
         if isinstance(work, Look):
             return Looked(work.ticket, reader.marks.unseen(work.streamed))
         if isinstance(work, Read):
-            reach("before_gate", work.request.table)
+            reach("before_gate", work.request)
         self._wait_at_the_gate(reader, work.streamed)
         if isinstance(work, Void):
             return Voided(work.ticket, reader.void(work.table))
@@ -209,15 +209,14 @@ class Readers:
         if not work.request.key:
             chunk = self._whole.piece(self._able(reader, work.request.table), work)
             return Chunked(work.ticket, chunk, chunk.mark or reader.marks.set(work.ticket, Edge.CLOSE))
-        table = work.request.table
-        reach("after_gate", table)
+        reach("after_gate", work.request)
         if reader.marks.kind is MarkKind.SIGNAL:
             reader.marks.set(work.ticket, Edge.OPEN)
-        reach("before_select", table)
+        reach("before_select", work.request)
         chunk = reader.read(work.request)
-        reach("after_select", table)
+        reach("after_select", work.request)
         mark = chunk.mark or reader.marks.set(work.ticket, Edge.CLOSE)
-        reach("after_close_mark", table)
+        reach("after_close_mark", work.request)
         return Chunked(work.ticket, chunk, mark)
 
     def _plan(self, reader: ChunkReader, work: Plan) -> Planned:

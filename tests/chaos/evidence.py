@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from wrackline.producers.sources.postgres.position import lsn_number
 from wrackline.schemas import offsets
+from wrackline.schemas.topics import control_topics
 
 Key = tuple[str, int]  # table, id
 
@@ -174,9 +175,10 @@ _PASSING = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIM
 
 
 def topics_of(bootstrap: str, prefix: str) -> list[str]:
-    """The topics of one server name, internal ones aside."""
+    """The topics of one server name, also that of its heartbeats; internal ones aside."""
     known = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=30).topics
-    return sorted(name for name in known if name == prefix or name.startswith(prefix + "."))
+    own = (prefix, control_topics(prefix).heartbeat)
+    return sorted(name for name in known if name in own or name.startswith(prefix + "."))
 
 
 def settled(bootstrap: str, topics: Sequence[str]) -> bool:

@@ -70,6 +70,12 @@ def with_event(made: Event) -> Evidence:
     return replace(RIGHT, events=(*EVENTS, made))
 
 
+def read_twice(n: int) -> Evidence:
+    """A row is read at one place by two readers; this is what the second one finds."""
+    first = replace(EVENTS[2], offset=10, op="r", seq=seq(9998))
+    return replace(RIGHT, events=(*EVENTS, first, replace(first, offset=11, n=n)))
+
+
 def with_marks(change: Callable[[list[Mark]], object]) -> Evidence:
     marks = list(MARKS)
     change(marks)
@@ -84,6 +90,7 @@ PLANTED = [
     ("CHK-2", "seq goes back", with_event(replace(EVENTS[2], offset=10, n=9, seq=seq(1)))),
     ("CHK-2", "a key is in two partitions", with_event(replace(EVENTS[2], partition=1, n=9, seq=seq(9999)))),
     ("CHK-3", "an event is there twice", with_event(replace(EVENTS[0], offset=10))),
+    ("CHK-3", "a row is read twice at one place, in two versions", read_twice(4)),
     ("CHK-4", "a change is missing", without(1)),
     ("CHK-4", "a delete that says no n is missing", without(5)),
     ("CHK-5", "a change that was rolled back is there", with_event(event(A, 10, 5, "c", 77, 9))),
@@ -131,6 +138,10 @@ PLANTED = [
 
 def test_what_is_right_passes() -> None:
     assert findings(RIGHT) == {}
+
+
+def test_a_row_may_be_read_twice_at_one_place() -> None:
+    assert findings(read_twice(3), ["CHK-2", "CHK-3"]) == {}
 
 
 @pytest.mark.parametrize(

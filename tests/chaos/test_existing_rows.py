@@ -7,18 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.checks import check_all
+from tests.chaos.marks import MARKS, NOT_OF_ROWS, reading
 from tests.chaos.world import World
 from tests.integration.running.world import wait_until
 from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
-# rows from before the task have no events, and a row that is read is one that nobody wrote just now
-NOT_OF_ROWS = ("CHK-4", "CHK-5", "INV-3")
-SMALL = {"snapshot.mode": "initial", "incremental.snapshot.chunk.size": "7"}
 
-
-@pytest.fixture(params=["fence", pytest.param("message", marks=pytest.mark.deep)])
+@pytest.fixture(params=MARKS)
 def world(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -27,8 +24,7 @@ def world(
     registry: SchemaRegistry,
 ) -> Iterator[World]:
     """A database whose rows are read in small chunks."""
-    marks = {"incremental.snapshot.watermarking.strategy": str(request.param)}
-    made = World(tmp_path, postgres, kafka, registry, {**SMALL, **marks})
+    made = World(tmp_path, postgres, kafka, registry, reading(str(request.param), 7))
     yield made
     made.close()
 

@@ -36,6 +36,7 @@ from wrackline.producers.sources.postgres.position import lsn_number
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _LOOK = 0.02  # seconds between two looks at the slot
+_SIGNALS = "CREATE TABLE {} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))"
 _SENTINEL = "orders"  # whose rows with negative keys end what is to be waited for
 
 
@@ -72,11 +73,14 @@ class World:
         self._seen: set[int] = set()
         self._sentinels = itertools.count(1)
         self._told: list[ev.Told] = []
-        folder.mkdir(parents=True, exist_ok=True)
+        self.held = folder / "held"  # places where a process waits (holds.py)
+        self.held.mkdir(parents=True, exist_ok=True)
         with psycopg.connect(postgres.dsn, autocommit=True) as admin:
             admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.database)))
         with self.session() as session:
             make_tables(session)
+            if "signal.data.collection" in self.settings:
+                session.execute(_SIGNALS.format(self.settings["signal.data.collection"]).encode())
         self._watching = threading.Event()
         self._watch = threading.Thread(target=self._look, daemon=True)
         self._watch.start()
@@ -108,7 +112,13 @@ class World:
                 [*COMMAND, "run", str(file)],
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, failpoints.VARIABLE: armed, "COLUMNS": "200", "NO_COLOR": "1"},
+                env={
+                    **os.environ,
+                    failpoints.VARIABLE: armed,
+                    failpoints.HELD: str(self.held),
+                    "COLUMNS": "200",
+                    "NO_COLOR": "1",
+                },
             )
         running = Running(process, printed)
         self.started.append(running)
@@ -182,8 +192,7 @@ class World:
 
     def evidence(self) -> ev.Evidence:
         """Read everything that the run left behind."""
-        topics = self.topics()
-        committed = ev.Reader(self.kafka.bootstrap).read(topics)
+        topics, marks, committed = self._committed()
         attempted = ev.Reader(self.kafka.bootstrap, "read_uncommitted").read(topics)
         events, tombstones = ev.events_of(committed, self._decoder)
         shown = {(record.topic, record.partition, record.offset) for record in committed}
@@ -209,7 +218,7 @@ class World:
             ],
             rows=rows,
             told=list(self._told),
-            marks=self.marks(),
+            marks=marks,
             records=len(committed),
             checksum=sum(crc32(record.value) for record in committed if record.value is not None),
             whole=frozenset({WHOLE}),
@@ -230,6 +239,15 @@ class World:
             drop_slots(admin, self.database)
             drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
             admin.execute(drop.format(sql.Identifier(self.database)))
+
+    def _committed(self) -> tuple[list[str], list[ev.Mark], list[ev.Record]]:
+        """Read topics and offsets of one moment: nothing was published meanwhile."""
+        while True:
+            before, topics = self.marks(), self.topics()
+            committed = ev.Reader(self.kafka.bootstrap).read(topics)
+            marks = self.marks()
+            if sum(mark.events for mark in before) == sum(mark.events for mark in marks):
+                return topics, marks, committed
 
     def _has_come(self, sentinel: int) -> bool:
         topic = self.topic(_SENTINEL)

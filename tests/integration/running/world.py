@@ -194,12 +194,12 @@ class World:
         return -1.0
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
+def wait_until(holds: Callable[[], bool], *, look: float = 0.05, patience: float = PATIENCE) -> None:
     """Poll until it holds, or the test fails."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not holds():
         assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.05)
+        time.sleep(look)
 
 
 def free_port() -> int:

@@ -1,0 +1,114 @@
+"""A process that is led from place to place: it waits at each until the test has done what it wants there.
+
+    world.run(holds.armed)       every place of READ holds (producers/failpoints.py)
+    place, read = holds.next()   somebody has come to a place, at work on this
+    holds.let_go(place)          on to the next one
+    holds.all_go()               from here on nobody waits
+
+The log can be held too, on the server's side: `silent_log` freezes who sends it, so that a reader gets ahead
+of the log; while a reader is held, the log gets ahead of the reader.
+"""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.world import World
+from tests.integration.running.world import wait_until
+from wrackline.producers import failpoints
+
+_LOOK = 0.002  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What who is held has in hand: a table's range behind a key, or single keys of it."""
+
+    table: str
+    after: int = 0
+    only: tuple[int, ...] = ()
+
+
+def _held(text: str) -> Held:
+    """Read how a chunk's request, or a table's name, prints; keys are one number each."""
+    request = re.search(r"name='(\w+)'.* after=(.*), upto=.*, only=(\(.*?\)), condition=", text)
+    if request is None:
+        return Held(text.rpartition(".")[2])
+    table, after, only = request.groups()
+    return Held(table, sum(_numbers(after)), tuple(_numbers(only)))
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"-?\d+", text)]
+
+
+class Holds:
+    """The places of one process that hold."""
+
+    def __init__(self, world: World, places: Sequence[str] = failpoints.READ) -> None:
+        self._world, self._places = world, places
+        self._folder: Path = world.held
+        for left in self._folder.iterdir():
+            left.unlink()
+
+    @property
+    def armed(self) -> str:
+        """What the process is started with."""
+        return ",".join(f"{place}=hold" for place in self._places)
+
+    def comes(self, seconds: float) -> bool:
+        """Whether somebody is held, or comes to be so soon."""
+        deadline = time.monotonic() + seconds
+        while not self._there() and time.monotonic() < deadline:
+            time.sleep(_LOOK)
+        return bool(self._there())
+
+    def next(self) -> tuple[str, Held]:
+        """Wait until somebody is held; where, and at work on what."""
+        wait_until(lambda: bool(self._there()) or not self._world.alive(), look=_LOOK)
+        assert self._world.alive(), self._world.started[-1].output
+        place = self._there()[0]
+        return place, _held((self._folder / place).read_text())
+
+    def let_go(self, place: str) -> None:
+        """Let them go on."""
+        (self._folder / place).unlink()
+
+    def all_go(self) -> None:
+        """Hold nobody any more."""
+        (self._folder / failpoints.ALL_GO).touch()
+
+    def _there(self) -> list[str]:
+        return [place for place in self._places if (self._folder / place).exists()]
+
+
+@contextmanager
+def silent_log(world: World) -> Iterator[None]:
+    """Freeze the server's process that sends the log, once it has sent all of now."""
+    log_is_sent(world)
+    [[pid]] = world.sql("SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s", world.slot)
+    assert isinstance(pid, int), "nobody reads the log"
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def log_is_sent(world: World) -> None:
+    """Wait until the server has sent all of its log that is written by now."""
+    [[end]] = world.sql("SELECT pg_current_wal_insert_lsn()::text")
+    sent = (
+        "SELECT 1 FROM pg_stat_replication s JOIN pg_replication_slots r ON r.active_pid = s.pid"
+        " WHERE r.slot_name = %s AND s.sent_lsn >= %s::pg_lsn"
+    )
+    with world.session() as session:
+        session.execute("SELECT pg_logical_emit_message(true, 'test', '')")  # so that it is flushed that far
+        wait_until(
+            lambda: session.execute(sent.encode(), [world.slot, end]).fetchone() is not None, look=_LOOK
+        )
