@@ -217,8 +217,11 @@ KEY_MISSING = rule(
     "pg.key_missing",
     WARNING,
     "The table has no key",
-    "{table_name} has neither a primary key nor a unique index over columns that are never null",
-    "its rows are told apart by all their columns, and those from before the start are not read",
+    "{table_name}, of {size} MB, has neither a primary key nor a unique index over columns that are never"
+    " null",
+    "no change says which row it means; rows from before the start are read in one transaction, which begins"
+    " once all that write at that moment have ended, holds back VACUUM until the last row is out, and begins"
+    " anew when it is lost",
     "as its owner: ALTER TABLE {table_name} ADD PRIMARY KEY (...); or name columns that tell its rows"
     " apart: message.key.columns",
 )

@@ -54,7 +54,8 @@ SELECT format('%%I.%%I', n.nspname, c.relname), c.relreplident::text,
         WHERE u.indrelid = c.oid AND NOT EXISTS (
             SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = ANY (u.columns)
             AND NOT a.attnotnull)
-        ORDER BY u.indnkeyatts, u.indexrelid LIMIT 1)
+        ORDER BY u.indnkeyatts, u.indexrelid LIMIT 1),
+       pg_table_size(c.oid)
 FROM parts p JOIN pg_class c ON c.oid = p.oid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'r' ORDER BY 1"""
 
@@ -82,6 +83,7 @@ class Leaf(NamedTuple):
     primary: bool
     index_columns: Sequence[str]
     unique_index: str | None  # one that could be the identity
+    size: int  # bytes
 
 
 def all_tables(connection: Connection, database: str) -> list[Table]:
@@ -117,7 +119,8 @@ def identity(table: Table, stored: Sequence[Leaf], key: Sequence[str], *, change
     A publication that carries neither asks for no identity, and the key is then all there is to say.
     """
     if not key:
-        yield rules.KEY_MISSING(table.id, table_name=table.quoted)
+        size = sum(leaf.size for leaf in stored) / (1 << 20)
+        yield rules.KEY_MISSING(table.id, table_name=table.quoted, size=f"{size:,.0f}")
     for leaf in stored if changes else ():
         wanted = f"USING INDEX {leaf.unique_index}" if leaf.unique_index else "FULL"
         if leaf.primary:

@@ -75,6 +75,16 @@ def test_a_good_database_has_only_the_warning_that_every_new_server_has(database
     assert findings[0].severity is Severity.WARNING
 
 
+def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: Sql) -> None:
+    sql.execute("CREATE TABLE bags (a int, b text)")
+    sql.execute("INSERT INTO bags SELECT n, repeat('x', 1000) FROM generate_series(1, 2500) n")
+    sql.execute("ALTER TABLE bags REPLICA IDENTITY FULL")
+    sql.execute("ALTER PUBLICATION wrackline ADD TABLE bags")
+    (finding,) = [one for one in found(database) if one.id == "pg.key_missing"]
+    assert "public.bags, of 3 MB" in finding.description
+    assert "one transaction" in finding.impact
+
+
 @pytest.mark.parametrize(
     ("change", "expected", "mend"),
     [
