@@ -20,14 +20,20 @@ from typing import Any
 import orjson
 
 from wrackline.control.run import around, ownership_of, placing
-from wrackline.producers import set_aside
+from wrackline.producers import going_on, set_aside
 from wrackline.producers.changes import Saved
 from wrackline.producers.kafka.ownership import Change, Ownership
 from wrackline.producers.plugin import Attended, Source, load
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION, Offset, PositionKey, canonical
+from wrackline.schemas.offsets import (
+    OUTSIDE_ANY_TRANSACTION,
+    Offset,
+    PositionKey,
+    TableState,
+    canonical,
+)
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.table import SourcePartition
 
@@ -135,7 +141,8 @@ class Desk:
     def reset(self, *, force: bool) -> None:
         """Make the task begin anew, wherever the log begins, in an epoch of its own.
 
-        Where no position is left, the history still knows which epochs have passed.
+        Where no position is left, the history still knows which epochs have passed.  Of the tables nothing is
+        known any more but that their log has a gap: a copy is void when their rows are read.
         """
         source = self._attended()
         kept = {key.database or "": orjson.loads(offset.position) for _, key, offset in self._kept()}
@@ -178,12 +185,13 @@ class Desk:
         def changes(state: State, generation: int) -> Sequence[Change]:
             known = self._known(state, partitions)
             made = [self._record(p, saved, known[p], generation) for p, saved in wanted(known).items()]
-            gone = [
-                offsets.table_key(key.connector, key.server, key.table)
+            unknown = offsets.encode(TableState(generation, going_on.left()))
+            forgotten = [
+                (offsets.table_key(key.connector, key.server, key.table), unknown)
                 for key in state.tables
                 if tables and key.connector == self._name
             ]
-            return [*((key, None) for key in gone), *made]
+            return [*forgotten, *made]
 
         self._ownership.claim(time.monotonic, changes)
 

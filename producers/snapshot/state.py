@@ -140,7 +140,7 @@ class TableState:
     @property
     def status(self) -> Status:
         """Where the table stands."""
-        if self.left:
+        if self.left and self.shape is None:
             return Status.GONE
         job = self.active
         if self.set_aside or (job is None and self.reason):

@@ -126,3 +126,8 @@ def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equa
     wait_until(lambda: 35 in copied(world))
     assert len(told(world)) == 30 + 1 + 23 + 2
     assert running.stop() == Exit.OK
+    world.sql.execute("DELETE FROM orders WHERE id <= 30")
+    world.offsets("reset")
+    running = world.run()
+    wait_until(lambda: copied(world) == {31, 32, 33, 34, 35})
+    assert running.stop() == Exit.OK
