@@ -25,7 +25,7 @@ from wrackline.schemas.offsets import Offset, PositionKey, TableKey, canonical
 from wrackline.schemas.offsets import TableState as Record
 from wrackline.schemas.table import SourcePartition, TableId
 
-LOST = define("test.lost", Definite, "it is gone", hint="keep more")
+LOST = define("test.lost_log", Definite, "it is gone", hint="keep more")
 SHAPE = orders(PARTITION)
 READ = TableState(shape=SHAPE, ended={"initial": Outcome.SUCCEEDED})
 BROKEN = Reason("test.broken", "it can't be read", "mend it")
@@ -63,10 +63,10 @@ class LosingSource(AskedSource):
         return super().stream(partition, tables, saved, aside, fresh)
 
     def lost(self, error: WracklineError) -> SourcePartition | None:
-        return PARTITION if error.code == "test.lost" else None
+        return PARTITION if error.code == "test.lost_log" else None
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
-        assert (partition, error.code) == (PARTITION, "test.lost")
+        assert (partition, error.code) == (PARTITION, "test.lost_log")
         self.renewals.append(saved)
         epoch = saved["epoch"]
         assert isinstance(epoch, int)
