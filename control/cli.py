@@ -109,6 +109,15 @@ def worker(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="pipeline.toml...", help="The pipelines' files.")],
     *,
+    rest_port: Annotated[
+        int | None,
+        typer.Option(
+            "--rest-port",
+            min=0,
+            max=65_535,
+            help="Take requests for existing rows on this port of 127.0.0.1; 0: a free one.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
@@ -116,7 +125,7 @@ def worker(
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
     context.ensure_object(Options).json = json
-    code = work({file: good_pipeline(file) for file in files}, json=json)
+    code = work({file: good_pipeline(file) for file in files}, json=json, rest_port=rest_port)
     if code:
         raise typer.Exit(code)
 

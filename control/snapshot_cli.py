@@ -13,35 +13,15 @@ from typing import Annotated
 
 import orjson
 import typer
-from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient
 
 from wrackline.control import requests
 from wrackline.control.offsets import desk
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
-from wrackline.producers.kafka import signal_topic
-from wrackline.producers.kafka.client import Client
-from wrackline.producers.kafka.failures import of_exception
+from wrackline.control.signalling import send
 from wrackline.schemas import signals
-from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
-from wrackline.schemas.topics import control_topics
-
-NOT_LISTENED = define(
-    "snapshot.not_listened",
-    OperatorNeeded,
-    "{pipeline} takes no signals from Kafka",
-    hint='add kafka to signal.enabled.channels, as "source,kafka", and start it again',
-)
-NOT_SENT = define(
-    "snapshot.not_sent",
-    Transient,
-    "the request did not arrive in topic {topic} within {seconds:.0f} s",
-    hint="see whether the brokers answer: wrackline check <pipeline.toml>; then repeat the command",
-)
-_SECONDS = 30.0
 
 app = typer.Typer(
     name="snapshot",
@@ -62,7 +42,7 @@ Tables = Annotated[
 
 
 @app.command()
-def start(
+def start(  # noqa: PLR0913 - an argument for each option
     context: typer.Context,
     file: File,
     tables: Tables,
@@ -71,6 +51,15 @@ def start(
         str | None,
         typer.Option("--where", help="Only these rows: \"status = 'open' AND id > 7\"."),
     ] = None,
+    keys: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="Only the row of this key; of several columns as JSON: '[7, \"a\"]'."),
+    ] = None,
+    first: Annotated[str | None, typer.Option("--from", help="From this key on; --key says how.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Up to this key, with it.")] = None,
+    surrogate_key: Annotated[
+        str | None, typer.Option("--surrogate-key", help="Read in the order of this column.")
+    ] = None,
     id: Id = None,  # noqa: A002 - the option's name
     json: Json = False,
 ) -> None:
@@ -78,6 +67,12 @@ def start(
     data: dict[str, object] = {"type": "incremental", "data-collections": tables}
     if where is not None:
         data["additional-conditions"] = [{"data-collection": table, "filter": where} for table in tables]
+    if keys:
+        data["keys"] = [_key(text) for text in keys]
+    if first is not None or last is not None:
+        data["key-range"] = {"from": _key(first), "to": _key(last)}
+    if surrogate_key is not None:
+        data["surrogate-key"] = surrogate_key
     _send(context, file, "execute-snapshot", data, id, json=json)
 
 
@@ -130,6 +125,17 @@ def status(context: typer.Context, file: File, *, json: Json = False) -> None:
     say("\n".join(["", "requests:", *lines]) if lines else "")
 
 
+def _key(text: str | None) -> object:
+    """Read a key's columns: JSON, or the text itself; one column needs no brackets."""
+    if text is None:
+        return None
+    try:
+        read = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        read = text
+    return read if isinstance(read, list) else [read]
+
+
 def _send(
     context: typer.Context,
     file: Path,
@@ -146,7 +152,7 @@ def _send(
     read = signals.parse_message(body, request)
     if isinstance(read, signals.Rejected):
         raise typer.BadParameter(f"{read.reason.sentence}; {read.reason.hint}")
-    _produce(pipeline, body)
+    send(_values(pipeline), body)
     if json:
         print_json({"id": request})
     else:
@@ -157,26 +163,3 @@ def _values(pipeline: Pipeline) -> Values:
     if pipeline.values is None:
         raise ValueError("a pipeline with errors takes no requests")
     return pipeline.values
-
-
-def _produce(pipeline: Pipeline, body: bytes) -> None:
-    values = _values(pipeline)
-    if "kafka" not in values.listed("signal.enabled.channels"):
-        raise NOT_LISTENED(pipeline=values.text("name"))
-    server, given = values.text("topic.prefix"), values["signal.kafka.topic"]
-    topic = control_topics(server).signal if given is None else str(given)
-    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-    signal_topic.prepare(AdminClient(client.admin()), topic)
-    failed: list[KafkaException] = []
-    producer = Producer({**client.admin(), "message.timeout.ms": int(_SECONDS * 1000)})
-    producer.produce(
-        topic,
-        body,
-        server.encode(),
-        on_delivery=lambda error, _: failed.append(KafkaException(error)) if error else None,
-    )
-    left = producer.flush(_SECONDS + 1)
-    if failed:
-        raise of_exception(failed[0], "the sender of requests", topic)
-    if left:
-        raise NOT_SENT(topic=topic, seconds=_SECONDS)

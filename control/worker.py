@@ -5,12 +5,15 @@
 
 In: pipelines' files, all checked before any is started.  Out: lines for people, or with --json one JSON
 object a line.  A pipeline whose error asks for somebody is FAILED with its reason, and the others stream on;
-the worker ends when it is asked to, or when none is left.  It knows no database and no Kafka.
+the worker ends when it is asked to, or when none is left.  It knows no database, and Kafka only for the
+requests that it takes by REST.
 """
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -19,8 +22,9 @@ from wrackline.control.exits import Exit
 from wrackline.control.run import asked_to_stop
 from wrackline.producers.connect.supervision import State, Status
 from wrackline.producers.connect.supervisor import Supervisor
-from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.settings import Values
 
 SAME_NAME = define(
     "worker.same_name",
@@ -56,6 +60,14 @@ class Printer:
                 told["error"] = self._reasons[task]
         self._print(task, told)
 
+    def listens(self, url: str) -> None:
+        """Say where requests are taken."""
+        self._print("worker", {"requests": url} if self._json else {"line": f"requests: {url}"})
+
+    def wrong(self, task: str, error: WracklineError) -> None:
+        """Print what does not work beside a pipeline; on any thread."""
+        self._print(task, {"line": str(error)})
+
     def said(self, task: str, line: str) -> None:
         """Print a line of a pipeline's own."""
         self._print(task, {"line": line})
@@ -82,7 +94,7 @@ class Printer:
         sys.stdout.flush()
 
 
-def work(pipelines: Mapping[Path, Pipeline], *, json: bool) -> int:
+def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     commands: dict[str, Sequence[str]] = {}
     files: dict[str, Path] = {}
@@ -95,6 +107,27 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool) -> int:
         files[name] = file
         commands[name] = [sys.executable, "-m", "wrackline.control.worker_task", str(file.absolute())]
     printer = Printer(json=json)
-    with asked_to_stop() as asked:
+    with asked_to_stop() as asked, ExitStack() as opened:
+        if rest_port is not None:
+            named = {name: pipelines[file].values for name, file in files.items()}
+            opened.enter_context(_requests_taken(named, rest_port, printer))
         Supervisor(commands, printer, for_somebody=lambda code: code in _FOR_SOMEBODY, asked=asked).run()
     return next(iter(printer.failed.values()), Exit.OK)
+
+
+@contextmanager
+def _requests_taken(pipelines: Mapping[str, Values | None], port: int, printer: Printer) -> Iterator[None]:
+    """Take requests by REST."""
+    # here, for who does not listen shall not wait for a web framework to load
+    from wrackline.control.rest.app import app  # noqa: PLC0415
+    from wrackline.control.rest.desk import PipelineDesk  # noqa: PLC0415
+    from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
+
+    desks = {
+        name: PipelineDesk(values, partial(printer.wrong, name))
+        for name, values in pipelines.items()
+        if values is not None
+    }
+    with serving(app(desks), port) as listening:
+        printer.listens(f"http://{HOST}:{listening}/connectors")
+        yield

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import psycopg
 import pytest
@@ -24,10 +26,10 @@ pytestmark = pytest.mark.servers
 class Working:
     """A `wrackline worker --json`; what it says is in a file, a JSON object a line."""
 
-    def __init__(self, folder: Path, *files: Path) -> None:
+    def __init__(self, folder: Path, *words: str | Path) -> None:
         self._said = folder / "said"
         with self._said.open("wb") as out:
-            command = [*COMMAND, "worker", "--json", *map(str, files)]
+            command = [*COMMAND, "worker", "--json", *map(str, words)]
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
 
     @property
@@ -39,6 +41,14 @@ class Working:
         whole = self.text.rpartition("\n")[0].splitlines()
         documents = [json.loads(line) for line in whole]
         return [one for one in documents if one["pipeline"] == pipeline and one.get("state") == state]
+
+    @property
+    def requests(self) -> str:
+        """Where it takes requests."""
+        wait_until(lambda: '"requests"' in self.text or self.process.poll() is not None)
+        return next(
+            str(told["requests"]) for told in map(json.loads, self.text.splitlines()) if "requests" in told
+        )
 
     def waits_for(self, pipeline: str, state: str, times: int = 1) -> dict[str, Any]:
         """Wait until it was in this state so often, and return the last time."""
@@ -79,8 +89,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Working]]:
     """Start a worker; one that still runs is ended, and its children with it."""
     started: list[Working] = []
 
-    def begin(*worlds: World) -> Working:
-        started.append(Working(tmp_path, *(world.file for world in worlds)))
+    def begin(*worlds: World, words: tuple[str, ...] = ()) -> Working:
+        started.append(Working(tmp_path, *words, *(world.file for world in worlds)))
         return started[-1]
 
     yield begin
@@ -149,6 +159,43 @@ def test_a_killed_pipeline_comes_back_and_nothing_is_lost_or_doubled(
     assert not working.told(two.prefix, "RESTARTING")
     no_doubles(one, 60)
     no_doubles(two, 5)
+
+
+def asked(url: str, body: object = None) -> tuple[int, Any]:
+    """Ask over HTTP, as curl would."""
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=60) as answer:  # noqa: S310 - ours
+            return answer.status, json.load(answer)
+    except HTTPError as refused:
+        return refused.code, json.load(refused)
+
+
+def test_rows_are_asked_for_by_rest_and_the_receipt_says_what_became_of_it(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, two = worlds
+    one.insert(1, 12)
+    working = start(one, two, words=("--rest-port", "0"))
+    assert asked(working.requests) == (200, sorted([one.prefix, two.prefix]))
+    requests = f"{working.requests}/{one.prefix}/requests"
+    tables = {"data-collections": ["public.orders"]}
+    signal_of_it = {"id": "again", "type": "execute-snapshot", "data": tables}
+    assert asked(requests, signal_of_it) == (202, {"id": "again"})
+
+    def over() -> bool:
+        status, told = asked(f"{requests}/again")
+        assert status == 404 or told["receipts"][0]["state"] != "failed", told
+        return status == 200 and told["receipts"][0]["state"] == "succeeded"
+
+    wait_until(over)
+    (receipt,) = asked(f"{requests}/again")[1]["receipts"]
+    assert (receipt["database"], receipt["tables"][0]["rows"]) == (one.database.name, 12)
+    one.arrived(12)
+    status, told = asked(requests, {"type": "execute-snapshot", "data": {"data-collection": "x"}})
+    assert (status, told["code"]) == (400, "signal.unknown_field")
+    assert asked(f"{working.requests}/{two.prefix}/requests/again")[0] == 404
+    assert working.stop() == Exit.OK
 
 
 def test_children_end_with_a_worker_that_was_killed(

@@ -1,0 +1,146 @@
+"""Requests over HTTP: what is answered, and what never reaches a pipeline; over a real socket."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from http.client import HTTPConnection
+from socket import socket
+from typing import Any
+
+import orjson
+import pytest
+
+from wrackline.control.rest.app import app
+from wrackline.control.rest.serving import HOST, PORT_TAKEN, serving
+from wrackline.schemas import signals
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+
+AWAY = define("test.kafka_away", Transient, "{who} does not answer", hint="wait")
+SIGNAL = {"type": "execute-snapshot", "data": {"data-collections": ["public.orders"]}}
+JSON = {"Content-Type": "application/json"}
+
+
+class Desk:
+    """A pipeline of which only what was asked is kept."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.away = False
+
+    def send(self, body: bytes) -> None:
+        if self.away:
+            raise AWAY(who="Kafka")
+        self.bodies.append(body)
+
+    def receipts(self) -> Sequence[Mapping[str, Any]]:
+        return [{"id": "one", "database": "shop", "state": "running"}, {"id": "two", "database": "shop"}]
+
+
+class Client:
+    """Sends as curl would."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = JSON
+    ) -> tuple[int, Any]:
+        connection = HTTPConnection(HOST, self.port, timeout=10)
+        try:
+            connection.request(method, path, body, dict(headers))
+            answer = connection.getresponse()
+            return answer.status, orjson.loads(answer.read() or b"null")
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+def client(desk: Desk) -> Iterator[Client]:
+    with serving(app({"shop": desk}), 0) as port:
+        yield Client(port)
+
+
+def test_a_request_reaches_its_pipeline_and_has_an_id(client: Client, desk: Desk) -> None:
+    body = orjson.dumps({"id": "mine", **SIGNAL})
+    assert client.ask("POST", "/connectors/shop/requests", body) == (202, {"id": "mine"})
+    assert [orjson.loads(one) for one in desk.bodies] == [{"id": "mine", **SIGNAL}]
+    status, given = client.ask("POST", "/connectors/shop/requests", orjson.dumps(SIGNAL))
+    assert status == 202
+    assert orjson.loads(desk.bodies[1]) == {"id": given["id"], **SIGNAL}, "the id it was answered with"
+    assert client.ask("GET", "/connectors") == (200, ["shop"])
+
+
+def test_what_a_request_leaves_open_is_said_with_its_id(client: Client) -> None:
+    status, told = client.ask("POST", "/connectors/shop/requests", b'{"type":"execute-snapshot","data":{}}')
+    assert (status, told["warning"]["code"]) == (202, "signal.nothing_to_do")
+
+
+def test_receipts_are_told_all_or_of_one_request(client: Client) -> None:
+    status, every = client.ask("GET", "/connectors/shop/requests")
+    assert (status, [one["id"] for one in every["requests"]]) == (200, ["one", "two"])
+    status, one = client.ask("GET", "/connectors/shop/requests/one")
+    assert status == 200
+    assert one == {"id": "one", "receipts": [{"id": "one", "database": "shop", "state": "running"}]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "body", "headers", "status", "code"),
+    [
+        ("POST /connectors/none/requests", orjson.dumps(SIGNAL), JSON, 404, "rest.no_connector"),
+        ("GET /connectors/shop/requests/none", None, JSON, 404, "rest.no_request"),
+        ("POST /connectors/shop/requests", b"{", JSON, 400, "signal.not_json"),
+        ("POST /connectors/shop/requests", b'{"type":"drop"}', JSON, 400, "signal.unknown_type"),
+        ("POST /connectors/shop/requests", b"x" * (signals.SIZE_MAX + 9), JSON, 413, "signal.too_large"),
+        ("POST /connectors/shop/requests", orjson.dumps(SIGNAL), {}, 415, "rest.not_json"),
+        ("DELETE /connectors/shop/requests", None, JSON, 405, None),
+        ("GET /connectors/shop", None, JSON, 404, None),
+    ],
+)
+def test_what_is_wrong_is_said_as_kafka_connect_says_it(
+    client: Client,
+    desk: Desk,
+    asked: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    status: int,
+    code: str | None,
+) -> None:
+    answered, told = client.ask(asked.split()[0], asked.split()[1], body, headers)
+    assert (answered, told["error_code"], told.get("code")) == (status, status, code)
+    assert told["message"]
+    assert not desk.bodies
+
+
+def test_a_kafka_that_is_away_is_for_another_try(client: Client, desk: Desk) -> None:
+    desk.away = True
+    status, told = client.ask("POST", "/connectors/shop/requests", orjson.dumps(SIGNAL))
+    assert (status, told["code"]) == (503, "test.kafka_away")
+
+
+def test_a_page_that_names_another_host_is_not_heard(client: Client, desk: Desk) -> None:
+    connection = HTTPConnection(HOST, client.port, timeout=10)
+    evil = {**JSON, "Host": "evil.example"}
+    connection.request("POST", "/connectors/shop/requests", orjson.dumps(SIGNAL), evil)
+    assert connection.getresponse().status == 400
+    connection.close()
+    assert not desk.bodies
+
+
+def test_a_port_that_is_taken_is_said(desk: Desk) -> None:
+    with socket() as other:
+        other.bind((HOST, 0))
+        other.listen()
+        taken = serving(app({"shop": desk}), other.getsockname()[1])
+        with pytest.raises(OperatorNeeded) as told, taken:
+            pass
+    assert told.value.code == PORT_TAKEN.code
+
+
+def test_it_ends_with_its_block(desk: Desk) -> None:
+    with serving(app({"shop": desk}), 0) as port:
+        assert Client(port).ask("GET", "/connectors")[0] == 200
+    with pytest.raises(ConnectionRefusedError):
+        Client(port).ask("GET", "/connectors")
