@@ -223,9 +223,9 @@ class Machine:
     def work(self, now: float) -> Sequence[Work]:
         """What readers shall begin now; nothing inside a source transaction, whose rows are not seen yet."""
         made: list[Work] = []
-        if self._gate.inside:
+        if self._gate.inside or len(self._out) >= self._limits.readers:
             return made
-        for table in list(self._roster.wanting.values()):
+        for table in self._roster.most_urgent_first():
             if len(self._out) >= self._limits.readers:
                 break
             job = table.plans(now)

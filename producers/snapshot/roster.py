@@ -4,11 +4,14 @@ In: a table after anything about it has changed.  Out: the tables to look at, so
 those that want nothing are not asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from wrackline.producers.snapshot.requests import Purpose
 from wrackline.producers.snapshot.tables import Table
 from wrackline.producers.snapshot.window import Window
 from wrackline.schemas.table import TableId
+
+_ORDER = (Purpose.REQUESTED, Purpose.REFRESH, Purpose.INITIAL)
 
 
 class Roster:
@@ -40,6 +43,14 @@ class Roster:
             else:
                 self.watching.pop(ref, None)
 
+    def most_urgent_first(self) -> Sequence[Table]:
+        """Who wants something, in the order in which readers are given out when they are few.
+
+        Rows that the copy lacks a part of, then what somebody asked for and waits for, then what the copy has
+        wrong, then what it does not have yet; among these who came first.
+        """
+        return sorted(self.wanting.values(), key=_urgency)
+
     def windows(self) -> Iterator[Window]:
         """All windows there are."""
         for table in self.windowed.values():
@@ -48,3 +59,10 @@ class Roster:
     def others_read_keyless(self, table: Table) -> bool:
         """Whether another table without a key is being read: one such read at a time is enough."""
         return any(other.reads_keyless for other in self.wanting.values() if other is not table)
+
+
+def _urgency(table: Table) -> int:
+    job = table.state.active
+    if table.state.missing or job is None:
+        return -1
+    return _ORDER.index(job.purpose)
