@@ -306,7 +306,7 @@ class SourceLanes:
             self._named(),
             bound_of=self._reading.bound_of,
             streamed=[Commit(name, _Passed(), 0) for name in kept.unproven],
-            receipts=book.under_way,
+            receipts=book.known,
         )
 
     def _asked(self, tables: Sequence[TableId], kept: Kept, *, anew: bool) -> Snapshot | None:

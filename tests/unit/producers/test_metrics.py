@@ -171,7 +171,7 @@ def test_where_tables_stand_follows_their_committed_states_also_over_a_restart(c
     }
     ended = {ORDERS: state("streaming"), gifts: state("failed")}
     measures.published([replace(made, states=ended)], 0.1)
-    assert snapshot(measures)["SnapshotAborted"] == 1
+    assert (snapshot(measures)["SnapshotAborted"], snapshot(measures)["SnapshotCompleted"]) == (1, 0)
     measures.published([replace(made, states={gifts: state("gone")})], 0.1)
     assert (snapshot(measures)["SnapshotCompleted"], snapshot(measures)["TotalTableCount"]) == (1, 1)
     assert 'wrackline_snapshot_rows{table="public.orders"}' not in served(measures)

@@ -99,14 +99,18 @@ def test_the_end_of_a_table_goes_out_at_once_unless_the_receipt_is_long() -> Non
     desk = Desk()
     desk.book.take([ACCEPTED, RUNS])
     desk.written()
-    desk.book.take([further(3, Scan.SUCCEEDED)])
-    assert [one.tables[0].percent for one in desk.written()] == [100]
+    for table in (ORDERS, GIFTS):
+        desk.book.take([Further("one", Table(str(table), 3, scan=Scan.SUCCEEDED))])
+        ((*_, receipt),) = [desk.written()]
+        assert next(line.percent for line in receipt.tables if line.name == str(table)) == 100
     many = tuple(TableId("db0", "public", f"t{number}") for number in range(200))
     desk.book.take([Accepted("many", INCREMENTAL, many), Became("many", State.RUNNING)])
     desk.written()
-    desk.now += 1
-    desk.book.take([Further("many", Table(str(table), 1, scan=Scan.SUCCEEDED)) for table in many[:99]])
-    assert len(desk.written()) <= 1
+    often = 0
+    for table in many[:99]:
+        desk.book.take([Further("many", Table(str(table), 1, scan=Scan.SUCCEEDED))])
+        often += len(desk.written())
+    assert often <= 1
     desk.now += EVERY
     desk.written()
     desk.book.take([Became("many", State.SUCCEEDED)])
