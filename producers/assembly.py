@@ -76,25 +76,19 @@ def task(
         partitions = source.partitions()
         origin = Origin(versions.OURS, plugin.connector, server, plugin.source_fields)
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
-        wanted = Wanted(
-            values.flag("provide.transaction.metadata"),
-            values.flag("include.schema.changes"),
-            notifications=_notifications(values),
-        )
+        wanted, tell = _wanted(values), _tell_of(witness)
 
         def control_of(partition: SourcePartition) -> ControlRecords:
             database, now_ms = partition.database, moments.now_ms
             return ControlRecords(topics, wanted, origin, database, registry.register, now_ms=now_ms)
 
-        def receipts_of(partition: SourcePartition) -> ReceiptBook:
-            return _receipts(values, owner, partition, moments, _tell_of(witness), control_of(partition))
-
         signals_of = partial(_signals, values, server, topics.signal, owner)
+        receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
         lanes = SourceLanes(
             source,
             name,
             _policy(values),
-            _reading(values, signals_of, receipts_of, _tell_of(witness)),
+            _reading(values, signals_of, receipts_of, tell),
             topics=own,
             control_of=control_of,
             moments=moments,
@@ -109,7 +103,7 @@ def task(
                 lanes.busy,
                 values.integer("heartbeat.interval.ms") / 1000,
                 clock=moments.monotonic,
-                tell=_tell_of(witness),
+                tell=tell,
             )
         )
         opened.enter_context(garbage.looked_for_seldom())
@@ -155,10 +149,10 @@ def _signals(values: Values, server: str, own: str, owner: Owner, partition: Sou
 def _receipts(
     values: Values,
     owner: Owner,
-    partition: SourcePartition,
     moments: Moments,
     tell: Callable[[WracklineError], None],
-    control: ControlRecords,
+    control_of: Callable[[SourcePartition], ControlRecords],
+    partition: SourcePartition,
 ) -> ReceiptBook:
     """Go on with the receipts that Kafka has; asked once the task's forerunners are shut out."""
     client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
@@ -173,14 +167,17 @@ def _receipts(
         clock=moments.monotonic,
         now_ms=moments.now_ms,
         tell=tell,
-        notify=control.notify,
+        notify=control_of(partition).notify,
     )
 
 
-def _notifications(values: Values) -> str | None:
-    """Return the topic of notifications, where they are wanted there."""
+def _wanted(values: Values) -> Wanted:
     channels, topic = values["notification.enabled.channels"], values["notification.sink.topic.name"]
-    return str(topic) if isinstance(channels, tuple) and "sink" in channels else None
+    return Wanted(
+        values.flag("provide.transaction.metadata"),
+        values.flag("include.schema.changes"),
+        notifications=str(topic) if isinstance(channels, tuple) and "sink" in channels else None,
+    )
 
 
 def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Publisher:

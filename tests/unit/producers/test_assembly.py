@@ -23,3 +23,15 @@ def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:
     assert assembly._access(values()).compatibility == "NONE"
     given = {"schema.registry.compatibility": "BACKWARD"}
     assert assembly._access(values(**given)).compatibility == "BACKWARD"
+
+
+def test_notifications_go_to_the_topic_that_is_named_and_need_one() -> None:
+    named = {"notification.sink.topic.name": "told"}
+    for channels, wanted in (("sink", "told"), ("log,sink", "told"), ("log", None)):
+        given = {"notification.enabled.channels": channels, **named}
+        assert assembly._wanted(values(**given)).notifications == wanted
+    assert assembly._wanted(values(**named)).notifications is None
+    for channels in ("sink", "jmx,sink"):
+        found = checked({**GOOD, "notification.enabled.channels": channels})
+        assert found.values is None
+        assert "settings.needed" in [problem.error.code for problem in found.problems]
