@@ -224,10 +224,14 @@ class World:
             whole=frozenset({WHOLE}),
         )
 
-    def close(self) -> None:
-        """End what was started, and drop the database where its server still answers."""
+    def look_away(self) -> None:
+        """Look at the slot no more: nobody but the pipeline is connected."""
         self._watching.set()
         self._watch.join(PATIENCE)
+
+    def close(self) -> None:
+        """End what was started, and drop the database where its server still answers."""
+        self.look_away()
         for running in self.started:
             if running.process.poll() is None:
                 running.process.kill()
