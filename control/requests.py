@@ -40,8 +40,8 @@ def found(values: Values, tell: Callable[[WracklineError], None]) -> Found:
 
 def standing(table: str, state: Mapping[str, Any], requests: Found) -> dict[str, Any]:
     """What of a table's saved state is for people, with how long its reading still takes."""
-    jobs = state.get("jobs", [])
-    job: Mapping[str, Any] = next((job for job in jobs if "failed" not in job), {})
+    jobs = [job for job in state.get("jobs", []) if "failed" not in job]
+    job: Mapping[str, Any] = jobs[0] if jobs else {}
     line = Table(table, rows=job.get("rows", 0), expected=job.get("expected"))
     told = [one for receipt in requests.values() if receipt.id == job.get("id") for one in receipt.tables]
     return {

@@ -95,10 +95,7 @@ def app(desks: Mapping[str, Desk]) -> FastAPI:
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
             return _told(status, read.reason.sentence, read.reason.code, read.reason.hint)
         await run_in_threadpool(desk.send, orjson.dumps({**orjson.loads(body), "id": read.signal.id}))
-        answer: dict[str, object] = {"id": read.signal.id}
-        if read.warning is not None:
-            answer["warning"] = asdict(read.warning)
-        return _Answer(answer, 202)
+        return _taken(read)
 
     @made.get("/connectors/{name}/requests")
     def every(name: str) -> Response:
@@ -124,6 +121,11 @@ async def _body(request: Request) -> bytes:
         if len(taken) > signals.SIZE_MAX:
             break
     return bytes(taken)
+
+
+def _taken(read: signals.Accepted) -> Response:
+    warning = {} if read.warning is None else {"warning": asdict(read.warning)}
+    return _Answer({"id": read.signal.id, **warning}, 202)
 
 
 def _wrong(request: Request, error: Exception) -> Response:

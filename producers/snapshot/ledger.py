@@ -60,6 +60,8 @@ class Ledger:
         self._made: list[ReceiptChange] = []
         self._open: dict[str, set[TableId]] = {}
         self._outcomes: dict[str, set[Outcome]] = {}
+        failed = [job for state in states.values() for job in state.jobs if job.failed]
+        self._errors = {job.id: _error(job.failed) for job in failed if job.failed}  # told at the end
         self._stands: dict[str, State] = {}
         self._paused = {table for table, state in states.items() if state.paused}
         kinds: dict[str, SnapshotKind] = {}
@@ -170,12 +172,15 @@ class Ledger:
         code = ended.failed.code if ended.failed else None
         line = Table(str(table), was.rows, None, _text(was.most), scan, code, was.expected)
         self._made.append(Further(was.id, line))
-        self._settle(was.id, None if ended.failed is None else _error(ended.failed))
+        if ended.failed is not None:
+            self._errors.setdefault(was.id, _error(ended.failed))
+        self._settle(was.id)
 
-    def _settle(self, request: str, error: Definite | None = None) -> None:
+    def _settle(self, request: str) -> None:
         """Say where a request stands, if it stands elsewhere."""
         left, stands = self._open[request], self._stands[request]
         if not left:
+            error = self._errors.pop(request, None)
             self._become(request, _end(self._outcomes.pop(request)), error)
             del self._open[request], self._stands[request]
         elif left <= self._paused:

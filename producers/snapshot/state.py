@@ -134,8 +134,8 @@ class TableState:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the table failed, if it did."""
-        return self.set_aside or next((job.failed for job in self.jobs if job.failed), None)
+        """Why the copy of the table is not right, if nobody mends it; a mere request has its receipt."""
+        return self.set_aside or next((job.failed for job in self.jobs if job.failed and job.needed), None)
 
     @property
     def status(self) -> Status:

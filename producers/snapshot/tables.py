@@ -344,7 +344,7 @@ class Table:
                 self._held_up(self.id, error, self._tries)
             return
         self._tries = 0
-        if job is not None or not any(one.failed for one in self.state.jobs):
+        if job is not None or self.state.reason is None:
             self.change(jobs.failed(self.state, active, error, self._new_id))
 
     def release(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
@@ -390,7 +390,7 @@ class Table:
 
     def _unasked(self) -> dict[bytes, Missing]:
         """Missing rows that no window will bring; none while the table stands failed."""
-        if not self.state.missing or any(job.failed for job in self.state.jobs):
+        if not self.state.missing or self.state.reason is not None:
             return {}
         if any(window.job is None and not window.arrived for window in self.windows.values()):
             return {}

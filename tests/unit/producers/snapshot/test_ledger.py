@@ -175,3 +175,6 @@ def test_rows_are_told_beside_what_was_expected_and_a_failure_with_its_code() ->
     line = next(line for line in desk.receipts["both"].tables if line.name == str(ID))
     assert (line.rows, line.expected, line.percent, line.scan) == (6, 40, 100, Scan.SUCCEEDED)
     assert desk.state_of("both") is State.FAILED
+    assert desk.receipts["both"].code == "test.desk_refused", (
+        "also when it was not the last table that failed"
+    )

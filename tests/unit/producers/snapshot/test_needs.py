@@ -22,6 +22,7 @@ from wrackline.producers.changes import (
     Begin,
     Commit,
     Fault,
+    Found,
     Renamed,
     RowChange,
     Rows,
@@ -263,3 +264,14 @@ def test_rule_6_a_chunk_that_is_ahead_of_the_log_is_not_read_again_at_once() -> 
     assert desk.work(now) == []
     desk.transaction(steps=[Shape(2, with_column(), TABLE)])  # the log is there: no need to wait
     assert isinstance(desk.work(now)[0], Read)
+
+
+def test_a_request_that_failed_keeps_no_missing_row_from_being_read() -> None:
+    desk = Desk()
+    desk.ask(Snapshot("wrong", (ID,), keys=(("x",),)))
+    desk.machine.failed(desk.read().ticket, REFUSED(), 0.0)
+    desk.save(desk.machine.unsaved())
+    desk.step(Found(TABLE, frozenset()))
+    desk.transaction((1, "c", *partial(5, 2)[2:]))
+    assert desk.read().request.only == (("5",),)
+    assert desk.state_of("wrong") is State.FAILED
