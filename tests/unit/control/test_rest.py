@@ -108,7 +108,8 @@ def test_what_is_wrong_is_said_as_kafka_connect_says_it(
     status: int,
     code: str | None,
 ) -> None:
-    answered, told = client.ask(asked.split()[0], asked.split()[1], body, headers)
+    method, path = asked.split()
+    answered, told = client.ask(method, path, body, headers)
     assert (answered, told["error_code"], told.get("code")) == (status, status, code)
     assert told["message"]
     assert not desk.bodies
