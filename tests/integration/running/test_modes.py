@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.fixtures.servers import Database
@@ -41,6 +42,21 @@ def ended(world: World) -> tuple[int, str]:
 def drop_slot(world: World) -> None:
     """Have the log lost."""
     world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
+
+
+def lose_slot(world: World) -> None:
+    """Have the log lost while it is read: whoever reads it is ended until the slot can be dropped."""
+
+    def dropped() -> bool:
+        end = "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = %s"
+        world.sql.execute(end, [world.slot])
+        try:
+            drop_slot(world)
+        except psycopg.errors.ObjectInUse:
+            return False
+        return True
+
+    wait_until(dropped)
 
 
 def test_initial_only_ends_by_itself_and_reads_nothing_twice(world: World) -> None:
@@ -121,13 +137,26 @@ def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equa
     wait_until(lambda: copied(world) == set(range(11, 35)))
     assert running.stop() == Exit.OK
     assert world.position()["position"]["epoch"] > epoch
-    running = world.run()  # and not a third time
-    world.insert(35, 35)
-    wait_until(lambda: 35 in copied(world))
-    assert len(told(world)) == 30 + 1 + 23 + 2
-    assert running.stop() == Exit.OK
     world.sql.execute("DELETE FROM orders WHERE id <= 30")
-    world.offsets("reset")
+    world.offsets("reset")  # the same by hand
     running = world.run()
-    wait_until(lambda: copied(world) == {31, 32, 33, 34, 35})
+    wait_until(lambda: copied(world) == {31, 32, 33, 34})
     assert running.stop() == Exit.OK
+
+
+@pytest.mark.deep
+def test_when_needed_goes_on_also_where_the_log_is_lost_under_it_and_not_for_ever(world: World) -> None:
+    have(world, "when_needed")
+    running = world.run()
+    world.arrived(30)
+    lose_slot(world)
+    world.sql.execute("DELETE FROM orders WHERE id <= 10")
+    running.says("[snapshot.read_anew]")
+    wait_until(lambda: copied(world) == set(range(11, 31)))
+    assert world.command("snapshot", "pause").returncode == Exit.OK
+    wait_until(lambda: '"pause"' in world.command("snapshot", "status", "--json").stdout)
+    lose_slot(world)
+    wait_until(lambda: '"paused"' in world.command("snapshot", "status", "--json").stdout)
+    lose_slot(world)
+    assert running.process.wait(60) == Exit.DEFINITE, "the last loss was not made good"
+    assert "[pg.slot_missing]" in running.output.rpartition("[snapshot.read_anew]")[2]
