@@ -5,7 +5,7 @@ once a shape: a row is then only told, column by column, to keep, to drop or to 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -68,6 +68,12 @@ class Projection:
     source: TableSchema
     table: TableSchema
     actions: tuple[Action, ...]  # one per column of `source`
+
+    @property
+    def kept(self) -> Collection[str]:
+        """The columns whose values leave as they are."""
+        told = zip(self.source.columns, self.actions, strict=True)
+        return [column.name for column, action in told if action is Plain.KEEP]
 
     @property
     def plain(self) -> bool:

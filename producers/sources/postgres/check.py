@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.sources.postgres import (
     check_columns,
+    check_first_reads,
     check_publication,
     check_tables,
     ddl,
@@ -127,6 +129,8 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         found += _tables(server, connection, wanted, chosen)
         readable = [table.id for table in chosen if not _hidden(table)]
         found += check_columns.ruled(connection, wanted.columns, readable)
+        first = FirstReads.of(settings)
+        found += check_first_reads.findings(connection, first, wanted.columns, readable)
     return sorted(found, key=lambda finding: (_ORDER.index(finding.severity), finding.table or ("", "", "")))
 
 

@@ -281,12 +281,7 @@ class PgReader:
             parts.append(order.one_of(request.only))
         if request.condition is not None:
             shape = self._session.catalogue.describe(request.table)
-            kept = [
-                column.name
-                for column, action in zip(shape.source.columns, shape.actions, strict=True)
-                if action is Plain.KEEP
-            ]
-            parts.append(condition_sql.where(connection, request.table, request.condition, kept))
+            parts.append(condition_sql.where(connection, request.table, request.condition, shape.kept))
         return sql.SQL(" AND ").join(parts)
 
 

@@ -376,3 +376,23 @@ def test_row_security_that_hides_rows_is_named(database: Database, sql: Sql) -> 
         assert ids(found(database, **{"database.user": role})) == set()
     finally:
         sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+
+
+def test_what_is_said_of_first_reads_and_is_for_no_table_or_no_column(database: Database, sql: Sql) -> None:
+    listed = "snapshot.select.statement.overrides"
+    sql.execute("CREATE TABLE gifts (id int PRIMARY KEY); ALTER PUBLICATION wrackline ADD TABLE gifts")
+    given = {
+        "snapshot.include.collection.list": "public.orders,public.order",
+        listed: "public.orders,public.gifts,public.gitfs",
+        f"{listed}.public.orders": "SELECT * FROM orders WHERE note = 'x'",
+        f"{listed}.public.gifts": "SELECT * FROM gifts WHERE it = 1",
+        f"{listed}.public.gitfs": "SELECT * FROM gitfs",
+    }
+    more = [one for one in found(database, **given) if one.id not in ALWAYS]
+    assert sorted((one.id, one.description.partition(",")[0]) for one in more) == [
+        ("filter.matches_nothing", "snapshot.include.collection.list has the pattern public.order"),
+        ("filter.matches_nothing", f"{listed} has the pattern public.gitfs"),
+        ("pg.condition_column", f"the condition on {database.name}.public.gifts names it"),
+    ]
+    hidden = [one.id for one in found(database, **given, **{"column.exclude.list": "public.orders.note"})]
+    assert hidden.count("pg.condition_column") == 2
