@@ -154,8 +154,8 @@ class Whole(Protocol):
     def whole(self, table: TableId) -> WholeRead:
         """Begin to read it, at a place that is exactly known; the read outlives the reader.
 
-        It sees the transactions whose events have a lower seq than its rows, and no others.  OperatorNeeded
-        where this server can't.
+        It sees the transactions whose events have a lower seq than its rows, and no others.  No two reads are
+        at one place, so the rows of the later one are newer.  OperatorNeeded where this server can't.
         """
         ...
 

@@ -63,6 +63,23 @@ class WholeReadPromises:
         assert tail.endswith(str(void["seq"]).encode()), "its rows are not older than their truncate"
         assert [event.seq > str(void["seq"]) for event in log] == [False, True, True]
 
+    def test_a_later_read_voids_the_rows_of_an_earlier_one_on_an_idle_database_too(
+        self, world: SourceWorld
+    ) -> None:
+        partition, table, reader = begun(world)
+        stream = open_stream(world, partition)
+        steps = read(world, stream, world.commit(partition, row("a", 1)))
+        place = passing(steps)[-1].position
+        found: list[str] = []
+        for number in range(3):
+            read_on = reader.whole(table)
+            chunk = read_on.next(ChunkRequest(table, ()))
+            read_on.close()
+            assert chunk.piece is not None
+            void = chunk.piece.void(place, ts_ms=RELEASED_MS, snapshot="true", chunk=f"c-{number}")
+            found.append(str(world.value(void)["seq"]))
+        assert found == sorted(set(found))
+
     def test_a_read_that_another_thread_gave_up_ends(self, world: SourceWorld) -> None:
         partition, table, reader = begun(world)
         world.commit(partition, *(row(*key) for key in ROWS))

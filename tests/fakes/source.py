@@ -120,8 +120,7 @@ class FakeReader:
     def whole(self, table: TableId) -> FakeWhole:
         if table != self._database.shape.id:
             raise NO_TABLE(table=table)
-        mark = FenceMark("c", self._database.end)
-        return self.whole_of(self._database, self._writer(), _tail, mark)
+        return self.whole_of(self._database, self._writer(), _tail, FenceMark)
 
     def give_up(self) -> None:
         """The fake's server answers at once."""

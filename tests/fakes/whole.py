@@ -9,16 +9,18 @@ from tests.fakes.wire import TableWriter
 from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, Piece, Slice, TailOf
 
+MarkAt = Callable[[str, int], Mark]
 TailsOf = Callable[[TableWriter, str, bytes], TailOf]
 
 
 class FakeWhole:
-    """Begins at the end of the log."""
+    """Begins at the end of the log, at a place that no other read has."""
 
-    def __init__(self, database: Database, writer: TableWriter, tail: TailsOf, mark: Mark) -> None:
+    def __init__(self, database: Database, writer: TableWriter, tail: TailsOf, mark: MarkAt) -> None:
+        database.commit()
         self._shape, self._writer, self._tail = database.shape, writer, tail
         self._rows: Sequence[Values] = tuple(database.logged())
-        self._place, self._mark = Place(0, database.end), mark
+        self._place, self._mark = Place(0, database.end), mark("c", database.end)
         self._out = 0
 
     def next(self, request: ChunkRequest) -> Chunk:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from tests.simulation.chance import Chance
 from tests.simulation.shapes import (
+    BAG,
     DOMAINS,
     LAST,
     LONG,
@@ -34,7 +35,7 @@ class Wrote(NamedTuple):
     """One row change as the server logs it: one part, or two where the key changed."""
 
     shape: Shape
-    parts: tuple[tuple[str, bytes, bytes, Unsent | None], ...]  # op, key, head, partial
+    parts: tuple[tuple[str, bytes | None, bytes, Unsent | None], ...]  # op, key, head, partial
     touched: tuple[Touched, ...]
 
 
@@ -134,6 +135,11 @@ class Database:
                 if chance.happens(0.6):
                     self.version += 1
                     table.rows[key] = (*key, str(self.version), "i", f"B{self.version}", f"H{self.version}")
+            if at == BAG:
+                for _ in range(chance.below(8)):
+                    self.version += 1
+                    row = self._fresh(table.shape, ())
+                    table.rows[row[:1]] = row
 
     @property
     def end(self) -> int:
@@ -244,6 +250,8 @@ class Database:
 
     def _alter(self, table: Table, at: int, whole: Transaction) -> None:
         change = self._chance.pick(("add", "null", "rename", "type", "drop"))
+        if at == BAG:
+            return
         if len(table.changes) > 3 or (change == "drop" and not can_drop(table.shape)):
             return
         table.changes = (*table.changes, change)
@@ -257,6 +265,9 @@ class Database:
         if at is None:
             at = chance.below(len(self.tables))
         table = self.tables[at]
+        if at == BAG:
+            self._drop_in(transaction, table)
+            return
         key = chance.pick(DOMAINS[at])
         if table.held.get(key, transaction) is not transaction:
             return
@@ -282,6 +293,15 @@ class Database:
                 for name in unsent:
                     after = _with(after, shape.long(name), row[shape.long(name)])
             self._put(transaction, table, key, row, new, after, unsent)
+
+    def _drop_in(self, transaction: Transaction, table: Table) -> None:
+        """Write one more row into a table without a key."""
+        self.version += 1
+        row = self._fresh(table.shape, ())
+        transaction.left[BAG, row[:1]] = row
+        table.held[row[:1]] = transaction
+        parts = (("c", None, table.shape.head(None, row), None),)
+        transaction.entries.append(Wrote(table.shape, parts, ((row[:1], row, self.version),)))
 
     def _fresh(self, shape: Shape, key: Key) -> Row:
         """A row as its writer makes it; now and then without a long value."""
@@ -316,7 +336,7 @@ class Database:
         named = None if before is None else (*before[: shape.keys], *[None] * (len(before) - shape.keys))
         old_bytes = b"" if old is None else shape.key_bytes(old)
         new_bytes = b"" if new is None else shape.key_bytes(new)
-        parts: tuple[tuple[str, bytes, bytes, Unsent | None], ...]
+        parts: tuple[tuple[str, bytes | None, bytes, Unsent | None], ...]
         if old is None:
             parts = (("c", new_bytes, shape.head(None, sent), None),)
         elif new is None:

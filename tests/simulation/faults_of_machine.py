@@ -196,5 +196,13 @@ replaced("first_read_stopped", jobs, "stopped", stops_all, more(orders=0.08))
 replaced("first_read_given_up", Job, "needed", property(lambda _: False), more(fails=0.3, most_tries=2))
 replaced("what_makes_good_stopped", jobs, "asked", asks_for_less, more(spoil=0.05, orders=0.1))
 replaced("gap_without_truncate", Table, "voids", lambda *_: False, more(spoil=0.05, losses=0.02, delete=0.4))
+replaced("whole_read_without_truncate", Window, "void", lambda *_: None, more(bag=True, tables=3))
+replaced(
+    "read_goes_on_behind_a_lost_piece",
+    Table,
+    "_drop_read",
+    lambda _: None,
+    more(bag=True, tables=3, fails=0.1),
+)
 replaced("gap_forgotten", jobs, "gone", closes_the_gap, more(spoil=0.05, delete=0.4))
 replaced("partial_create_not_read", Table, "_miss", misses_nothing, more(partial=0.7, key_change=0.4))

@@ -1,12 +1,14 @@
 """Faults of who reads: the gate, the marks, the bounds, the cursor, the errors."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.fakes.place import Place
-from tests.simulation.database import Table
+from tests.simulation.database import Database, Table
 from tests.simulation.planting import more, planted
 from tests.simulation.readers import Job, Readers, Stage
 from tests.simulation.shapes import Key, Row, rank
+from tests.simulation.whole import WholeRead, logged
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk, ChunkRequest
 from wrackline.producers.plugin import Edge
@@ -126,6 +128,60 @@ class RangeWithoutEnd(Readers):
     def select(self, request: ChunkRequest) -> Chunk:
         chunk = super().select(request)
         return Chunk(chunk.shape, chunk.slices, False, chunk.tail)
+
+
+_BAG = more(bag=True, tables=3, steps=250, readers=3, chunk_rows=2, orders=0.0, crashes=0.0, losses=0.0)
+
+
+class _Later(WholeRead):
+    def next(self, request: ChunkRequest, most: int) -> Chunk:
+        self.rows = logged(self.database, self.table)
+        return super().next(request, most)
+
+
+@planted(_BAG)
+class PiecesOfOtherMoments(Readers):
+    """Each piece of a whole read shows the table as it is when the piece is read."""
+
+    whole_of: Callable[..., WholeRead] = _Later
+
+
+class _Visible(WholeRead):
+    def __init__(self, database: Database, table: Table) -> None:
+        super().__init__(database, table)
+        self.rows = list(table.rows.values())
+
+
+@planted(_BAG)
+class WholeReadOfWhatIsVisible(Readers):
+    """A whole read shows what a SELECT shows at its place, not what the log has there."""
+
+    whole_of: Callable[..., WholeRead] = _Visible
+
+
+class _AsReleased(WholeRead):
+    def seen_at(self, released_at: Place) -> Place:
+        return released_at
+
+
+@planted(_BAG)
+class WholeReadAsReleased(Readers):
+    """Rows of a whole read, and its truncate, carry the place where they are released."""
+
+    whole_of: Callable[..., WholeRead] = _AsReleased
+
+
+class _Numbered(WholeRead):
+    def next(self, request: ChunkRequest, most: int) -> Chunk:
+        chunk = super().next(request, most)
+        return chunk if chunk.piece is None else replace(chunk, piece=replace(chunk.piece, before=0))
+
+
+@planted(_BAG)
+class PiecesNumberedAnew(Readers):
+    """Each piece of a whole read numbers its rows from 0, and is taken for the first."""
+
+    whole_of: Callable[..., WholeRead] = _Numbered
 
 
 @planted(more(fails=0.05))

@@ -15,6 +15,7 @@ from tests.simulation.database import Database, Emptied, Spoiled, Wrote
 from tests.simulation.planting import SOUND, Fault
 from tests.simulation.replica import Broken, Reader
 from tests.simulation.settings import Settings, settings_of
+from tests.simulation.shapes import BAG
 from wrackline.producers.snapshot.state import Status
 
 MOST_QUIET = 400  # rounds in which everything must come to rest
@@ -80,6 +81,7 @@ def _tamer(settings: Settings) -> list[Settings]:
         replace(settings, crashes=0.0),
         replace(settings, fails=0.0),
         replace(settings, losses=0.0),
+        replace(settings, bag=False),
         replace(settings, orders=0.0),
         replace(settings, cuts=0.0),
         replace(settings, parts=0.0),
@@ -102,7 +104,8 @@ class _History:
         self, seed: int, fault: Fault, settings: Settings, note: Callable[[str], None] | None
     ) -> None:
         self.chance, self.settings, self.note = Chance(seed), settings, note
-        self.database = Database(self.chance, settings.writes, settings.tables, note)
+        tables = settings.tables + (settings.bag and settings.tables == BAG)
+        self.database = Database(self.chance, settings.writes, tables, note)
         self.task = fault.task(self.chance, settings, self.database, note)
 
     def run(self) -> None:

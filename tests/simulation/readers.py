@@ -6,6 +6,7 @@
 Between two stages anything may happen to the database and the log.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import cast
@@ -17,6 +18,7 @@ from tests.simulation.database import Database, Signalled, Spoke, Table, select
 from tests.simulation.settings import Settings
 from tests.simulation.shapes import Key, Row, bound, table_of
 from tests.simulation.stream import read_tail, void_tail
+from tests.simulation.whole import WholeRead
 from wrackline.producers.changes import Commit, Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
 from wrackline.producers.plugin import Edge, MarkKind
@@ -61,14 +63,21 @@ class Job:
 class Readers:
     """All readers of one run of the task."""
 
+    whole_of: Callable[..., WholeRead] = WholeRead
+
     def __init__(self, chance: Chance, settings: Settings, database: Database) -> None:
         self.chance, self.settings, self.database = chance, settings, database
         self.jobs: list[Job] = []
+        self.whole: WholeRead | None = None  # the one that is open
+        self.now = 0.0
 
     def advance(self, job: Job, machine: Machine, now: float, fails: float) -> str:
         """Do the job's next stage; say what it was."""
+        self.now = now
         if fails and self.chance.happens(fails):
             self.jobs.remove(job)
+            if isinstance(job.work, Read) and not job.work.request.key:
+                self.whole = None  # with its connection
             refused = self.chance.happens(0.05)
             error = REFUSED(table=_table(job.work)) if refused else LOST()
             self.failed(job, machine, error, now)
@@ -102,11 +111,14 @@ class Readers:
         return [commit for commit in work.streamed if commit.transaction in hidden]
 
     def _plan(self, job: Job, plan: Plan, machine: Machine) -> None:
-        if job.stage is Stage.SELECT:
+        key = self.table(plan.table).shape.schema.key
+        if job.stage is Stage.SELECT and key:
             job.spans = () if plan.keys else self.spans(plan)
+        elif job.stage is Stage.ANSWER and not key:
+            self.jobs.remove(job)
+            machine.planned(plan.ticket, (), (Span(),))
         elif job.stage is Stage.ANSWER:
             self.jobs.remove(job)
-            key = self.table(plan.table).shape.schema.key
             machine.planned(plan.ticket, (plan.surrogate_key,) if plan.surrogate_key else key, job.spans)
 
     def _void(self, job: Job, void: Void, machine: Machine) -> None:
@@ -135,7 +147,9 @@ class Readers:
         return (*first, *(Span(after, upto) for after, upto in parts))
 
     def _read(self, job: Job, read: Read, machine: Machine) -> None:
-        if job.stage is Stage.OPEN and self.settings.mark is MarkKind.SIGNAL:
+        if not read.request.key:
+            self._piece(job, read, machine)
+        elif job.stage is Stage.OPEN and self.settings.mark is MarkKind.SIGNAL:
             self.mark(read.ticket, Edge.OPEN)
         elif job.stage is Stage.SELECT:
             job.chunk = self.select(read.request)
@@ -144,6 +158,23 @@ class Readers:
         elif job.stage is Stage.ANSWER and job.chunk is not None and job.mark is not None:
             self.jobs.remove(job)
             machine.chunk(read.ticket, job.chunk, job.mark)
+
+    def _piece(self, job: Job, read: Read, machine: Machine) -> None:
+        """The next piece of the read that is open, or of a new one; another one's is no piece of it."""
+        if job.stage is Stage.OPEN and read.request.after is None:
+            self.whole = self.whole_of(self.database, self.table(read.request.table))
+            self.whole.last = read.ticket
+        elif job.stage is Stage.SELECT:
+            behind = (read.ticket,) if read.request.after is None else read.request.after
+            if self.whole is None or (self.whole.last,) != behind:
+                self.jobs.remove(job)
+                self.failed(job, machine, LOST(), self.now)
+                return
+            self.whole.last = read.ticket
+            job.chunk = self.whole.next(read.request, 1 + self.chance.below(read.request.most_rows))
+        elif job.stage is Stage.ANSWER and job.chunk is not None and job.chunk.mark is not None:
+            self.jobs.remove(job)
+            machine.chunk(read.ticket, job.chunk, job.chunk.mark)
 
     def mark(self, name: str, edge: Edge) -> Mark:
         """Make this moment findable, as the history's kind of mark does it."""
@@ -227,4 +258,4 @@ def in_words(work: Work) -> str:
 
 
 def _key(key: bytes | None) -> str:
-    return "/".join(map(str, bound(key or b"")))
+    return "a row" if key is None else "/".join(map(str, bound(key)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tests.simulation.database import Database
-from tests.simulation.shapes import Row, Shape, decoded, table_of
+from tests.simulation.shapes import BAG, Row, Shape, decoded, table_of
 from wrackline.schemas.table import TableId
 
 Record: TypeAlias = tuple[TableId, bytes | None, bytes]
@@ -56,6 +56,8 @@ class Reader:
     _seen: dict[tuple[int, bytes], Seen] = field(default_factory=dict)
     _floors: dict[int, Seen] = field(default_factory=dict)
     _ids: set[tuple[int, bytes, str]] = field(default_factory=set)
+    bags: dict[int, list[tuple[str, Row]]] = field(default_factory=dict)  # seq and row, where there is no key
+    _numbers: set[tuple[int, str]] = field(default_factory=set)
 
     def read(self, records: Sequence[Record]) -> None:
         """Take the next records; a broken rule raises."""
@@ -64,11 +66,8 @@ class Reader:
             op, seq = tail[0], tail[1:19]
             version, _, unsent = tail[20:].partition("~")
             table = table_of(name)
-            if key is None and version:
-                self._truncate(table, seq, int(version))
-                continue
             if key is None:
-                self._void(table, seq)
+                self._of_no_row(table, op, seq, int(version or 0), after)
                 continue
             if shape.table != table or (after is not None and shape.key_bytes(after[: shape.keys]) != key):
                 raise Broken("value", f"the row of {name} {key!r} is another's")
@@ -79,6 +78,22 @@ class Reader:
                     raise Broken("twice", f"{_named(shape, key)} {tail} was published twice")
                 self._ids.add((table, key, tail))
             self._merge(table, key, seq, op, shape, after, unsent.split(",") if unsent else ())
+
+    def _of_no_row(self, table: int, op: str, seq: str, version: int, after: Row | None) -> None:
+        """An event without a key: a truncate, or a row of a table that has none."""
+        if op != "t":
+            self._drop_in(table, op, seq, after)
+        elif version:
+            self._truncate(table, seq, version)
+        else:
+            self._void(table, seq)
+
+    def _drop_in(self, table: int, op: str, seq: str, row: Row | None) -> None:
+        self.log_events[table] += op != "r"
+        if (table, seq) in self._numbers and seq >= self._floors.get(table, Seen()).seq:
+            raise Broken("twice", f"two rows of table {table} have seq {seq}")
+        self._numbers.add((table, seq))
+        self.bags.setdefault(table, []).append((seq, row or ()))
 
     def _truncate(self, table: int, seq: str, version: int) -> None:
         self.log_events[table] += 1
@@ -100,6 +115,7 @@ class Reader:
         for place, stored in list(self.rows.items()):
             if place[0] == table and stored.seq < seq:
                 del self.rows[place]
+        self.bags[table] = [one for one in self.bags.get(table, ()) if one[0] >= seq]
 
     def _follow(self, table: int, key: bytes, seq: str, shape: Shape, version: int) -> None:
         """No reader sees an older version after a newer one."""
@@ -156,9 +172,19 @@ class Reader:
             shape, expected = table.shape, {}
             if shape.schema.id not in tables:
                 continue
+            if at == BAG:
+                self._compare_bag(at, list(table.rows.values()))
+                continue
             for key, row in table.rows.items():
                 expected[shape.key_bytes(key)] = row
             self._compare(at, shape, expected)
+
+    def _compare_bag(self, at: int, rows: Sequence[Row]) -> None:
+        """What is not older than the newest truncate is each row as often as it is there."""
+        floor = self._floors.get(at, Seen()).seq
+        found = Counter(row for seq, row in self.bags.get(at, ()) if seq >= floor)
+        if found != (wanted := Counter(rows)):
+            raise Broken("bag", f"more than there is: {found - wanted}, less: {wanted - found}")
 
     def _compare(self, at: int, shape: Shape, expected: dict[bytes, Row]) -> None:
         for key, row in expected.items():

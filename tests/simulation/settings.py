@@ -28,6 +28,7 @@ class Settings:
     fails: float = 0.03
     orders: float = 0.03  # requests, stops, pauses
     losses: float = 0.0  # how often the log is lost, and all tables are asked for anew
+    bag: bool = False  # whether there is a table without a key beside all others
     late: bool = True  # whether the log tells a shape no sooner than a row needs it
     skipped: str = ""  # operations that are not published
     writes: Writes = field(default_factory=Writes)
@@ -71,4 +72,5 @@ def settings_of(seed: int) -> Settings:
         look_at=chance.pick((1, 3, 50)),
         most_bytes=chance.pick((64 << 20, 64 << 20, 64 << 20, 2_000)),
         losses=chance.pick((0.0, 0.0, 0.0, 0.0, 0.02)),
+        bag=often(0.5),
     )

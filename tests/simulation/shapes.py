@@ -1,6 +1,7 @@
 """The model's tables: three keys, a write counter, an ordinary column and two that a log may leave out.
 
     pairs (k1, k2)    holes (n or null, m)    ones (id)     + version, a, big, huge, and what is added later
+    bags (no key: rows come, and go all at once)
 
 Keys are texts in a collation of their own (2 < 9 < 10 < 100, nulls last), so whoever compares
 them as texts goes wrong.  Rows are tuples of texts; as bytes they are Avro in Confluent's frame, which
@@ -21,16 +22,19 @@ TEXT = ColumnType(Kind.STRING, "text")
 PLACES = {"2": 0, "9": 1, "10": 2, "100": 3, None: 4}  # the collation
 LONG = ("big", "huge")  # a log may leave them out where they did not change
 LAST = (len(PLACES),)  # behind every key
-_NAMES = ("pairs", "holes", "ones")
+_NAMES = ("pairs", "holes", "ones", "bags")
+BAG = 3  # rows are kept by their version, which is no key of theirs
 _KEYS: tuple[tuple[tuple[str, bool], ...], ...] = (
     (("k1", False), ("k2", False)),
     (("n", True), ("m", False)),
     (("id", False),),
+    (),
 )
 DOMAINS: tuple[tuple[Key, ...], ...] = (
     tuple((a, b) for a in ("2", "9", "10") for b in ("2", "10", "100")),
     tuple((a, b) for a in ("9", "10", None) for b in ("2", "9", "10")),
     tuple((a,) for a in ("2", "9", "10", "100")),
+    (),
 )
 
 
@@ -66,7 +70,7 @@ class Shape:
         return frozenset(column.identity for column in self.schema.columns if column.name.startswith("x"))
 
     def key_bytes(self, key: Key) -> bytes:
-        """The Kafka key."""
+        """The Kafka key, of a table that has one."""
         return _key_bytes(self.number % len(_NAMES), key)
 
     def head(self, before: Row | None, after: Row | None) -> bytes:
@@ -150,7 +154,13 @@ def _created(table: int) -> Shape:
     ]
     name = TableId("shop", "public", _NAMES[table])
     _BY_NAME[name] = table
-    kind = KeyKind.CUSTOM if any(nullable for _, nullable in _KEYS[table]) else KeyKind.PRIMARY
+    kind = (
+        KeyKind.NONE
+        if not _KEYS[table]
+        else KeyKind.CUSTOM
+        if any(nullable for _, nullable in _KEYS[table])
+        else KeyKind.PRIMARY
+    )
     schema = TableSchema(name, tuple(columns), tuple(name for name, _ in _KEYS[table]), kind)
     return _numbered(table, 0, schema, len(_KEYS[table]), None, "create")
 

@@ -95,8 +95,8 @@ class Task:
         self.orders.forgotten()
         self.boot()
         named = tuple(table.shape.schema.id for table in self.database.tables)
-        self.machine.request(Snapshot(f"lost{self.losses}", named, Purpose.INITIAL, anew=True))
-        self.publisher.save(self.machine.unsaved())  # with the new position
+        self.request(Snapshot(f"lost{self.losses}", named, Purpose.INITIAL, anew=True))
+        self.publisher.commit(1.0)  # with the new position
 
     def run_name(self) -> str:
         """What tells this run's marks from those of others."""
@@ -177,7 +177,9 @@ class Task:
     def let_out(self, release: Release, place: Place) -> None:
         """Rows and what moves with them, in one Kafka transaction."""
         if self.note:
-            keys = ", ".join("/".join(map(str, bound(key or b""))) for key, _ in release.rows)
+            keys = ", ".join(
+                "a row" if key is None else "/".join(map(str, bound(key))) for key, _ in release.rows
+            )
             what = "all that is older is void" if release.op == "t" else keys or "nothing"
             self.note(f"released at {place.lsn}: {release.table.name} {what}")
         records = [(release.table, key, value) for key, value in release.rows]
