@@ -133,3 +133,13 @@ def test_a_state_of_before_says_of_a_table_that_is_set_aside_that_its_log_has_a_
     del fields["gap"]
     assert parse(canonical(fields | {"version": 1})).gap
     assert not parse(canonical(fields | {"version": 1, "set_aside": None})).gap
+
+
+def test_a_first_read_of_some_rows_goes_behind_it_and_a_request_for_some_does_not() -> None:
+    first, asked = Desk(), Desk()
+    first.machine.request(replace(ANEW, conditions={ID: "id > 5"}))
+    assert [type(work) for work in first.work()] == [Void]
+    asked.machine.request(replace(ANEW, conditions={ID: "id > 5"}, purpose=Purpose.REQUESTED))
+    assert [type(work) for work in asked.work()] == [Plan], (
+        "the other rows would be void, and nobody reads them"
+    )
