@@ -97,7 +97,8 @@ class Read:
     """Read one chunk once the gate is open.
 
     Wait until `marks.unseen(streamed)` is empty, set the open mark (SIGNAL alone), read, set the close
-    mark: all on one connection, the marks named by the ticket.
+    mark: all on one connection, the marks named by the ticket.  Without a key it is the next piece of one
+    read of the whole table, behind the piece whose ticket is `request.after`, or the first of a new one.
     """
 
     ticket: Ticket

@@ -83,6 +83,13 @@ def test_a_lost_log_makes_good_all_that_the_copy_has() -> None:
     assert (desk.status(), len(desk.finish()), len(desk.voids)) == (Status.STREAMING, 0, 1)
 
 
+def test_a_first_read_with_a_condition_fills_the_gap_for_it_is_all_that_the_copy_has() -> None:
+    desk = Desk()
+    desk.machine.request(replace(ANEW, conditions={ID: "v > 0"}))
+    desk.save(desk.machine.unsaved())
+    assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, Status.STREAMING)
+
+
 @pytest.mark.parametrize("gone", [Vanished(ID), Renamed(ID, TableId("d", "public", "another"))])
 def test_a_name_that_another_table_takes_is_read_anew_though_the_log_has_all_its_rows(
     gone: Vanished | Renamed,
