@@ -12,13 +12,14 @@ from tests.fakes.source_world import FakeSourceWorld
 from tests.unit.producers.test_batching import PlainControl
 from wrackline.producers import set_aside
 from wrackline.producers.asking import Asking, Read
-from wrackline.producers.batching import Cutter, Policy, Record
+from wrackline.producers.batching import Cutter, Policy, Publication, Record
 from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Rows, Signal
 from wrackline.producers.existing_rows import ExistingRows, ReopenError
 from wrackline.producers.readers import Readers
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Snapshot
+from wrackline.producers.snapshot.state import parse
 from wrackline.producers.snapshot.work import Limits
 from wrackline.schemas import signals
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -66,12 +67,13 @@ class World:
         self,
         kept: dict[TableId, Json] | None = None,
         refused: MutableMapping[str, WracklineError] | None = None,
+        skipped: str = "",
     ) -> None:
         self.source = FakeSourceWorld()
         self.database = self.source.databases[PARTITION]
         self.machine = Machine(kept or {}, Limits(), "run", bound_of=keys.bound_of)
         self.log, self.topic, self.told = Log(), Topic(), list[WracklineError]()
-        policy = Policy(linger=0.0, quiet=1e9)
+        policy = Policy(linger=0.0, quiet=1e9, skipped=frozenset(skipped))
         self.cutter = Cutter(
             PARTITION, policy, str, PlainControl(counts=False), opened=0.0, fresh=False, refused=refused
         )
@@ -211,6 +213,30 @@ def test_rows_that_nobody_takes_are_told_of_at_once(opened: Callable[..., World]
 
     until(told)
     assert [(fault.table, fault.error.code) for fault in found] == [(TABLE, "test.unfit")]
+
+
+def test_a_truncate_goes_before_rows_that_are_read_anew_whatever_is_skipped(
+    opened: Callable[..., World],
+) -> None:
+    world = opened(skipped="t")
+    world.insert(3)
+    world.machine.request(Snapshot("one", (TABLE,), anew=True))
+    taken: list[Publication] = []
+
+    def read() -> bool:
+        world.existing.feed(outside(world, world.database.end))
+        world.existing.advance(hears=True)
+        while (publication := world.cutter.take(time.monotonic())) is not None:
+            taken.append(publication)
+        return sum(len(one.records) for one in taken) >= 4
+
+    until(read)
+    assert [key is None for one in taken for _, key, _ in one.records] == [True, False, False, False]
+    first = next(one for one in taken if one.records)
+    assert first.tally.events[TABLE, "t"] == 1
+    state = first.states[TABLE]
+    assert state is not None
+    assert not parse(state).gap, "in its own Kafka transaction"
 
 
 def test_a_table_that_is_taken_up_waits_until_kafka_has_its_state(opened: Callable[..., World]) -> None:
