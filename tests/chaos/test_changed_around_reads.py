@@ -27,6 +27,7 @@ pytestmark = pytest.mark.servers
 CHUNK = 9
 APART = 1_000  # between two keys, so that there is room for those that come
 _STUCK = 1.0  # seconds
+_OVER = 5.0
 WIDE = 2_500  # bytes of a note that the log leaves out where it did not change
 
 # what is done to the row of a key; `n` grows with each change, and the note stays where it is not named;
@@ -108,14 +109,19 @@ class Reads:
     def __init__(self, world: World, holds: Holds, session: Session, chance: random.Random) -> None:
         self._world, self._holds, self._session, self._chance = world, holds, session, chance
 
-    def lead(self, plan: Sequence[tuple[str, bool]]) -> None:
-        """Change rows at each place of the plan, in both kinds of reads; the log is behind them or ahead."""
+    def lead(self, plan: Sequence[tuple[str, bool]]) -> int:
+        """Change rows at each place of the plan, in both kinds of reads; the log is behind them or ahead.
+
+        Return how many reads of single keys there were too few.
+        """
         of_range, of_keys = list(plan), list(plan)
         at, behind, read = "", False, Held("")
         with ExitStack() as log:
             while of_range or of_keys or at:
                 if behind and not self._holds.comes(_STUCK):
                     log.close()  # it fell silent inside a transaction, where nothing is read
+                if not of_range and not self._holds.comes(_OVER):
+                    break  # nothing is left to be read
                 place, held = self._holds.next()
                 if place == "before_gate":
                     log.close()  # the chunk before it has come
@@ -131,6 +137,7 @@ class Reads:
                     at, behind = "", False
                 self._holds.let_go(place)
         self._holds.all_go()
+        return len(of_keys)
 
     def _change_all(self, read: Held) -> None:
         kinds = list(CHANGES)
@@ -167,11 +174,12 @@ def test_changes_at_every_point_around_the_marks(world: World, seed: int) -> Non
     holds = Holds(world)
     running = world.run(holds.armed)
     with world.session() as session:
-        Reads(world, holds, session, chance).lead(plan)
+        too_few = Reads(world, holds, session, chance).lead(plan)
     equal(world, ["orders"])
     world.caught_up()
     check_all(world, but=NOT_OF_ROWS)
     assert running.process.poll() is None
+    assert not too_few
 
 
 def test_changes_between_two_slices_of_a_chunk(world: World) -> None:

@@ -192,6 +192,7 @@ class World:
 
     def evidence(self) -> ev.Evidence:
         """Read everything that the run left behind."""
+        told = list(self._told)  # before the positions are read, that all of it is in them
         topics, marks, committed = self._committed()
         attempted = ev.Reader(self.kafka.bootstrap, "read_uncommitted").read(topics)
         events, tombstones = ev.events_of(committed, self._decoder)
@@ -217,7 +218,7 @@ class World:
                 for name, key, op, n, xid in ledger
             ],
             rows=rows,
-            told=list(self._told),
+            told=told,
             marks=marks,
             records=len(committed),
             checksum=sum(crc32(record.value) for record in committed if record.value is not None),
