@@ -203,6 +203,7 @@ class SourceLanes:
         self._refused: dict[str, WracklineError] = {}
         self._positions: dict[SourcePartition, Saved | None] = {}  # where each log was opened last
         self._lost: dict[SourcePartition, _Lost] = {}
+        self._unused: set[str] = set()  # statements that nobody uses, told once
 
     @property
     def queued(self) -> int:
@@ -312,7 +313,8 @@ class SourceLanes:
     def _asked(self, tables: Sequence[TableId], kept: Kept, *, anew: bool) -> Snapshot | None:
         """Ask for the rows of tables that are new, or of all."""
         first = self._reading.first
-        for table in first.unused(tables):
+        for table in {*first.unused(tables)} - self._unused:
+            self._unused.add(table)
             self._reading.tell(OVERRIDE_UNUSED(table=table))
         if anew:
             return first.mended(tables, going_on.mending_request(self._named()))

@@ -257,3 +257,11 @@ def test_a_first_read_that_failed_is_made_again_once_its_statement_is_corrected(
     assert not made[TABLE].gap
     only = replace(corrected, mode=MODES["initial_only"])
     assert not lanes_over(LosingSource(), only, []).over(state)
+
+
+def test_a_statement_that_no_table_uses_is_told_once_however_often_the_log_is_opened() -> None:
+    told: list[WracklineError] = []
+    lanes = lanes_over(LosingSource(), FirstReads(conditions={"public.typo": None}), told)
+    for _ in range(2):
+        lanes.open(PARTITION, committed(2, {TABLE: READ, NEIGHBOUR: READ})).existing.close()
+    assert [error.code for error in told] == ["snapshot.override_unused"]
