@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from tests.chaos.checks import check_all
-from tests.chaos.marks import NOT_OF_ROWS, all_read
+from tests.chaos.marks import NOT_OF_ROWS
+from tests.chaos.test_existing_rows import all_read
 from tests.chaos.world import World
 from tests.chaos.writers import TABLES
 from tests.fixtures.standbys import standby_of
