@@ -122,6 +122,18 @@ def planned(
     return state.with_job(replace(job, key=tuple(key), ranges=ranges, most=most, expected=expected))
 
 
+def voided(state: TableState) -> TableState:
+    """Take that the table's `t` event is out: the copy has no row until the job under way brings them all.
+
+    So that can't be stopped any more, nor fail as a mere request does.
+    """
+    job = state.active
+    if job is not None:
+        needed = job.also_refresh or job.purpose is Purpose.REQUESTED
+        state = state.with_job(replace(job, rows=0, also_refresh=needed))
+    return replace(state, gap=False)
+
+
 def released(
     state: TableState, job: Job, number: int, upto: Bound | None, rows: int, *, over: bool
 ) -> TableState:

@@ -202,7 +202,7 @@ class Table:
 
     def followed(self) -> None:
         """Another table has its name, whole in the log: the copy has the rows of the one before."""
-        if self.state.left:
+        if self.state.gap and self.state.set_aside is None:
             self.change(jobs.unsure(self.state, self._new_id))
 
     # What is asked of it.
@@ -248,17 +248,16 @@ class Table:
             return self._void_of_read(place, ts_ms)
         value = plan.void(place, ts_ms=ts_ms, snapshot=self.word_of(self.state.active), chunk=plan.ticket)
         self.plan, self._tries = None, 0
-        self.change(replace(self.state, gap=False))
+        self.change(jobs.voided(self.state))
         return [(None, value)]
 
     def _void_of_read(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
         """The `t` event of a table without a key: what the log told before the place of the read is in it."""
-        job = self.state.active
         first = next(iter(self._job_windows()), None) if self.keyless else None
         value = None if first is None else first.void(place, ts_ms)
-        if value is None or job is None:
+        if value is None:
             return None
-        self.change(replace(self.state.with_job(replace(job, rows=0)), gap=False))
+        self.change(jobs.voided(self.state))
         return [(None, value)]
 
     def wishes(self, now: float) -> Iterator[Wish]:

@@ -104,6 +104,19 @@ def test_a_name_that_another_table_takes_is_read_anew_though_the_log_has_all_its
     assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, Status.STREAMING)
 
 
+@pytest.mark.parametrize("asked", [ASK, replace(ASK, keys=(("1",),))])
+def test_what_was_asked_of_a_table_that_is_gone_does_not_hide_that_its_copy_is_void(asked: Snapshot) -> None:
+    desk = Desk()
+    desk.step(Vanished(ID))
+    desk.machine.request(asked)
+    (work,) = desk.work()
+    desk.machine.failed(work.ticket, REFUSED(), 0.0)
+    desk.save(desk.machine.unsaved())
+    desk.step(Appeared(ID, complete=True))
+    desk.finish()
+    assert (len(desk.voids), desk.status()) == (1, Status.STREAMING)
+
+
 def test_a_table_that_comes_for_the_first_time_is_read_without_it() -> None:
     desk = Desk()
     desk.step(Appeared(ID, complete=True))

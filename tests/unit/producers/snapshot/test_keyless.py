@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from tests.fakes.place import Place
-from tests.unit.producers.snapshot.desk import ASK, ID, LOST, OTHER, Desk, void, with_column
+from tests.unit.producers.snapshot.desk import ASK, ID, LOST, OTHER, REFUSED, Desk, void, with_column
 from tests.unit.producers.snapshot.shop import ENCODER, TABLE, TAIL, Fence
 from wrackline.producers.changes import Begin, Shape, Truncate
 from wrackline.producers.chunks import Chunk, Piece, Slice
 from wrackline.producers.snapshot.requests import Pause, Resume, Snapshot, Stop
 from wrackline.producers.snapshot.state import Status, parse
 from wrackline.producers.snapshot.work import Plan, Read, Release, Span
+from wrackline.schemas import receipts
 from wrackline.schemas.seq import ordinal_digits
 
 
@@ -119,7 +120,7 @@ def test_rule_10_a_truncate_or_another_shape_begins_the_read_anew() -> None:
         assert again.request.after is None
 
 
-def test_rule_10_a_pause_begins_the_read_anew_and_a_stop_ends_it() -> None:
+def test_rule_10_a_pause_begins_the_read_anew_and_a_stop_ends_it_where_nothing_is_void_yet() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     desk.machine.request(Pause("p"))
@@ -130,6 +131,32 @@ def test_rule_10_a_pause_begins_the_read_anew_and_a_stop_ends_it() -> None:
     desk.machine.request(Stop("s"))
     piece(desk, read, [0], complete=True)
     assert (out(desk), desk.work(), desk.status()) == ([], [], Status.STREAMING)
+
+
+def test_rule_10_a_stop_behind_the_truncate_leaves_the_copy_no_part_of_its_rows() -> None:
+    desk = Desk()
+    piece(desk, asked(desk), [0, 1, 2])
+    assert ops(out(desk)) == ["t", "r", "r"]
+    desk.machine.request(Stop("s"))
+    desk.save(desk.machine.unsaved())
+    assert (desk.state_of("ask"), desk.receipts["s"].code) == (receipts.State.CANCELLED, "snapshot.goes_on")
+    desk = desk.again()
+    desk.transaction()
+    read = desk.read()
+    assert read.request.after is None
+    piece(desk, read, [0, 1, 2, 3], complete=True)
+    assert ops(out(desk)) == ["t", "r", "r"]
+    assert desk.status() is Status.STREAMING
+
+
+def test_rule_10_a_read_that_fails_behind_the_truncate_is_told_of_the_table() -> None:
+    desk = Desk()
+    piece(desk, asked(desk), [0, 1, 2])
+    late = desk.read()
+    out(desk)
+    desk.machine.failed(late.ticket, REFUSED(), 0.0)
+    desk.save(desk.machine.unsaved())
+    assert desk.status() is Status.FAILED
 
 
 def test_rule_10_one_table_without_a_key_at_a_time() -> None:
