@@ -102,7 +102,7 @@ def app(desks: Mapping[str, Desk]) -> FastAPI:
         """Say where all requests stand."""
         return _Answer({"requests": desk_of(name).receipts()})
 
-    @made.get("/connectors/{name}/requests/{id}")
+    @made.get("/connectors/{name}/requests/{id:path}")  # the worker's own ids hold slashes
     def one(name: str, id: str) -> Response:  # noqa: A002 - as the path calls it
         """Say where one request stands."""
         found = [receipt for receipt in desk_of(name).receipts() if receipt["id"] == id]

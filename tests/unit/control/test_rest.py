@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from http.client import HTTPConnection
 from socket import socket
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 import pytest
@@ -31,7 +32,9 @@ class Desk:
         self.bodies.append(body)
 
     def receipts(self) -> Sequence[Mapping[str, Any]]:
-        return [{"id": "one", "database": "shop", "state": "running"}, {"id": "two", "database": "shop"}]
+        return [
+            {"id": one, "database": "shop", "state": "running"} for one in ("one", "two", "3f/own/1", "ä 'x'")
+        ]
 
 
 class Client:
@@ -80,10 +83,16 @@ def test_what_a_request_leaves_open_is_said_with_its_id(client: Client) -> None:
 
 def test_receipts_are_told_all_or_of_one_request(client: Client) -> None:
     status, every = client.ask("GET", "/connectors/shop/requests")
-    assert (status, [one["id"] for one in every["requests"]]) == (200, ["one", "two"])
+    assert (status, [one["id"] for one in every["requests"]]) == (200, ["one", "two", "3f/own/1", "ä 'x'"])
     status, one = client.ask("GET", "/connectors/shop/requests/one")
     assert status == 200
     assert one == {"id": "one", "receipts": [{"id": "one", "database": "shop", "state": "running"}]}
+
+
+@pytest.mark.parametrize("path", ["3f/own/1", "3f%2Fown%2F1", "%C3%A4%20%27x%27"])
+def test_a_receipt_is_found_whatever_the_id_is_made_of(client: Client, path: str) -> None:
+    status, told = client.ask("GET", f"/connectors/shop/requests/{path}")
+    assert (status, [one["id"] for one in told["receipts"]]) == (200, [unquote(path)])
 
 
 @pytest.mark.parametrize(
