@@ -148,7 +148,7 @@ class WholeRead(Protocol):
 
 
 @runtime_checkable
-class Whole(Protocol):
+class Whole(ChunkReader, Protocol):
     """A reader that can read a table without a key; it may be left out."""
 
     def whole(self, table: TableId) -> WholeRead:

@@ -41,17 +41,22 @@ class WholeReads:
         self._clock = clock
         self._using = Lock()  # held while a piece is read
         self._open: _Open | None = None
+        self._beginning: Whole | None = None  # waits perhaps for a transaction that does not end
+        self._newest: Ticket | None = None  # of those that begin a read
         self._ending = False
 
     def piece(self, reader: Whole, work: Read) -> Chunk:
         """Read the next piece, of a new read where the request is behind nothing."""
         behind = work.request.after
         if behind is None:
+            self._newest = work.ticket
             self.give_up()
         with self._using:
             if behind is None:
                 self._leave()
-                self._open = _Open(reader.whole(work.request.table), work.ticket, self._clock())
+                if self._newest != work.ticket:  # nobody wants it any more, so no thread waits for it
+                    raise READ_LOST(table=work.request.table)
+                self._open = _Open(self._begun(reader, work), work.ticket, self._clock())
             held = self._open
             if held is None or self._ending or (behind is not None and behind != (held.last,)):
                 raise READ_LOST(table=work.request.table)
@@ -75,10 +80,12 @@ class WholeReads:
             self._using.release()
 
     def give_up(self) -> None:
-        """Have a piece that is under way end soon."""
-        held = self._open
+        """Have a piece that is under way end soon, or a read that has not begun yet."""
+        held, beginning = self._open, self._beginning
         if held is not None:
             held.read.give_up()
+        if beginning is not None:
+            beginning.give_up()
 
     def close(self) -> None:
         """Close what is open, unless its thread still hangs: it then closes it itself."""
@@ -86,6 +93,13 @@ class WholeReads:
         if self._using.acquire(blocking=False):
             self._leave()
             self._using.release()
+
+    def _begun(self, reader: Whole, work: Read) -> WholeRead:
+        self._beginning = reader
+        try:
+            return reader.whole(work.request.table)
+        finally:
+            self._beginning = None
 
     def _leave(self) -> None:
         held, self._open = self._open, None

@@ -19,7 +19,7 @@ from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
 from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import KeyKind, SourcePartition
+from wrackline.schemas.table import KeyKind, SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id
@@ -230,6 +230,33 @@ def test_a_piece_that_nobody_wants_any_more_takes_nothing_from_the_read_begun_si
         if isinstance(done, Failed):
             assert isinstance(done.error, Transient)
             assert done.error.code == "snapshot.read_lost"
+
+
+def test_reads_that_begin_anew_while_one_waits_to_begin_hold_one_thread_and_no_more(
+    keyless: FakeSourceWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a slot waits for all transactions that write, and whoever pauses and resumes does not."""
+    waiting: list[Reader] = []
+
+    def whole_of(reader: Reader, table: TableId) -> FakeWhole:
+        waiting.append(reader)
+        assert reader.given_up.wait(40)
+        raise TimeoutError(table)
+
+    monkeypatch.setattr(Reader, "whole", whole_of)
+    readers = Readers(keyless.source, PARTITION, 3, time.monotonic)
+
+    def begin(number: int) -> None:
+        readers.begin(whole(number))
+        until(lambda: len(waiting) == number)
+
+    begin(1)
+    for number in (2, 3):
+        begin(number)
+        assert outcome(readers).ticket == f"run/{number - 1}"
+    readers.begin(read())
+    assert isinstance(outcome(readers), Chunked), "the others' threads are free"
+    readers.close()
 
 
 def test_a_read_that_nobody_goes_on_with_is_closed_after_a_while(
