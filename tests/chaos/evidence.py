@@ -224,8 +224,10 @@ def events_of(records: Iterable[Record], decoder: Decoder) -> tuple[list[Event],
         if record.key is None or record.topic.count(".") != 3:
             continue  # a control topic's
         table = record.topic.rpartition(".")[2]
-        key = decoder.decode(record.key)["id"]
-        place = (table, record.partition, record.offset, key)
+        keys = decoder.decode(record.key)
+        if "id" not in keys:
+            continue  # no table of the writers
+        place = (table, record.partition, record.offset, keys["id"])
         if record.value is None:
             tombstones.append(Tombstone(*place))
             continue

@@ -86,16 +86,17 @@ class Requests:
         return {one: found.get(one) for one in self.ids if found.get(one) not in OVER}
 
 
-def storm(world: World, chance: random.Random, kills: int, load: Load, patience: float = PATIENCE) -> None:
-    """Kill the task again and again, at any moment, with requests between."""
+def storm(
+    world: World, chance: random.Random, kills: int, load: Load, most: int = 60, patience: float = PATIENCE
+) -> None:
+    """Kill the task again and again, up to so many transactions after its start, with requests between."""
     requests = Requests(world, chance)
     for kill in range(kills):
-        running = world.run(
-            wait=kill == 0 or chance.random() < 0.7
-        )  # what comes before the slot, nobody hears
+        # what is asked before there is a slot, nobody hears
+        running = world.run(wait=kill == 0 or chance.random() < 0.7)
         for _ in range(chance.randint(1, 3)):
             requests.some()
-        load.more(chance.randint(1, 60))
+        load.more(chance.randint(1, most))
         assert running.process.poll() is None, running.output
         running.process.kill()
         running.process.wait()
@@ -126,7 +127,7 @@ def test_a_storm_over_pgbench(world: World, seed: int) -> None:
     world.settings["incremental.snapshot.chunk.size"] = "500"  # pgbench has 100,000 accounts
     world.insert("orders", 3_000)
     with pgbench(world) as load:
-        storm(world, random.Random(seed), 20, load, patience=300.0)
+        storm(world, random.Random(seed), 20, load, most=600, patience=300.0)
     world.caught_up()
     equal(world, [*TABLES, *TPCB])
     check_all(world, but=NOT_OF_ROWS)
