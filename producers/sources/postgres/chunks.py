@@ -19,6 +19,7 @@ from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice, TailOf
 from wrackline.producers.plugin import Surroundings, WholeRead, WriterIds
 from wrackline.producers.sources.postgres import condition_sql
+from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.copying import RefusedError, copied
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
@@ -133,7 +134,7 @@ class PgReader:
         with asking(connection, f"find the last key of {request.table}", request.table):
             _see_that_none_is_hidden(request, catalogue.describe(request.table))
             query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
-                _texts(request.key), _name(request.table), self._where(request), order
+                _texts(request.key), own_rows(connection, request.table), self._where(request), order
             )
             with unhurried(connection):
                 found = connection.execute(query).fetchone()
@@ -153,7 +154,7 @@ class PgReader:
                 parts=sql.Literal(parts),
                 down=down,
                 texts=_texts(request.key),
-                table=_name(request.table),
+                table=own_rows(connection, request.table),
                 percent=sql.Literal(100 * _SAMPLE / rows),
                 where=self._where(request),
             )
@@ -217,8 +218,10 @@ class PgReader:
 
         It knows the table's size of now, also of one that was never analyzed; and partitions' together.
         """
-        query = sql.SQL("EXPLAIN (FORMAT JSON) SELECT FROM {} WHERE {}").format(_name(table), where)
-        explained: Any = self._session.connection.execute(query).fetchone()
+        connection = self._session.connection
+        rows = own_rows(connection, table)
+        query = sql.SQL("EXPLAIN (FORMAT JSON) SELECT FROM {} WHERE {}").format(rows, where)
+        explained: Any = connection.execute(query).fetchone()
         return int(explained[0][0]["Plan"]["Plan Rows"])
 
     def _begun(self) -> Session:
@@ -261,7 +264,7 @@ class PgReader:
         order = sql.SQL(", ").join(sql.Identifier(name) for name in request.key)
         return sql.SQL("COPY (SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {}) TO STDOUT").format(
             columns_of(shape),
-            _name(request.table),
+            own_rows(self._session.connection, request.table),
             self._where(request),
             order,
             sql.Literal(request.most_rows),
@@ -333,8 +336,17 @@ def reading(table: TableId) -> str:
     return f"read a chunk of {table}"
 
 
-def _name(table: TableId) -> sql.Identifier:
-    return sql.Identifier(table.schema, table.name)
+_PARTITIONED = "SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass"
+
+
+def own_rows(connection: Connection, table: TableId) -> sql.Composable:
+    """Name a table to read from, without those that inherit from it.
+
+    The log tells the rows of these under their own names, but partitions' under their root's.
+    """
+    ((partitioned,),) = connection.execute(_PARTITIONED, [table_name(table)])
+    name = sql.Identifier(table.schema, table.name)
+    return name if partitioned else sql.SQL("ONLY {}").format(name)
 
 
 def _texts(key: Sequence[str]) -> sql.Composable:

@@ -27,6 +27,7 @@ from wrackline.producers.sources.postgres.chunks import (
     Session,
     columns_of,
     no_row,
+    own_rows,
     reading,
 )
 from wrackline.producers.sources.postgres.copying import NextLine, RefusedError, begun, taken
@@ -97,7 +98,8 @@ class WholeReader:
             connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(name))
             if (catalogue.describe(table), _files(connection, table)) != (shape, files):
                 raise ALTERED(table=table)
-            query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(columns_of(shape), name)
+            rows = own_rows(connection, table)
+            query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(columns_of(shape), rows)
             try:
                 begun(connection, query.as_string(connection).encode())
             except RefusedError as refused:
