@@ -49,7 +49,8 @@ class Kept:
     cut: CutTransaction | None = None
     unproven: tuple[str, ...] = ()
     states: Mapping[TableId, TableState] = field(default_factory=dict)  # of the tables that are captured
-    gone: frozenset[TableId] = frozenset()  # captured until now
+    away: frozenset[TableId] = frozenset()  # captured once; the log may bring any of their names back
+    gone: frozenset[TableId] = frozenset()  # of these, captured until now
     corrected: frozenset[TableId] = frozenset()  # their first read failed, and is another one now
 
     @classmethod
@@ -67,6 +68,7 @@ class Kept:
             None if offset.cut is None else CutTransaction.parse(offset.cut),
             tuple((beside or {}).get(UNPROVEN, ())),
             {table: one for table, one in every.items() if table in tables},
+            frozenset(every).difference(tables),
             frozenset(table for table, one in every.items() if table not in tables and not one.left),
         )
 

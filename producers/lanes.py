@@ -300,9 +300,10 @@ class SourceLanes:
         return cutter
 
     def _machine(self, kept: Kept, book: Receipts) -> Machine:
-        """Go on with the tables' states."""
+        """Go on with the tables' states; of what is captured no more it knows that its log has a gap."""
+        states = {table: saved(state) for table, state in kept.states.items()}
         return Machine(
-            {table: saved(state) for table, state in kept.states.items()},
+            states | dict.fromkeys(kept.away, going_on.left()),
             self._reading.limits,
             self._named(),
             bound_of=self._reading.bound_of,

@@ -10,7 +10,7 @@ from tests.fakes.place import Place
 from tests.unit.producers.test_batching import PlainControl
 from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource
 from wrackline.producers.batching import Policy
-from wrackline.producers.changes import Batch, Progress, Saved
+from wrackline.producers.changes import Appeared, Batch, Progress, Saved
 from wrackline.producers.first_reads import MODES, FirstReads, Mode
 from wrackline.producers.going_on import Kept, left, mending_request, settled, unread
 from wrackline.producers.lanes import Lane, Reading, SourceLanes
@@ -117,6 +117,17 @@ def test_a_lost_log_is_begun_anew_with_all_tables_read_behind_a_gap() -> None:
         assert state.set_aside is None
         assert state.knows("initial")
     assert set(made) == {TABLE, NEIGHBOUR}
+
+
+@pytest.mark.parametrize("was", [READ, TableState(gap=True)])
+def test_a_table_that_went_before_a_start_and_comes_back_behind_it_is_void_first(was: TableState) -> None:
+    went = TABLE._replace(name="went")
+    lane = lanes_over(LosingSource(), FirstReads(), []).open(
+        PARTITION, committed(2, {TABLE: READ, NEIGHBOUR: READ, went: was})
+    )
+    lane.existing.feed(Batch((Appeared(went, complete=False), Progress(Place(1, 8))), 0))
+    state = states_of(lane)[went]
+    assert (state.gap, [job.purpose for job in state.jobs]) == (True, [Purpose.INITIAL])
 
 
 @pytest.mark.parametrize("mode", ["initial", "always", "no_data", "initial_only"])
