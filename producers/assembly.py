@@ -154,10 +154,14 @@ def _receipts(
     control_of: Callable[[SourcePartition], ControlRecords],
     partition: SourcePartition,
 ) -> ReceiptBook:
-    """Go on with the receipts that Kafka has; asked once the task's forerunners are shut out."""
+    """Go on with the receipts that Kafka has; asked once the task's forerunners are shut out.
+
+    Their topic is made where it is not: who deleted it has lost receipts, and nothing stops for that.
+    """
     client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
-    reader = client.reader(Identity(owner.group, name, owner.number, 0))
-    found = requests_topic.read(AdminClient(client.admin()), reader, topic, tell, fenced=True)
+    admin, reader = AdminClient(client.admin()), client.reader(Identity(owner.group, name, owner.number, 0))
+    requests_topic.prepare(admin, topic, owner.replication, client.most_record_bytes)
+    found = requests_topic.read(admin, reader, topic, tell, fenced=True)
     known = fold(receipt for key, receipt in found if key[:3] == (name, *partition))
     return ReceiptBook(
         name,
@@ -186,7 +190,6 @@ def _publisher(values: Values, name: str, owner: Owner, moments: Moments) -> Pub
     topics = internal_topics(owner.group)
     offsets_topic.prepare(admin, topics.offsets, owner.number + 1, owner.replication)
     offsets_topic.prepare_history(admin, topics.offset_history, owner.replication)
-    requests_topic.prepare(admin, topics.requests, owner.replication, client.most_record_bytes)
     claimed = owner.generation() if owner.claimed is None else owner.claimed
     return Publisher(
         Identity(owner.group, name, owner.number, claimed),

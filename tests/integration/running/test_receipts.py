@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
+from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.producers import failpoints
 from wrackline.schemas.receipts import MOVES, Key, Receipt, Scan, State, decode, parse_key
@@ -145,3 +147,17 @@ def test_a_receipt_goes_on_where_the_task_was_killed_between_two(
     assert receipts[: len(before)] == before
     assert states(receipts, "one") == ["accepted", "running", "succeeded"]
     assert receipts[-1].tables[0].rows == ROWS == len(world.events())
+
+
+def test_receipts_that_somebody_deleted_stop_nothing(world: World) -> None:
+    """Of those that are over nothing is left; what is asked from then on has receipts again."""
+    running, topic = world.run(), internal_topics(world.group).requests
+    ask(world, "before", data_collections=["public.orders"])
+    wait_until(lambda: "before" in over(world))
+    admin = AdminClient({"bootstrap.servers": world.kafka.bootstrap})
+    admin.delete_topics([topic])[topic].result(30)
+    ask(world, "behind", data_collections=["public.orders"])
+    wait_until(lambda: "behind" in over(world))
+    world.arrived(2 * ROWS)
+    assert "offsets reset" not in running.output
+    assert running.stop() == Exit.OK
