@@ -29,7 +29,7 @@ from wrackline.producers.snapshot.requests import (
 )
 from wrackline.producers.snapshot.state import Job, Outcome, TableState
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.receipts import MOVES, Kept, Receipt, Scan, State, Table, What
+from wrackline.schemas.receipts import MOVES, Kept, Receipt, Scan, State, Table, What, remember
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
@@ -56,7 +56,7 @@ class Ledger:
 
     def __init__(self, states: Mapping[TableId, TableState], receipts: Kept | None = None) -> None:
         """Go on from the saved states, and write what these receipts lack; None: nobody keeps receipts."""
-        self._were = set() if receipts is None else set(receipts.over)
+        self._were = dict.fromkeys(() if receipts is None else receipts.over)
         self._made: list[ReceiptChange] = []
         self._open: dict[str, set[TableId]] = {}
         self._outcomes: dict[str, set[Outcome]] = {}
@@ -85,10 +85,10 @@ class Ledger:
                 self._make_good(told.pop(request, None), request, kind, states)
             for receipt in told.values():
                 self._make_good(receipt, receipt.id, receipt.kind, states)
-                self._were.add(receipt.id)
+                remember(self._were, receipt.id)
 
     def was(self, request: str) -> bool:
-        """Whether a receipt says of a request that it is over, though no table may remember it."""
+        """Whether a request is over, or was refused, though no table may remember it."""
         return request in self._were
 
     def under_way(self, request: str) -> bool:
@@ -109,6 +109,8 @@ class Ledger:
     def refuse(self, refused: Refused) -> None:
         """A request can't be carried out."""
         self._made.append(refused)
+        if refused.id not in self._stands:
+            remember(self._were, refused.id)
 
     def obeyed(
         self, asked: Stop | Pause | Resume, tables: Sequence[TableId], read_on: Sequence[TableId] = ()
@@ -118,6 +120,7 @@ class Ledger:
         what = _WHAT[type(asked)]
         self._made.append(Accepted(asked.id, SnapshotKind.INCREMENTAL, tuple(tables), what))
         self._made.append(Became(asked.id, State.SUCCEEDED, warning))
+        remember(self._were, asked.id)
 
     def held_up(self, table: TableId, error: WracklineError, times: int) -> None:
         """A table's reads fail on and on."""
@@ -183,6 +186,7 @@ class Ledger:
             error = self._errors.pop(request, None)
             self._become(request, _end(self._outcomes.pop(request)), error)
             del self._open[request], self._stands[request]
+            remember(self._were, request)
         elif left <= self._paused:
             if stands is not State.PAUSED:
                 self._become(request, State.PAUSED)

@@ -6,10 +6,11 @@ import pytest
 
 from tests.unit.producers.snapshot.desk import ASK, ID, OTHER, REFUSED, Desk
 from wrackline.producers.changes import Found, Vanished
-from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
+from wrackline.producers.snapshot.requests import Pause, Purpose, Refused, Resume, Snapshot, Stop
 from wrackline.producers.snapshot.state import parse
 from wrackline.producers.snapshot.work import Plan, Span
 from wrackline.schemas.receipts import Receipt, Scan, State, What
+from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
 BOTH = Snapshot("both", (ID, OTHER.id))
@@ -178,3 +179,28 @@ def test_rows_are_told_beside_what_was_expected_and_a_failure_with_its_code() ->
     assert desk.receipts["both"].code == "test.desk_refused", (
         "also when it was not the last table that failed"
     )
+
+
+def test_an_id_means_one_request_however_many_came_since_also_before_a_restart() -> None:
+    desk = Desk()
+    for number in range(40):  # more than a table remembers
+        ask(desk, Snapshot(f"r{number}", (ID,)))
+        read_one(desk, ID)
+    for one in (desk, desk.again()):
+        ask(one, Snapshot("r0", (ID,)))
+        assert (one.work(), one.state_of("r0")) == ([], State.SUCCEEDED)
+
+
+def test_an_id_that_was_refused_is_taken_before_a_restart_as_behind_it() -> None:
+    desk = Desk()
+    desk.machine.refuse(Refused("no", SnapshotKind.INCREMENTAL, What.READ, REFUSED()))
+    ask(desk, Snapshot("no", (ID,)))
+    assert desk.work() == []
+
+
+def test_a_refusal_that_has_the_id_of_a_request_under_way_ends_nothing() -> None:
+    desk = Desk()
+    ask(desk, ASK)
+    desk.machine.refuse(Refused(ASK.id, SnapshotKind.INCREMENTAL, What.READ, REFUSED()))
+    ask(desk, Stop("s"))
+    assert desk.state_of(ASK.id) is State.CANCELLED
