@@ -1,5 +1,10 @@
-"""Serves the application beside a worker: on the loopback address, in a thread, until the block ends."""
+"""Serves the application beside a worker: on the loopback address, in a thread, until the block ends.
 
+Connections are counted, and one too many is answered with 503; so one that asks nothing, or never says the
+end of what it asks, is hung up on: a few of them would keep all others out.
+"""
+
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,11 +13,13 @@ from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from wrackline.schemas.errors import OperatorNeeded, define
 
 HOST: Final = "127.0.0.1"
-_AT_ONCE: Final = 16  # requests; more are answered with 503
+_AT_ONCE: Final = 100  # connections
+_ASK_S: Final = 5.0  # seconds for a request to come whole; twice as long, if it begins just behind a look
 _LEAVE_S: Final = 5
 
 PORT_TAKEN = define(
@@ -23,12 +30,35 @@ PORT_TAKEN = define(
 )
 
 
+class _Prompt(H11Protocol):
+    """A connection that is looked at now and then."""
+
+    _seen: RequestResponseCycle | None = None  # the request of the last look
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as the base has it
+        """Begin to look."""
+        super().connection_made(transport)
+        self.loop.call_later(_ASK_S, self._look)
+
+    def _look(self) -> None:
+        """Hang up if no other request has come whole since the last look, and none waits for its answer."""
+        asked: RequestResponseCycle | None = self.cycle
+        if self.transport.is_closing():
+            return
+        if asked is self._seen and (asked is None or asked.more_body or asked.response_complete):
+            self.transport.close()
+            return
+        self._seen = asked
+        self.loop.call_later(_ASK_S, self._look)
+
+
 @contextmanager
 def serving(app: FastAPI, port: int) -> Iterator[int]:
     """Listen on a port, 0 for a free one; give its number."""
     listening = _listening(port)
     config = uvicorn.Config(
         app,
+        http=_Prompt,
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -1,14 +1,18 @@
 """Requests over HTTP: what is answered, and what never reaches a pipeline; over a real socket."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from http.client import HTTPConnection
-from socket import socket
+from socket import create_connection, socket
 from typing import Any
 from urllib.parse import unquote
 
 import orjson
 import pytest
 
+from wrackline.control.rest import serving as rest_serving
 from wrackline.control.rest.app import app
 from wrackline.control.rest.serving import HOST, PORT_TAKEN, serving
 from wrackline.schemas import signals
@@ -154,3 +158,49 @@ def test_it_ends_with_its_block(desk: Desk) -> None:
         assert Client(port).ask("GET", "/connectors")[0] == 200
     with pytest.raises(ConnectionRefusedError):
         Client(port).ask("GET", "/connectors")
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"GET /conn",
+        (
+            b"POST /connectors/shop/requests HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        ),
+        b"GET /connectors HTTP/1.1\r\nHost: localhost\r\n\r\nGET /conn",
+    ],
+)
+def test_who_never_ends_a_request_keeps_nobody_out(
+    desk: Desk, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rest_serving, "_ASK_S", 0.2)
+    with serving(app({"shop": desk}), 0) as port, ExitStack() as held:
+        for _ in range(100):
+            one = held.enter_context(create_connection((HOST, port)))
+            one.sendall(begun)
+        deadline = time.monotonic() + 20
+        while (status := first_word(port)) != 200:
+            assert (status, time.monotonic() < deadline) == (503, True)
+            time.sleep(0.02)
+
+
+def first_word(port: int) -> int:
+    """The status of an answer, whatever its body is."""
+    connection = HTTPConnection(HOST, port, timeout=10)
+    try:
+        connection.request("GET", "/connectors")
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_fifty_at_once_are_all_heard(client: Client, desk: Desk) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        asked = [
+            pool.submit(client.ask, "POST", "/connectors/shop/requests", orjson.dumps(SIGNAL))
+            for _ in range(50)
+        ]
+        assert [one.result()[0] for one in asked] == [202] * 50
+    assert len(desk.bodies) == 50
