@@ -20,7 +20,7 @@ NOT_SENT = define(
     "snapshot.not_sent",
     Transient,
     "the request did not arrive in topic {topic} within {seconds:.0f} s",
-    hint="see whether the brokers answer: wrackline check <pipeline.toml>; then repeat the command",
+    hint="see whether the brokers answer: wrackline check <pipeline.toml>; then ask again",
 )
 _SECONDS = 30.0
 
@@ -42,7 +42,8 @@ def send(values: Values, body: bytes) -> None:
         on_delivery=lambda error, _: failed.append(KafkaException(error)) if error else None,
     )
     left = producer.flush(_SECONDS + 1)
-    if failed:
-        raise of_exception(failed[0], "the sender of requests", topic)
-    if left:
+    refused = of_exception(failed[0], "the sender of requests", topic) if failed else None
+    if refused is not None and not isinstance(refused, Transient):
+        raise refused
+    if refused is not None or left:  # nobody but the asker sends it again
         raise NOT_SENT(topic=topic, seconds=_SECONDS)
