@@ -19,7 +19,9 @@ Settings = dict[str, Any]
 
 TOKENS: Final = "OAUTHBEARER"
 _LOG: Final = logging.getLogger("wrackline.kafka")
-_IN_FLIGHT: Final = 5  # the most with which an idempotent producer keeps the order
+# with more, a partition whose leader refuses the first batch and takes the second one accepts that: it knows
+# no sequence yet; the first is then taken for a duplicate, and is lost although all of it commits
+_IN_FLIGHT: Final = 1
 _ENVELOPE_BYTES: Final = 1 << 20  # what a record has besides a row's two images
 _BATCH_BYTES: Final = 1_000_000
 

@@ -12,7 +12,7 @@ OURS = {
     "transactional.id": "group.shop.3",
     "enable.idempotence": True,
     "acks": "all",
-    "max.in.flight": 5,
+    "max.in.flight": 1,
     "partitioner": "murmur2_random",
     "allow.auto.create.topics": False,
 }
