@@ -9,9 +9,9 @@ again. It need not be acknowledged for that: the client asks for partitions one 
 order of the first records, so none of the events' is ever added before that of the offsets. That the events
 are acknowledged before the offsets are sent means that offsets are never committed without them. One batch
 is on its way to a broker at a time (`client.py`): a leader that knows no sequence of this producer takes any,
-so of two it could refuse the first and keep the second, and then call the first a duplicate. A commit that was
-slow, or a connection that was lost, may have been repeated: such a producer is `doubtful` and its owner makes
-a new one, whose epoch Kafka tells from the old one's. After any error it is of no more use at all.
+so of two it could refuse the first and keep the second, and then call the first a duplicate. A commit that
+was slow, or a connection that was lost, may have been repeated: such a producer is `doubtful` and its owner
+makes a new one, whose epoch Kafka tells from the old one's. After any error it is of no more use at all.
 """
 
 import contextlib
