@@ -17,6 +17,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 
 from wrackline.schemas import signals
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
@@ -71,6 +72,7 @@ def app(desks: Mapping[str, Desk]) -> FastAPI:
     made.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))
     made.add_exception_handler(WracklineError, _wrong)
     made.add_exception_handler(HTTPException, _refused)
+    made.add_exception_handler(Exception, _refused)
 
     def desk_of(name: str) -> Desk:
         if name not in desks:
@@ -114,12 +116,18 @@ def app(desks: Mapping[str, Desk]) -> FastAPI:
 
 
 async def _body(request: Request) -> bytes:
-    """Take the body, up to the first byte too many: the parser then says so."""
+    """Take the body, up to the first byte too many: the parser then says so.
+
+    Who hangs up before its end has asked nothing, and hears no answer.
+    """
     taken = bytearray()
-    async for piece in request.stream():
-        taken += piece
-        if len(taken) > signals.SIZE_MAX:
-            break
+    try:
+        async for piece in request.stream():
+            taken += piece
+            if len(taken) > signals.SIZE_MAX:
+                break
+    except ClientDisconnect:
+        return b""
     return bytes(taken)
 
 
@@ -147,7 +155,7 @@ def _status(error: WracklineError) -> int:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """Answer with an error of the framework's: a path, or a method, that there is not."""
+    """Answer with an error of the framework's, as of a path that there is not, or with one of no name."""
     del request
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"

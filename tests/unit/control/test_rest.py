@@ -196,6 +196,31 @@ def first_word(port: int) -> int:
         connection.close()
 
 
+def test_who_hangs_up_before_the_end_has_asked_nothing_and_fills_no_log(
+    client: Client, desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = orjson.dumps(SIGNAL)
+    head = (
+        f"POST /connectors/shop/requests HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body) + 1}\r\n"
+    )
+    with create_connection((HOST, client.port)) as one:
+        one.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+    for _ in range(5):  # what came before these is over
+        assert client.ask("GET", "/connectors")[0] == 200
+    assert (desk.bodies, [record.getMessage() for record in caplog.records]) == ([], [])
+
+
+def test_what_nobody_foresaw_is_an_error_as_all_others_are(
+    client: Client, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def receipts() -> Sequence[Mapping[str, Any]]:
+        raise KeyError("canary")
+
+    monkeypatch.setattr(desk, "receipts", receipts)
+    status, told = client.ask("GET", "/connectors/shop/requests")
+    assert (status, told) == (500, {"error_code": 500, "message": "HTTP 500 internal error"})
+
+
 def test_fifty_at_once_are_all_heard(client: Client, desk: Desk) -> None:
     with ThreadPoolExecutor(50) as pool:
         asked = [
