@@ -60,7 +60,7 @@ def test_restarted_and_killed_inside_a_large_transaction(world: World) -> None:
         ends(world, signal.SIGQUIT)  # immediate
         world.postgres.process.start()
         writers.more(20)
-        world.insert("lines", 25_000, 1_000)
+        world.insert("lines", 80_000, 1_000)  # many of Kafka's transactions: a fast task shall be seen inside
         wait_until(lambda: inside(world))
         world.postgres.process.kill()
         world.postgres.process.start()
