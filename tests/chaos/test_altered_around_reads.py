@@ -5,16 +5,14 @@ The log tells of a change of shape with the table's next row at the earliest, or
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
+from tests.chaos.conftest import Opened
 from tests.chaos.fold import equal
 from tests.chaos.holds import Holds
-from tests.chaos.marks import MARKS, reading
 from tests.chaos.world import World
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
@@ -40,23 +38,11 @@ SILENT = ("filled", "renamed", "retyped")  # also without a row behind it: the c
 PLACES = failpoints.READ[:-1]
 
 
-@pytest.fixture(params=MARKS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    kafka: Broker,
-    registry: SchemaRegistry,
-) -> Iterator[World]:
+@pytest.fixture
+def world(read_in_chunks: Opened) -> World:
     """Tables of which the pipeline reads all."""
-    settings = {
-        **reading(str(request.param), CHUNK),
-        "snapshot.max.threads": "1",
-        "table.include.list": "public.(orders|t_.*)",
-    }
-    made = World(tmp_path, postgres, kafka, registry, settings)
-    yield made
-    made.close()
+    more = {"snapshot.max.threads": "1", "table.include.list": "public.(orders|t_.*)"}
+    return read_in_chunks(CHUNK, more)
 
 
 def lead(world: World, happens: Mapping[str, tuple[str, int, str]]) -> None:

@@ -7,20 +7,19 @@ column by column, and no key ever went back.
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.chaos.checks import check_all
+from tests.chaos.conftest import Opened
 from tests.chaos.fold import equal
 from tests.chaos.holds import Held, Holds, log_is_sent, silent_log
-from tests.chaos.marks import MARKS, NOT_OF_ROWS, reading
+from tests.chaos.marks import NOT_OF_ROWS
 from tests.chaos.world import World
 from tests.chaos.writers import Session
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -51,20 +50,12 @@ CHANGES = {
 }
 
 
-@pytest.fixture(params=MARKS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    kafka: Broker,
-    registry: SchemaRegistry,
-) -> Iterator[World]:
+@pytest.fixture
+def world(read_in_chunks: Opened) -> World:
     """A table whose notes are stored apart, read in small chunks by one reader."""
-    settings = {**reading(str(request.param), CHUNK), "snapshot.max.threads": "1"}
-    made = World(tmp_path, postgres, kafka, registry, settings)
+    made = read_in_chunks(CHUNK, {"snapshot.max.threads": "1"})
     made.sql("ALTER TABLE orders ALTER note SET STORAGE EXTERNAL")
-    yield made
-    made.close()
+    return made
 
 
 def fill(world: World, rows: int, note_bytes: int) -> None:

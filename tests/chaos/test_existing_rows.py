@@ -1,32 +1,22 @@
 """Existing rows beside the log: whatever happens, no key goes back and the topics equal the tables."""
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.chaos.checks import check_all
-from tests.chaos.marks import MARKS, NOT_OF_ROWS, reading
+from tests.chaos.conftest import Opened
+from tests.chaos.marks import NOT_OF_ROWS
 from tests.chaos.world import World
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
 
-@pytest.fixture(params=MARKS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    kafka: Broker,
-    registry: SchemaRegistry,
-) -> Iterator[World]:
+@pytest.fixture
+def world(read_in_chunks: Opened) -> World:
     """A database whose rows are read in small chunks."""
-    made = World(tmp_path, postgres, kafka, registry, reading(str(request.param), 7))
-    yield made
-    made.close()
+    return read_in_chunks(7)
 
 
 def all_read(world: World) -> bool:

@@ -9,41 +9,31 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.chaos.checks import check_all
+from tests.chaos.conftest import Opened
 from tests.chaos.evidence import Reader
 from tests.chaos.fold import equal
 from tests.chaos.load import TPCB, Load, pgbench
-from tests.chaos.marks import MARKS, NOT_OF_ROWS, SIGNALS, reading
+from tests.chaos.marks import NOT_OF_ROWS, SIGNALS
 from tests.chaos.memory import MB, allowed, peak
 from tests.chaos.world import World
 from tests.chaos.writers import TABLES
 from tests.integration.running.world import PATIENCE, wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
 OVER = {"succeeded", "failed", "cancelled"}
 
 
-@pytest.fixture(params=MARKS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    kafka: Broker,
-    registry: SchemaRegistry,
-) -> Iterator[World]:
+@pytest.fixture
+def world(read_in_chunks: Opened) -> World:
     """A database with a signal table, whose rows are read in small chunks."""
     tables = f"public.({'|'.join(TABLES)}|pgbench_.*)"
     more = {"signal.data.collection": f"public.{SIGNALS}", "table.include.list": tables}
-    made = World(tmp_path, postgres, kafka, registry, {**reading(str(request.param), 10), **more})
-    yield made
-    made.close()
+    return read_in_chunks(10, more)
 
 
 class Requests:

@@ -8,37 +8,28 @@ import itertools
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import orjson
 import pytest
 
 from tests.chaos.checks import check_all
+from tests.chaos.conftest import Opened
 from tests.chaos.evidence import Reader
 from tests.chaos.fold import equal
 from tests.chaos.holds import Holds
-from tests.chaos.marks import MARKS, NOT_OF_ROWS, reading
+from tests.chaos.marks import NOT_OF_ROWS
 from tests.chaos.world import World
 from tests.integration.running.world import PATIENCE, wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
 
 
-@pytest.fixture(params=MARKS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    kafka: Broker,
-    registry: SchemaRegistry,
-) -> Iterator[World]:
+@pytest.fixture
+def world(read_in_chunks: Opened) -> World:
     """A database whose rows are read in small chunks."""
-    made = World(tmp_path, postgres, kafka, registry, reading(str(request.param), 7))
-    yield made
-    made.close()
+    return read_in_chunks(7)
 
 
 def dies(world: World, armed: str) -> None:

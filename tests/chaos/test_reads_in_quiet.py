@@ -12,10 +12,11 @@ import psycopg
 import pytest
 
 from tests.chaos.checks import check_all
+from tests.chaos.conftest import Opened
 from tests.chaos.evidence import Decoder, Reader
 from tests.chaos.fold import equal
 from tests.chaos.holds import Holds, log_is_sent
-from tests.chaos.marks import MARKS, NOT_OF_ROWS, reading
+from tests.chaos.marks import NOT_OF_ROWS, reading
 from tests.chaos.world import World
 from tests.fixtures.cut_proxy import CutProxy
 from tests.integration.running.world import PATIENCE, wait_until
@@ -27,20 +28,12 @@ pytestmark = pytest.mark.servers
 ROWS = 200
 
 
-@pytest.fixture(params=MARKS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    kafka: Broker,
-    registry: SchemaRegistry,
-) -> Iterator[World]:
+@pytest.fixture
+def world(read_in_chunks: Opened) -> World:
     """A database with rows that nobody writes any more."""
-    settings = {**reading(str(request.param), 10), "snapshot.max.threads": "1"}
-    made = World(tmp_path, postgres, kafka, registry, settings)
+    made = read_in_chunks(10, {"snapshot.max.threads": "1"})
     made.insert("orders", ROWS)
-    yield made
-    made.close()
+    return made
 
 
 def rows_of(world: World, table: str) -> int:
