@@ -98,36 +98,33 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     commands: dict[str, Sequence[str]] = {}
     files: dict[str, Path] = {}
+    named: dict[str, Values] = {}
     for file, pipeline in pipelines.items():
-        if pipeline.values is None:
+        values = pipeline.values
+        if values is None:
             raise ValueError("a pipeline with errors does not run")
-        name = pipeline.values.text("name")
+        name = values.text("name")
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
-        files[name] = file
+        files[name], named[name] = file, values
         commands[name] = [sys.executable, "-m", "wrackline.control.worker_task", str(file.absolute())]
     printer = Printer(json=json)
     with asked_to_stop() as asked, ExitStack() as opened:
         if rest_port is not None:
-            named = {name: pipelines[file].values for name, file in files.items()}
             opened.enter_context(_requests_taken(named, rest_port, printer))
         Supervisor(commands, printer, for_somebody=lambda code: code in _FOR_SOMEBODY, asked=asked).run()
     return next(iter(printer.failed.values()), Exit.OK)
 
 
 @contextmanager
-def _requests_taken(pipelines: Mapping[str, Values | None], port: int, printer: Printer) -> Iterator[None]:
+def _requests_taken(pipelines: Mapping[str, Values], port: int, printer: Printer) -> Iterator[None]:
     """Take requests by REST."""
     # here, for who does not listen shall not wait for a web framework to load
     from wrackline.control.rest.app import app  # noqa: PLC0415
     from wrackline.control.rest.desk import PipelineDesk  # noqa: PLC0415
     from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
 
-    desks = {
-        name: PipelineDesk(values, partial(printer.wrong, name))
-        for name, values in pipelines.items()
-        if values is not None
-    }
+    desks = {name: PipelineDesk(values, partial(printer.wrong, name)) for name, values in pipelines.items()}
     with serving(app(desks), port) as listening:
         printer.listens(f"http://{HOST}:{listening}/connectors")
         yield

@@ -70,12 +70,13 @@ class ExistingRows:
         Return what was found of tables that are set aside.
         """
         found: list[Fault] = []
+        now = self._clock()
         outside = _last_outside(batch.steps) if self._machine.reading or self._under_way else -1
         piece: list[Step] = []
         for place, step in enumerate(batch.steps):
             self._machine.step(step)
             if isinstance(step, Rows):
-                self._room.moved(self._clock())
+                self._room.moved(now)
             elif isinstance(step, Signal):
                 self._asking.row(step)
             elif isinstance(step, Appeared | Renamed):

@@ -60,8 +60,8 @@ class Ledger:
         self._made: list[ReceiptChange] = []
         self._open: dict[str, set[TableId]] = {}
         self._outcomes: dict[str, set[Outcome]] = {}
-        failed = [job for state in states.values() for job in state.jobs if job.failed]
-        self._errors = {job.id: _error(job.failed) for job in failed if job.failed}  # told at the end
+        jobs = [job for state in states.values() for job in state.jobs]
+        self._errors = {job.id: _error(job.failed) for job in jobs if job.failed}  # told at the end
         self._stands: dict[str, State] = {}
         self._paused = {table for table, state in states.items() if state.paused}
         kinds: dict[str, SnapshotKind] = {}

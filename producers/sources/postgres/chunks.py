@@ -17,7 +17,7 @@ from psycopg import pq, sql
 
 from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice, TailOf
-from wrackline.producers.plugin import Surroundings, WholeRead, WriterIds
+from wrackline.producers.plugin import Surroundings, WholeRead
 from wrackline.producers.sources.postgres import condition_sql
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.copying import RefusedError, copied
@@ -25,7 +25,7 @@ from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.names import table_name
-from wrackline.producers.sources.postgres.origin import Labels, source_record
+from wrackline.producers.sources.postgres.origin import Labels, no_row, source_record
 from wrackline.producers.sources.postgres.patience import Guarded, unhurried
 from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.rows import RowDecoder
@@ -193,7 +193,7 @@ class PgReader:
         connection = self._session.connection
         with asking(connection, f"describe {table}", table):
             shape = self._session.catalogue.describe(table)
-        return PgTail(self._labels, table, "t", no_row(self._around.register(shape.table)))
+        return PgTail(self._labels, table, "t", no_row(self._around.register(shape.table).value))
 
     def whole(self, table: TableId) -> WholeRead:
         """Begin to read a table without a key."""
@@ -303,11 +303,6 @@ def columns_of(shape: Projection) -> sql.Composed:
         sql.SQL("NULL") if action is Plain.DROP else sql.Identifier(column.name)
         for column, action in zip(shape.source.columns, shape.actions, strict=True)
     )
-
-
-def no_row(ids: WriterIds) -> bytes:
-    """The head of an event without a row."""
-    return b"\0%b\0\0" % ids.value.to_bytes(4, "big")
 
 
 class Late:

@@ -30,7 +30,7 @@ from wrackline.producers.changes import (
 from wrackline.producers.sources.postgres import ddl, messages
 from wrackline.producers.sources.postgres.facts import Picture, TableFacts
 from wrackline.producers.sources.postgres.messages import BeginMessage, Relation
-from wrackline.producers.sources.postgres.origin import Labels, source_record
+from wrackline.producers.sources.postgres.origin import Labels, no_row, source_record
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.rows import RowDecoder, text_cells
@@ -92,7 +92,7 @@ class Decoder:
         self.size = 0
         self._shapes: dict[TableId, tuple[TableSchema, int]] = {}
         self._decoders: dict[int, RowDecoder | None] = {}  # by relation; None: not captured, or at fault
-        self._heads: dict[int, tuple[TableId, bytes]] = {}  # by relation: the table, its values' header
+        self._heads: dict[int, tuple[TableId, bytes]] = {}  # by relation: the table, and its `t` event's head
         self._signals: dict[int, int] = {}  # relation of the signal table -> its columns
         self._frames: dict[int, Frame] = {}  # of the open transaction, by relation
         self._orders: dict[int, int] = {}
@@ -275,7 +275,7 @@ class Decoder:
             self._tell(self._roll.logged(facts, shape))
         ref = self._shapes[table][1]
         self._decoders[oid] = RowDecoder(ref, writers.shape, writers.key_id, writers.value_id)
-        self._heads[oid] = table, b"\0" + writers.value_id.to_bytes(4, "big")
+        self._heads[oid] = table, no_row(writers.value_id)
 
     def _tell(self, news: Sequence[Step]) -> None:
         """Hand out what became of tables; it stands before what it explains."""
@@ -333,9 +333,9 @@ class Decoder:
             order = self._order(relation)
             if ordinal + self._said < self._skip:
                 continue
-            table, header = self._heads[relation]
+            table, head = self._heads[relation]
             frame = self._frames.get(relation) or self._frame(relation)
-            value = header + b"\0\0" + frame.tail("t", ordinal, order)
+            value = head + frame.tail("t", ordinal, order)
             self._at = self._place(self._open.lsn, self._done, self._at.resume)
             self._steps.append(Truncate(self._shapes[table][1], value, self._at))
             self.size += len(value)

@@ -26,6 +26,11 @@ class Labels:
     counted: bool = False  # whether events carry their transaction's block
 
 
+def no_row(value_id: int) -> bytes:
+    """Write the head of an event's value that has neither image, behind the id of its schema."""
+    return b"\0%b\0\0" % value_id.to_bytes(4, "big")
+
+
 def source_record(
     labels: Labels,
     table: TableId,

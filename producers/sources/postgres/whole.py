@@ -26,7 +26,6 @@ from wrackline.producers.sources.postgres.chunks import (
     PgTail,
     Session,
     columns_of,
-    no_row,
     own_rows,
     reading,
 )
@@ -34,7 +33,7 @@ from wrackline.producers.sources.postgres.copying import NextLine, RefusedError,
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.marks import Fence
 from wrackline.producers.sources.postgres.names import table_name
-from wrackline.producers.sources.postgres.origin import Labels
+from wrackline.producers.sources.postgres.origin import Labels, no_row
 from wrackline.producers.sources.postgres.patience import Guarded, bounded
 from wrackline.producers.sources.postgres.position import lsn_number
 from wrackline.producers.sources.postgres.rows import RowDecoder
@@ -167,7 +166,7 @@ class PgWhole:
             except RefusedError as refused:
                 user = self._connection.info.user
                 raise explained_answer(refused.answer, reading(self._table), user, self._table) from None
-        piece = Piece(self._rows, replace(self._tail, op="t", head=no_row(self._ids)))
+        piece = Piece(self._rows, replace(self._tail, op="t", head=no_row(self._ids.value)))
         self._rows += slicing.count
         mark = Fence(f"read {self._table}", self._place)
         return Chunk(self._shape.table, slicing.end(), complete, self._tail, mark, piece)
