@@ -32,22 +32,30 @@ class Reported:
 
 
 class _Lines:
-    """Whole lines out of pieces; a line without an end is cut, so that memory has a bound."""
+    """Whole lines out of pieces; where a limit is given, a longer one is cut, so that memory has a bound."""
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, most: int | None = None) -> None:
+        self._rest, self._most = b"", most
 
     def add(self, data: bytes) -> list[bytes]:
         """Return the lines that are whole now."""
         *whole, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MOST_LINE:
-            whole, self._rest = [*whole, self._rest], b""
-        return whole
+        if self._most is None:
+            return whole
+        cut = [piece for line in whole for piece in _pieces(line, self._most)]
+        if len(self._rest) > self._most:
+            *filled, self._rest = _pieces(self._rest, self._most)
+            cut += filled
+        return cut
 
     def rest(self) -> list[bytes]:
         """Return what is left without an end, for no more will come."""
         left, self._rest = self._rest, b""
         return [left] if left else []
+
+
+def _pieces(line: bytes, most: int) -> list[bytes]:
+    return [line[at : at + most] for at in range(0, len(line), most)] or [line]
 
 
 class Child:
@@ -69,7 +77,8 @@ class Child:
         assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
         self._printed = self._process.stdout.fileno()
         os.set_blocking(self._printed, False)
-        self._lines, self._reports = _Lines(), _Lines()
+        # The reports are whole whatever their size: our own code wrote them, and half of one can't be read.
+        self._lines, self._reports = _Lines(MOST_LINE), _Lines()
 
     @property
     def pid(self) -> int:

@@ -59,13 +59,25 @@ def test_a_child_ends_when_the_line_to_its_worker_does(before: str, code: int) -
         child.close()
 
 
-def test_a_line_without_an_end_is_cut() -> None:
-    child = Child(
-        [sys.executable, "-c", f"import time; print('x' * {3 * MOST_LINE}, flush=True); time.sleep(60)"]
-    )
+@pytest.mark.parametrize("end", ["", "\n"], ids=["without an end", "with one"])
+def test_a_line_that_is_too_long_is_cut(end: str) -> None:
+    written = f"print('x' * {3 * MOST_LINE + 1}, end={end!r}, flush=True)"
+    child = Child([sys.executable, "-c", f"import time; {written}; time.sleep(60)"])
     try:
-        lines = [one.line for one in heard(child, 2) if isinstance(one, Said)]
-        assert set("".join(lines)) == {"x"}
+        lines = [one.line for one in heard(child, 3) if isinstance(one, Said)]
+        assert [set(line) for line in lines[:3]] == [{"x"}] * 3
+        assert max(map(len, lines)) == MOST_LINE
+    finally:
+        child.close()
+
+
+def test_a_report_is_whole_however_long_it_is() -> None:
+    line = "b'[\"' + b'y' * " + str(3 * MOST_LINE) + " + b'\"]\\n'"
+    code = f"import socket, sys; socket.socket(fileno=int(sys.argv[1])).sendall({line})"
+    child = Child([sys.executable, "-c", code])
+    try:
+        (report,) = [one.report for one in heard(child, 1) if isinstance(one, Reported)]
+        assert report == ["y" * 3 * MOST_LINE]
     finally:
         child.close()
 
