@@ -37,7 +37,7 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.chunks import ChunkRow
+from wrackline.producers.chunks import Halves
 from wrackline.producers.left_out import Bounds, LeftOut
 from wrackline.producers.row_records import put_records, put_rows
 from wrackline.producers.set_aside import Keeper, SetAside
@@ -273,7 +273,7 @@ class Cutter:
         return self._found()
 
     def insert(
-        self, table: TableId, rows: Sequence[ChunkRow], states: States, now: float, op: str = "r"
+        self, table: TableId, rows: Halves, states: States, now: float, op: str = "r"
     ) -> Sequence[Fault]:
         """Put rows and table states that are not the log's between two source transactions.
 
@@ -287,7 +287,7 @@ class Cutter:
         records: list[Record] = []
         size = put_rows(rows, topic, records)
         refused = self._left_out.meets(table, topic)
-        taken, too_large = self._left_out.takes(table, rows, size)
+        taken, too_large = self._left_out.takes(table, records, size)
         for fault in (refused, too_large):
             if fault is not None:
                 self._fault(fault)  # after the states: it is the table's last word

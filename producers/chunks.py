@@ -51,6 +51,21 @@ class Slice:
     size: int  # bytes of keys and heads
 
 
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """Rows on their way out: each one's value is its head and the tail, joined where the record is made."""
+
+    rows: Sequence[ChunkRow] = ()
+    tail: bytes = b""  # empty where the values are whole
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def whole(self) -> list[ChunkRow]:
+        """Join them."""
+        return [(key, head + self.tail) for key, head in self.rows]
+
+
 class TailOf(Protocol):
     """Make the second half of a chunk's values: pure, and asked once a slice."""
 

@@ -7,12 +7,11 @@ Pure.  Why it is right (INV-4): the fault is kept in the table's state, which is
 position that moves past the rows.  A row is judged, not its event: an update may carry its row twice.
 """
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from wrackline.producers.changes import Fault, RowChange
-from wrackline.producers.chunks import ChunkRow
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.table import TableId
 
@@ -70,13 +69,15 @@ class LeftOut:
         error = self._refused.pop(topic, None)
         return None if error is None else self._leave(table, error)
 
-    def takes(self, table: TableId, rows: Sequence[ChunkRow], size: int) -> tuple[bool, Fault | None]:
+    def takes(
+        self, table: TableId, records: Iterable[tuple[str, bytes | None, bytes | None]], size: int
+    ) -> tuple[bool, Fault | None]:
         """Whether rows that were read, of so many bytes, are published, and what is found if they are not."""
         if table in self._left:
             return False, None
         if size > self._bounds.surely_fits:
-            for key, value in rows:
-                if (excess := self._bounds.excess("r", key, value)) is not None:
+            for _, key, value in records:
+                if (excess := self._bounds.excess("r", key, value or b"")) is not None:
                     return False, self._leave(table, self._too_large(table, excess))
         return True, None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import cython
 
 from wrackline.producers.changes import RowChange
-from wrackline.producers.chunks import ChunkRow
+from wrackline.producers.chunks import Halves
 
 
 def put_records(
@@ -42,12 +42,12 @@ def put_records(
     return size, counts
 
 
-def put_rows(
-    rows: Iterable[ChunkRow], topic: str, records: list[tuple[str, bytes | None, bytes | None]]
-) -> int:
+def put_rows(rows: Halves, topic: str, records: list[tuple[str, bytes | None, bytes | None]]) -> int:
     """Append the records of rows that were read; return their bytes."""
     size: cython.Py_ssize_t = 0
-    for key, value in rows:
+    tail: bytes = rows.tail
+    for key, head in rows.rows:
+        value: bytes = head + tail
         records.append((topic, key, value))
         size += len(value)
         if key is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wrackline.producers.changes import Position, Unsent
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, TailOf
+from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Halves, Mark, TailOf
 from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot import jobs, missing
 from wrackline.producers.snapshot.requests import Purpose
@@ -237,7 +237,7 @@ class Table:
         """Whether a `t` event goes out before the job is planned; a first read may take some rows only."""
         return self.state.gap and (job.whole or job.purpose is Purpose.INITIAL)
 
-    def void(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
+    def void(self, place: Position, ts_ms: int) -> Halves | None:
         """The `t` event that may go out at this place, before anything of its job was read.
 
         Why it is right: what the log told until here is void with it, and seen by all reads from here on;
@@ -249,16 +249,16 @@ class Table:
         value = plan.void(place, ts_ms=ts_ms, snapshot=self.word_of(self.state.active), chunk=plan.ticket)
         self.plan, self._tries = None, 0
         self.change(jobs.voided(self.state))
-        return [(None, value)]
+        return Halves([(None, value)])
 
-    def _void_of_read(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
+    def _void_of_read(self, place: Position, ts_ms: int) -> Halves | None:
         """The `t` event of a table without a key: what the log told before the place of the read is in it."""
         first = next(iter(self._job_windows()), None) if self.keyless else None
         value = None if first is None else first.void(place, ts_ms)
         if value is None:
             return None
         self.change(jobs.voided(self.state))
-        return [(None, value)]
+        return Halves([(None, value)])
 
     def wishes(self, now: float) -> Iterator[Wish]:
         """The reads that could begin now, those of missing rows first."""
@@ -346,7 +346,7 @@ class Table:
         if job is not None or self.state.reason is None:
             self.change(jobs.failed(self.state, active, error, self._new_id))
 
-    def release(self, place: Position, ts_ms: int) -> list[ChunkRow] | None:
+    def release(self, place: Position, ts_ms: int) -> Halves | None:
         """The next slice that may go out: a range's chunks in the order in which they were read."""
         earlier: set[tuple[str | None, int]] = set()
         for ticket, window in self.windows.items():
@@ -356,14 +356,14 @@ class Table:
             earlier.add(line)
         return None
 
-    def _released(self, ticket: Ticket, window: Window, place: Position, ts_ms: int) -> list[ChunkRow]:
+    def _released(self, ticket: Ticket, window: Window, place: Position, ts_ms: int) -> Halves:
         upto, rows = window.take(place, ts_ms)
         over = window.exhausted
         if over:
             del self.windows[ticket]
         state = self.state
         if state.missing:
-            state = missing.told(state, {key for key, _ in rows})
+            state = missing.told(state, {key for key, _ in rows.rows})
         job = next((one for one in state.jobs if one.id == window.job), None)
         if job is not None:
             if not job.key:

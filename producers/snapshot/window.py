@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from wrackline.producers.changes import Position
-from wrackline.producers.chunks import Bound, Chunk, ChunkRow, Mark, Slice
+from wrackline.producers.chunks import Bound, Chunk, ChunkRow, Halves, Mark, Slice
 from wrackline.producers.snapshot.state import Missing
 from wrackline.producers.snapshot.work import Read
 from wrackline.schemas.seq import ordinal_digits
@@ -159,16 +159,16 @@ class Window:
         self._voided = True
         return piece.void(place, ts_ms=ts_ms, snapshot=self.word, chunk=self.read.ticket)
 
-    def take(self, place: Position, ts_ms: int) -> tuple[Bound | None, list[ChunkRow]]:
-        """What is left of the next slice's rows, complete, and its last key; nothing of an empty chunk."""
+    def take(self, place: Position, ts_ms: int) -> tuple[Bound | None, Halves]:
+        """What is left of the next slice's rows, and its last key; nothing of an empty chunk."""
         if not self._slices:
-            return None, []
+            return None, Halves()
         made = self._slices.pop(0)
         tail = self.chunk.tail(place, ts_ms=ts_ms, snapshot=self.word, chunk=self.read.ticket)
         rows = made.rows
         if self._held is None and rows and rows[0][0] is not None:  # as most are: untouched, and with keys
-            return made.upto, [(key, head + tail) for key, head in rows]
-        return made.upto, [self._whole(key, head, tail) for key, head in self._left(made)]
+            return made.upto, Halves(rows, tail)
+        return made.upto, Halves([self._whole(key, head, tail) for key, head in self._left(made)])
 
     def _whole(self, key: bytes | None, head: bytes, tail: bytes) -> ChunkRow:
         if key is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NewType, TypeAlias
 
 from wrackline.producers.changes import Commit
-from wrackline.producers.chunks import Bound, ChunkRequest, ChunkRow
+from wrackline.producers.chunks import Bound, ChunkRequest, Halves
 from wrackline.producers.snapshot.requests import ReceiptChange
 from wrackline.schemas.offsets import Json
 from wrackline.schemas.table import TableId
@@ -133,6 +133,6 @@ class Release:
     """Rows that go out here, and what moves with them, in one Kafka transaction."""
 
     table: TableId
-    rows: Sequence[ChunkRow]  # complete values; none, where the log had changed all of them
+    rows: Halves  # none, where the log had changed all of them
     unsaved: Unsaved
     op: str = "r"  # or "t": the one event that goes before a table's rows

@@ -22,7 +22,7 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.chunks import Chunk, Mark
+from wrackline.producers.chunks import Chunk, Halves, Mark
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import Request, Snapshot
 from wrackline.producers.snapshot.work import Release, Ticket, Unsaved
@@ -212,11 +212,11 @@ class TruncateBehindTheRows(Task):
         table = release.table
         if release.op == "t":
             self.held[table] = place
-            release = replace(release, rows=())
+            release = replace(release, rows=Halves())
         elif release.rows and table in self.held and self.held[table] != place:
             del self.held[table]
             head = self.database.tables[table_of(table)].shape.head(None, None)
-            release = replace(release, rows=[*release.rows, (None, head + void_tail(place))])
+            release = replace(release, rows=Halves([*release.rows.whole(), (None, head + void_tail(place))]))
         super().let_out(release, place)
 
 
@@ -227,7 +227,9 @@ class TruncateOfTheRead(Task):
     def let_out(self, release: Release, place: Place) -> None:
         if release.op == "t":
             later = Place(place.epoch, place.lsn + 2)
-            release = replace(release, rows=[(None, release.rows[0][1][:-18] + void_tail(later)[1:])])
+            release = replace(
+                release, rows=Halves([(None, release.rows.whole()[0][1][:-18] + void_tail(later)[1:])])
+            )
         super().let_out(release, place)
 
 

@@ -178,11 +178,11 @@ class Task:
         """Rows and what moves with them, in one Kafka transaction."""
         if self.note:
             keys = ", ".join(
-                "a row" if key is None else "/".join(map(str, bound(key))) for key, _ in release.rows
+                "a row" if key is None else "/".join(map(str, bound(key))) for key, _ in release.rows.rows
             )
             what = "all that is older is void" if release.op == "t" else keys or "nothing"
             self.note(f"released at {place.lsn}: {release.table.name} {what}")
-        records = [(release.table, key, value) for key, value in release.rows]
+        records = [(release.table, key, value) for key, value in release.rows.whole()]
         self.publisher.add(Piece(records, place, release.unsaved))
 
     def begin_work(self) -> None:

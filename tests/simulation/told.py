@@ -21,7 +21,7 @@ class Told:
         self._go(lsn)
         at = table_of(release.table)
         rows, shape_now = self._rows[at], self._shapes[at]
-        for key, value in release.rows:
+        for key, value in release.rows.whole():
             shape, _, after, _ = decoded(value)
             if after is None or key is None:
                 raise Broken("stale", f"{shape.schema.id.name} {key!r} was released without a row")

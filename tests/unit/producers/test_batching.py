@@ -33,6 +33,7 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
+from wrackline.producers.chunks import Halves
 from wrackline.producers.left_out import ENVELOPE_BYTES, Bounds
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offsets import canonical
@@ -421,14 +422,14 @@ def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> N
     made = cutter(Policy(linger=0.0), PlainControl(counts=False), fresh=False)
     made.feed(Batch(tuple(steps_of("a")), 11), now=0.0)
     state = canonical({"cursor": ["5"]})
-    made.insert(TABLE.id, [(b"k2", b"read")], {TABLE.id: state}, now=0.0)
+    made.insert(TABLE.id, Halves([(b"k2", b"re")], b"ad"), {TABLE.id: state}, now=0.0)
     publication = made.take(0.0)
     assert publication is not None
     assert publication.records[1:] == [(str(TABLE.id), b"k2", b"read")]
     assert publication.states == {TABLE.id: state}
     made.feed(Batch(tuple(steps_of("a")[:2]), 0), now=0.0)
     with pytest.raises(ValueError, match="between two"):
-        made.insert(TABLE.id, [], {}, now=0.0)
+        made.insert(TABLE.id, Halves(), {}, now=0.0)
 
 
 @pytest.mark.parametrize("why", ["test.refused", "kafka.row_too_large"])
@@ -437,8 +438,8 @@ def test_rows_from_elsewhere_are_left_out_too(why: str) -> None:
     made = cutter(Policy(linger=0.0, bounds=SMALL), PlainControl(counts=False), refused=refused)
     made.feed(Batch((Progress(Place(0, 3)),), 0), now=0.0)
     large = bytes(1) if why == "test.refused" else bytes(101 + ENVELOPE_BYTES)
-    (fault,) = made.insert(TABLE.id, [(b"k", large)], {OTHER: canonical({})}, now=0.0)
-    assert made.insert(TABLE.id, [(b"k", b"small")], {OTHER: canonical({})}, now=0.0) == []
+    (fault,) = made.insert(TABLE.id, Halves([(b"k", large)]), {OTHER: canonical({})}, now=0.0)
+    assert made.insert(TABLE.id, Halves([(b"k", b"small")]), {OTHER: canonical({})}, now=0.0) == []
     taken = made.take(0.0)
     assert taken is not None
     assert (list(taken.records), list(taken.topics)) == ([], [])
@@ -450,7 +451,7 @@ def test_rows_from_elsewhere_are_left_out_too(why: str) -> None:
 def test_a_state_alone_is_worth_a_publication() -> None:
     made = cutter(Policy(linger=1.0), fresh=False)
     made.feed(Batch((Progress(Place(0, 7)),), 0), now=0.0)
-    made.insert(TABLE.id, [], {TABLE.id: canonical({"stage": "done"})}, now=2.0)
+    made.insert(TABLE.id, Halves(), {TABLE.id: canonical({"stage": "done"})}, now=2.0)
     assert made.due() == 3.0
 
 

@@ -72,12 +72,12 @@ def test_a_line_that_is_too_long_is_cut(end: str) -> None:
 
 
 def test_a_report_is_whole_however_long_it_is() -> None:
-    line = "b'[\"' + b'y' * " + str(3 * MOST_LINE) + " + b'\"]\\n'"
+    line = "b'{\"y\":\"' + b'y' * " + str(3 * MOST_LINE) + " + b'\"}\\n'"
     code = f"import socket, sys; socket.socket(fileno=int(sys.argv[1])).sendall({line})"
     child = Child([sys.executable, "-c", code])
     try:
         (report,) = [one.report for one in heard(child, 1) if isinstance(one, Reported)]
-        assert report == ["y" * 3 * MOST_LINE]
+        assert report == {"y": "y" * 3 * MOST_LINE}
     finally:
         child.close()
 

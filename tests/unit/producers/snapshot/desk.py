@@ -134,10 +134,10 @@ class Desk:
         found = []
         while (made := self.release()) is not None:
             if made.op == "t":
-                assert made.rows == [(None, b"void")]
+                assert made.rows.whole() == [(None, b"void")]
                 self.voids.append(self.at)
             else:
-                found += [read_back(key, value)[1:] for key, value in made.rows]
+                found += [read_back(key, value)[1:] for key, value in made.rows.whole()]
         return found
 
     def voided(self, work: Work) -> None:

@@ -196,7 +196,7 @@ class Worker:
             made = self.machine.release(Place(0, self._at), 0)
             if made is None:
                 return
-            for key, value in made.rows:
+            for key, value in made.rows.whole():
                 self._events.append(read_back(key, value))
             self.save(made.unsaved)
 

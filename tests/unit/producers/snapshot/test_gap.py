@@ -41,7 +41,7 @@ def test_the_event_is_out_before_anything_is_planned() -> None:
     assert desk.work() == []
     made = desk.release()
     assert made is not None
-    assert (made.op, made.rows) == ("t", [(None, b"void")])
+    assert (made.op, made.rows.whole()) == ("t", [(None, b"void")])
     assert not parse(made.unsaved.states[ID]).gap
     assert isinstance(desk.work()[0], Plan)
 

@@ -42,7 +42,7 @@ def out(desk: Desk) -> list[Release]:
 
 
 def ordinals(released: Sequence[Release]) -> list[bytes]:
-    return [value[-8:] for one in released if one.op == "r" for _, value in one.rows]
+    return [value[-8:] for one in released if one.op == "r" for _, value in one.rows.whole()]
 
 
 def ops(released: Sequence[Release]) -> list[str]:
