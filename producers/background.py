@@ -16,15 +16,20 @@ LOOK: Final = 0.1  # seconds between two looks at a wish to stop
 def begin(call: Callable[[], T], name: str) -> Future[T]:
     """Start the call; its result or error is the future's."""
     future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
-            future.set_exception(error)
-
-    Thread(target=run, name=name, daemon=True).start()
+    Thread(target=_run, args=(call, future), name=name, daemon=True).start()
     return future
+
+
+def _run(call: Callable[[], T], future: Future[T]) -> None:
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
+        future.set_exception(error)
+    finally:
+        del (
+            call,
+            future,
+        )  # an error's traceback holds this frame, and all that it names
 
 
 def ended(future: Future[T], stopping: Event, patience: float) -> bool:
