@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from wrackline.consumers import plan as plans
 from wrackline.consumers.decode import decode, outlines
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.names import Identifiers
@@ -120,7 +121,7 @@ def merge_batch(
     writers = {pair: writer(topic, *map(schema_by_id, pair)) for pair in pairs}
     table = writers[after.key_id, after.value_id].table
     offsets = {TopicPartition(topic, partition): offset for partition, offset in wanted.end.items()}
-    plan = plan_merge(table, _NAMES, offsets, floor=after.floor)
+    plan = plan_merge(table, _NAMES, plans.Applied(offsets, after.floor))
     _check_keys(writers, plan)
     schema.ensure(session, plan)
     columns = [column.target for column in plan.columns]

@@ -8,7 +8,6 @@ rows.  A plan names no target and holds no connection, so the same plan explains
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from wrackline.consumers.names import Identifiers, target_names
@@ -24,6 +23,34 @@ class TopicPartition(NamedTuple):
 
 
 Offsets = Mapping[TopicPartition, int]  # the next offset to read
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The change with the greatest seq, and what it was written with: it tells the table's shape."""
+
+    seq: str
+    key_id: int | None  # schema ids; None: a table without a key
+    value_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How far a table has come: committed with its rows, and the only truth of progress."""
+
+    offsets: Offsets = field(default_factory=dict)
+    floor: str | None = None  # seq of the newest truncate; what is older is void
+    newest: Written | None = None  # a change behind it can't reshape the table
+
+    def then(self, later: "Applied") -> "Applied":
+        """What holds after another batch: nothing of it ever moves back, so a late writer harms nothing."""
+        offsets = {
+            partition: max(self.offsets.get(partition, 0), later.offsets.get(partition, 0))
+            for partition in {*self.offsets, *later.offsets}
+        }
+        floor = max(filter(None, (self.floor, later.floor)), default=None)
+        written = (one for one in (self.newest, later.newest) if one is not None)
+        return Applied(offsets, floor, max(written, key=lambda one: one.seq, default=None))
 
 
 class Deletes(Enum):
@@ -66,18 +93,21 @@ class MergePlan:
     table: TableSchema
     columns: tuple[PlannedColumn, ...]
     key: tuple[str, ...]  # names in the target, in key order
-    offsets: Offsets  # where the batch ends; committed with its rows
-    floor: str | None = None  # seq of the batch's newest truncate: older rows and events are void
+    upto: Applied  # where the batch ends; committed with its rows
     deletes: Deletes = Deletes.SOFT
     ours: OurColumns = field(default_factory=lambda: OurColumns.prefixed("_wl_"))
+
+    @property
+    def floor(self) -> str | None:
+        """Seq of the newest truncate that the batch knows: older rows and events are void."""
+        return self.upto.floor
 
 
 def plan_merge(
     table: TableSchema,
     identifiers: Identifiers,
-    offsets: Offsets,
+    upto: Applied,
     *,
-    floor: str | None = None,
     prefix: str = "_wl_",
 ) -> MergePlan:
     """Make the plan; names that would fall together in the target are refused here."""
@@ -88,4 +118,4 @@ def plan_merge(
         for column in table.columns
     )
     key = tuple(names[name] for name in table.key)
-    return MergePlan(table, columns, key, MappingProxyType(dict(offsets)), floor=floor, ours=ours)
+    return MergePlan(table, columns, key, upto, ours=ours)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from wrackline.consumers import targets
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Deletes, MergePlan, Offsets, PlannedColumn
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.schemas import plugins
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding
@@ -93,15 +93,15 @@ class Target(Protocol[Frame, Staged]):
         ...
 
     def apply(self, staged: Staged, plan: MergePlan) -> None:
-        """Merge, and commit rows, floor and offsets together or not at all (INV-5, INV-7).
+        """Merge, and commit rows and `plan.upto` together or not at all (INV-5, INV-7).
 
-        After an error of unknown result, `applied` tells.  Offsets and floor never move back, so a
-        late writer of an old batch harms nothing.
+        After an error of unknown result, `applied` tells.  What is applied becomes
+        `applied.then(plan.upto)`: it never moves back, so a late writer of an old batch harms nothing.
         """
         ...
 
-    def applied(self, table: TableId) -> Offsets:
-        """Return the offsets that were committed with the table's rows; empty before the first batch."""
+    def applied(self, table: TableId) -> Applied:
+        """Return what was committed with the table's rows; nothing before the first batch."""
         ...
 
     def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:

@@ -19,9 +19,11 @@ import pytest
 from tests.fakes.merge_model import Change, Key, Stored, Values
 from wrackline.consumers.names import Case
 from wrackline.consumers.plan import (
+    Applied,
     MergePlan,
     PlannedColumn,
     TopicPartition,
+    Written,
     plan_merge,
 )
 from wrackline.consumers.plugin import Target
@@ -99,8 +101,8 @@ def plan_for(
     world: TargetWorld, offset: int, floor: int | None = None, table: TableSchema = TABLE
 ) -> MergePlan:
     """Plan a batch that ends at an offset."""
-    floor_seq = None if floor is None else seq(floor)
-    return plan_merge(table, world.target.can.identifiers, {HERE: offset}, floor=floor_seq)
+    upto = Applied({HERE: offset}, None if floor is None else seq(floor), Written(seq(offset), 1, 2))
+    return plan_merge(table, world.target.can.identifiers, upto)
 
 
 def alter(world: TargetWorld, plan: MergePlan, before: TableSchema) -> None:
@@ -135,7 +137,7 @@ class MergePromises:
         second = [partial("u", A, 3, "new"), change("d", B, 4), change("r", ("c", 3), 5, "z")]
         put(world, plan_for(world, 2), *first)
         put(world, plan_for(world, 5), *second)
-        once, applied = dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id))
+        once, applied = dict(world.stored(TABLE.id)), world.target.applied(TABLE.id)
         put(world, plan_for(world, 5), *second)
         put(world, plan_for(world, 2), *first)
         put(world, plan_for(world, 5), *first, *second)
@@ -203,22 +205,23 @@ class MergePromises:
         put(world, plan_for(world, 4), change("d", B, 4), change("d", ("c", 3), 9))
         world.target.upkeep(TABLE.id, forget_before_ms=5000)
         assert set(world.stored(TABLE.id)) == {A, ("c", 3)}
-        assert world.target.applied(TABLE.id) == {HERE: 4}
+        assert world.target.applied(TABLE.id).offsets == {HERE: 4}
 
 
 class CommitPromises:
     """Offsets, and what a crash leaves."""
 
     def test_applied_offsets_are_those_of_the_commits(self, world: TargetWorld) -> None:
-        assert world.target.applied(TABLE.id) == {}
+        assert world.target.applied(TABLE.id) == Applied()
         plan = plan_for(world, 3)
         put(world, plan, change("c", A, 1, "x"))
-        assert world.target.applied(TABLE.id) == {HERE: 3}
-        put(world, replace(plan, offsets={THERE: 7}))
-        put(world, replace(plan, offsets={HERE: 5, THERE: 7}))
-        put(world, replace(plan, offsets={HERE: 4}))
+        assert world.target.applied(TABLE.id) == Applied({HERE: 3}, None, Written(seq(3), 1, 2))
+        newest = Written(seq(9), None, 4)
+        put(world, replace(plan, upto=Applied({THERE: 7}, seq(1))))
+        put(world, replace(plan, upto=Applied({HERE: 5, THERE: 7}, None, newest)))
+        put(world, replace(plan, upto=Applied({HERE: 4}, seq(0), Written(seq(8), 3, 5))))
         world.restart()
-        assert world.target.applied(TABLE.id) == {HERE: 5, THERE: 7}
+        assert world.target.applied(TABLE.id) == Applied({HERE: 5, THERE: 7}, seq(1), newest)
 
     def test_what_is_staged_is_not_seen(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 1), change("c", A, 1, "x"))
@@ -227,24 +230,24 @@ class CommitPromises:
         assert labels(world) == {A: "x"}
         world.restart()
         assert labels(world) == {A: "x"}
-        assert world.target.applied(TABLE.id) == {HERE: 1}
+        assert world.target.applied(TABLE.id).offsets == {HERE: 1}
 
     def test_a_crash_leaves_all_of_a_batch_or_nothing(self, world: TargetWorld) -> None:
         assert world.crash_points, "a target that can't be ended proves nothing"
         for number, point in enumerate(world.crash_points, start=1):
-            before = (dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id)))
+            before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
             plan = plan_for(world, number * 10, floor=number * 10)
             batch = [change("c", A, number * 10 + 1, f"a{number}"), change("c", B, number * 10 + 2, "b")]
             world.crash_next_apply(point)
             with pytest.raises(Crash):
                 put(world, plan, *batch)
             world.restart()
-            left = (dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id)))
+            left = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
             put(world, plan, *batch)
-            after = (dict(world.stored(TABLE.id)), dict(world.target.applied(TABLE.id)))
+            after = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
             assert left in (before, after)
             assert labels(world) == {A: f"a{number}", B: "b"}
-            assert after[1] == {HERE: number * 10}
+            assert after[1].offsets == {HERE: number * 10}
 
 
 class ShapePromises:

@@ -4,19 +4,13 @@ It keeps each table as one value, exchanged in one assignment, which is its comm
 the target, so a test can end one anywhere and open the next on what it left.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import (
-    Deletes,
-    MergePlan,
-    Offsets,
-    PlannedColumn,
-    TopicPartition,
-)
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding, Severity
@@ -32,8 +26,7 @@ class Table:
 
     columns: tuple[PlannedColumn, ...]
     rows: Rows = field(default_factory=dict)
-    offsets: Offsets = field(default_factory=dict)
-    floor: str | None = None
+    applied: Applied = field(default_factory=Applied)
 
 
 @dataclass
@@ -103,17 +96,17 @@ class FakeTarget:
 
     def apply(self, staged: int, plan: MergePlan) -> None:
         table = self._storage.tables[plan.table.id]
-        floor = max(filter(None, (table.floor, plan.floor)), default=None)
-        rows = merge(table.rows, self._storage.staged[staged], floor)
-        made = Table(table.columns, rows, dict(_ahead(table.offsets, plan.offsets)), floor)
+        applied = table.applied.then(plan.upto)
+        rows = merge(table.rows, self._storage.staged[staged], applied.floor)
+        made = Table(table.columns, rows, applied)
         self._storage.reach("before the commit")
         self._storage.tables[plan.table.id] = made
         self._storage.reach("after the commit")
         del self._storage.staged[staged]
 
-    def applied(self, table: TableId) -> Offsets:
+    def applied(self, table: TableId) -> Applied:
         found = self._storage.tables.get(table)
-        return {} if found is None else found.offsets
+        return Applied() if found is None else found.applied
 
     def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
         found = self._storage.tables[table]
@@ -136,12 +129,6 @@ class FakeTarget:
 
     def close(self) -> None:
         pass
-
-
-def _ahead(stored: Offsets, given: Offsets) -> Iterator[tuple[TopicPartition, int]]:
-    """Offsets never move back."""
-    for partition in {*stored, *given}:
-        yield partition, max(stored.get(partition, 0), given.get(partition, 0))
 
 
 def _reshaped(row: Stored, columns: tuple[PlannedColumn, ...], names: Mapping[str, str]) -> Stored:

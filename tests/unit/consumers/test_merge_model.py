@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from tests.fakes.merge_model import Change, Key, Rows, Values, latest, merge
+from wrackline.consumers import plan as plans
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import MergePlan, plan_merge
@@ -56,7 +57,7 @@ def plan(namespace: str, floor: str | None = None) -> MergePlan:
         for at, (name, kind) in enumerate(zip(COLUMNS, kinds, strict=True), 1)
     )
     table = TableSchema(TableId("d", namespace, "t"), columns, ("id",), KeyKind.PRIMARY)
-    return plan_merge(table, Identifiers(255), {}, floor=floor)
+    return plan_merge(table, Identifiers(255), plans.Applied(floor=floor))
 
 
 class Merged:
