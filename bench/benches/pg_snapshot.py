@@ -1,7 +1,8 @@
 """PostgreSQL's rows to Kafka: the whole table, with nobody writing.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `copy` only reads and `produce` only writes: what nobody can beat.
+sees; a table that is asked for by a signal is read as fast as one that is read first.  `copy` only reads and
+`produce` only writes: what nobody can beat.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,10 +25,12 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     with stage.servers() as stack:
         at, bootstrap = stage.postgres(stack), stack.kafka().bootstrap
         stage.fill_postgres(at, rows)
+        ours.make_signals(at)
         registry = stack.registry().url
         rival = debezium.Source("postgres", at, bootstrap)
         yield [
             Contender(ours.NAME, ours.snapshot, (METRIC, at, bootstrap, registry, rows), ours=True),
+            Contender(ours.ON_REQUEST, ours.incremental, (METRIC, at, bootstrap, registry, rows)),
             Contender(debezium.NAME, debezium.snapshot, (METRIC, rival, rows)),
             Contender(copy.NAME, copy.copy, (METRIC, at, rows)),
             Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows)),

@@ -12,13 +12,16 @@ from contextlib import contextmanager
 
 from bench.address import Address
 from bench.cost import metered
-from bench.peers.slot import PUBLICATION, copied, held
+from bench.peers.slot import PUBLICATION, connect, copied, held
 from bench.score import Outcome
 from bench.visible import make_topic, watch
 from bench.workloads.orders import TABLE
 from wrackline.schemas.errors import Definite, define
 
 NAME = "wrackline"
+ON_REQUEST = "wrackline, incremental"
+SIGNALS = "signals"
+ASK = f"insert into {SIGNALS} values (%s, 'execute-snapshot', %s)"
 END_LIMIT_S = 20.0
 QUIET_LIMIT_S = 60.0
 
@@ -40,6 +43,23 @@ def snapshot(metric: str, at: Address, bootstrap: str, registry: str, rows: int)
     """Read the whole table beside a log that is quiet."""
     with held(at) as slot:
         given = {"slot.name": slot, "snapshot.mode": "initial"}
+        return _published(metric, at, bootstrap, registry, rows, given)
+
+
+def make_signals(at: Address) -> None:
+    """Make the signal table, published."""
+    with connect(at) as session:
+        session.execute(f"create table {SIGNALS} (id varchar(42) primary key, type varchar(32), data text)")
+        session.execute(f"alter publication {PUBLICATION} add table {SIGNALS}")
+
+
+def incremental(metric: str, at: Address, bootstrap: str, registry: str, rows: int) -> Outcome:
+    """Read the whole table because a row in the signal table, the log's first change, asks for it."""
+    with held(at) as slot:
+        asked = json.dumps({"data-collections": [f"public.{TABLE}"]})
+        with connect(at) as session:
+            session.execute(ASK, [secrets.token_hex(8), asked])
+        given = {"slot.name": slot, "signal.data.collection": f"public.{SIGNALS}"}
         return _published(metric, at, bootstrap, registry, rows, given)
 
 
