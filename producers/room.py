@@ -12,7 +12,7 @@ from typing import Final
 _QUIET: Final = 6 << 20
 _MOST: Final = 2 << 20
 _LEAST: Final = 256 << 10
-_MOMENT: Final = 0.05  # seconds
+_MOMENT: Final = 0.035  # seconds
 _LIVELY: Final = 1.0  # seconds after a change of the log in which another is likely
 
 
