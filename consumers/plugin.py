@@ -10,8 +10,8 @@ folder.  `apply` is the design's merge, whose plain model is tests/fakes/merge_m
 tests/contract/target_suite.py, executable.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -25,6 +25,7 @@ from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import Kind
+from wrackline.schemas.versions import Coordinate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,6 +121,14 @@ class Target(Protocol[Frame, Staged]):
 SparkTarget: TypeAlias = "Target[DataFrame, Any]"
 
 
+@dataclass(frozen=True, slots=True)
+class SparkNeeds:
+    """What a target's Spark session is built with: a running one takes neither jars nor extensions."""
+
+    jars: tuple[Coordinate, ...] = ()
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
 class TargetPlugin(Protocol):
     """What a target's folder offers as `PLUGIN`."""
 
@@ -131,6 +140,10 @@ class TargetPlugin(Protocol):
     @property
     def settings(self) -> Declared:
         """What can be set about this target, declared once."""
+        ...
+
+    def needs(self, settings: Values) -> SparkNeeds:
+        """Say what the session that `open` is given has to be built with."""
         ...
 
     def open(self, settings: Values, spark: "SparkSession") -> "SparkTarget":
