@@ -6,13 +6,15 @@ rows.  A plan names no target and holds no connection, so the same plan explains
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
 from wrackline.consumers.names import Identifiers, target_names
-from wrackline.schemas.table import TableSchema
-from wrackline.schemas.types import ColumnType
+from wrackline.schemas.table import Column, KeyKind, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+ROW = 0  # identity of our own key column; no source's column has it
 
 
 class TopicPartition(NamedTuple):
@@ -69,11 +71,12 @@ class OurColumns:
     deleted: str
     missing: str
     commit_ts: str
+    row: str  # only where the table has no key: it is the key then
 
     @classmethod
     def prefixed(cls, prefix: str) -> "OurColumns":
         """Name them behind a prefix; the setting's default is `_wl_`."""
-        return cls(*(prefix + name for name in ("seq", "op", "deleted", "missing", "commit_ts")))
+        return cls(*(prefix + name for name in ("seq", "op", "deleted", "missing", "commit_ts", "row")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,11 @@ class MergePlan:
         """Seq of the newest truncate that the batch knows: older rows and events are void."""
         return self.upto.floor
 
+    @property
+    def keyless(self) -> bool:
+        """Whether the source's table has no key; its events are then told apart by their own number."""
+        return self.key == (self.ours.row,)
+
 
 def plan_merge(
     table: TableSchema,
@@ -110,9 +118,16 @@ def plan_merge(
     *,
     prefix: str = "_wl_",
 ) -> MergePlan:
-    """Make the plan; names that would fall together in the target are refused here."""
+    """Make the plan; names that would fall together in the target are refused here.
+
+    A table without a key is planned with a column of ours that tells its rows apart.
+    """
     ours = OurColumns.prefixed(prefix)
     names = target_names(table, identifiers, reserved_prefix=prefix)
+    if not table.key:
+        names[ours.row] = ours.row
+        row = Column(ours.row, ROW, ColumnType(Kind.STRING, "wrackline"), nullable=False)
+        table = replace(table, columns=(row, *table.columns), key=(ours.row,), key_kind=KeyKind.NONE)
     columns = tuple(
         PlannedColumn(column.identity, column.name, names[column.name], column.type)
         for column in table.columns

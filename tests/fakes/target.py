@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.contract.target_suite import Crash
-from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge
+from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.plan import ROW, Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding, Severity
@@ -110,7 +110,12 @@ class FakeTarget:
 
     def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
         found = self._storage.tables[table]
-        self._storage.tables[table] = replace(found, rows=forget(found.rows, forget_before_ms))
+        if any(column.identity == ROW for column in found.columns):
+            of_source = [column.target for column in found.columns if column.identity != ROW]
+            rows = settle(found.rows, forget_before_ms, of_source)
+        else:
+            rows = forget(found.rows, forget_before_ms)
+        self._storage.tables[table] = replace(found, rows=rows)
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         return [

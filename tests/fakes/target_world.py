@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.fakes.merge_model import Change, Key, Stored, Values, latest, visible
+from tests.fakes.merge_model import Change, Content, Key, Stored, Values, copies, latest, visible
 from tests.fakes.target import FakeTarget, Storage
 from wrackline.consumers.plan import MergePlan
 from wrackline.consumers.plugin import Target
@@ -29,6 +29,9 @@ class FakeTargetWorld:
 
     def visible(self, table: TableId) -> Mapping[Key, Values]:
         return visible(self.stored(table))
+
+    def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
+        return copies(self.stored(table), columns)
 
     def crash_next_apply(self, point: str) -> None:
         self._storage.crash = point
