@@ -1,0 +1,167 @@
+"""What we keep about each table of the target, in a table of ours beside them.
+
+One row a table: how far it has come (offsets, floor, newest), and its shape (columns by identity, the
+names of our own ones).  The row changes in the transaction that changes the rows or the columns, and
+whoever changes them locks it first: that lock is what keeps two drivers apart.
+
+The row counts only while its table is there: DROP TABLE is how a user begins a table anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from wrackline.consumers.plan import ROW, Applied, OurColumns, PlannedColumn, TopicPartition, Written
+from wrackline.consumers.targets.postgres.connect import Connection
+from wrackline.consumers.targets.postgres.place import Layout, Place
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import ColumnType, Kind
+
+VERSION = 1
+
+UNREADABLE = define(
+    "pg_target.applied_unreadable",
+    Definite,
+    "what is kept about {table} in the target has a form that this version does not know",
+    hint="use the newer version of wrackline; look with: SELECT * FROM {applied}",
+)
+
+_CREATE = """
+CREATE TABLE IF NOT EXISTS {applied} (
+  target_schema text NOT NULL, target_table text NOT NULL, storage text NOT NULL UNIQUE,
+  version integer NOT NULL, source jsonb NOT NULL, shape jsonb NOT NULL,
+  offsets jsonb NOT NULL, floor text, newest jsonb,
+  PRIMARY KEY (target_schema, target_table))"""
+_READ = """
+SELECT version, source, shape, offsets, floor, newest FROM {applied}
+WHERE target_schema = %s AND target_table = %s AND to_regclass(%s) IS NOT NULL"""
+_INSERT = """
+INSERT INTO {applied} (target_schema, target_table, storage, version, source, shape, offsets)
+VALUES (%s, %s, %s, %s, %s, %s, '[]')"""
+_DELETE = "DELETE FROM {applied} WHERE target_schema = %s AND target_table = %s"
+_ADVANCE = """
+UPDATE {applied} SET offsets = %s, floor = %s, newest = %s WHERE target_schema = %s AND target_table = %s"""
+_RESHAPE = "UPDATE {applied} SET shape = %s WHERE target_schema = %s AND target_table = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table's columns in the target, and which of them are its key."""
+
+    columns: tuple[PlannedColumn, ...]
+    key: tuple[int, ...]  # identities
+    ours: OurColumns
+    numbers: Mapping[int, int]  # attribute numbers by identity; they find a column that somebody renamed
+
+    @property
+    def keyless(self) -> bool:
+        """Whether the source's table has no key: each event has rows of its own then."""
+        return self.key == (ROW,)
+
+    @property
+    def of_source(self) -> tuple[PlannedColumn, ...]:
+        """The columns that readers see."""
+        return tuple(column for column in self.columns if column.identity != ROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One row of our table."""
+
+    source: TableId
+    shape: Shape
+    applied: Applied
+
+
+class Book:
+    """Reads and writes the rows, on connections of others and in their transactions."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._applied = layout.applied
+
+    def create(self, connection: Connection) -> None:
+        """Create the table; whoever calls holds the lock against others who create."""
+        connection.execute(self._statement(_CREATE))
+
+    def read(self, connection: Connection, place: Place, *, lock: bool = False) -> Kept | None:
+        """Return what is kept about a table; locked until the transaction's end, where asked."""
+        if not self._is_there(connection):
+            return None
+        text = _READ + " FOR UPDATE" if lock else _READ
+        at = [place.schema, place.name, place.table.as_string(connection)]
+        found = connection.execute(self._statement(text), at).fetchone()
+        if found is None:
+            return None
+        version, source, shape, offsets, floor, newest = found
+        if version != VERSION:
+            raise UNREADABLE(table=place.view.as_string(), applied=self._applied.as_string())
+        applied = Applied(
+            {TopicPartition(topic, partition): offset for topic, partition, offset in offsets},
+            floor,
+            Written(*newest) if newest else None,
+        )
+        return Kept(TableId(*source), _shape(shape), applied)
+
+    def insert(self, connection: Connection, place: Place, source: TableId, shape: Shape) -> None:
+        """Begin a table; what was kept about one that is gone goes too."""
+        connection.execute(self._statement(_DELETE), [place.schema, place.name])
+        row = [place.schema, place.name, place.storage, VERSION, Jsonb(list(source)), Jsonb(_texts(shape))]
+        connection.execute(self._statement(_INSERT), row)
+
+    def advance(self, connection: Connection, place: Place, applied: Applied) -> None:
+        """Write how far the table has come."""
+        offsets = [[*partition, offset] for partition, offset in sorted(applied.offsets.items())]
+        newest = applied.newest
+        written = None if newest is None else Jsonb([newest.seq, newest.key_id, newest.value_id])
+        row = [Jsonb(offsets), applied.floor, written, place.schema, place.name]
+        connection.execute(self._statement(_ADVANCE), row)
+
+    def reshape(self, connection: Connection, place: Place, shape: Shape) -> None:
+        """Write the table's new shape."""
+        connection.execute(self._statement(_RESHAPE), [Jsonb(_texts(shape)), place.schema, place.name])
+
+    def _is_there(self, connection: Connection) -> bool:
+        """Whether anything was ever written here."""
+        name = self._applied.as_string(connection)
+        return connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name]).fetchone() == (True,)
+
+    def _statement(self, text: str) -> sql.Composed:
+        return sql.SQL(text).format(applied=self._applied)
+
+
+def _texts(shape: Shape) -> dict[str, object]:
+    columns = [
+        {
+            "identity": column.identity,
+            "source": column.source,
+            "target": column.target,
+            "type": _type_texts(column.type),
+            "number": shape.numbers.get(column.identity),
+        }
+        for column in shape.columns
+    ]
+    return {"columns": columns, "key": list(shape.key), "ours": asdict(shape.ours)}
+
+
+def _shape(texts: Mapping[str, Any]) -> Shape:
+    columns = tuple(
+        PlannedColumn(found["identity"], found["source"], found["target"], _type(found["type"]))
+        for found in texts["columns"]
+    )
+    numbers = {found["identity"]: found["number"] for found in texts["columns"]}
+    return Shape(columns, tuple(texts["key"]), OurColumns(**texts["ours"]), numbers)
+
+
+def _type_texts(of: ColumnType) -> dict[str, object]:
+    element = None if of.element is None else _type_texts(of.element)
+    return {**asdict(of), "kind": of.kind.value, "element": element}
+
+
+def _type(texts: Mapping[str, Any]) -> ColumnType:
+    element = None if texts["element"] is None else _type(texts["element"])
+    known = {"kind": Kind(texts["kind"]), "labels": tuple(texts["labels"]), "element": element}
+    return ColumnType(**{**texts, **known})

@@ -1,0 +1,117 @@
+"""The statements that bring a staged batch into its table, the same on every major.
+
+    delete what a new floor voids   in the table, and in the batch
+    update                          rows that are there, where the change is newer; a delete leaves its
+                                    mark and its seq, unsent columns keep what is stored, if that lives
+    insert                          keys that are not there: deletes as tombstones, partial as incomplete
+
+At one seq a row that lives is newer than a deleted one: a key that changed to one that is the same here.
+They run in one transaction under the lock of the table's row in our own table, so nobody inserts between
+the update and the insert.  Within one turn a key stands in the batch once: no match is ambiguous.  Pure.
+"""
+
+from collections.abc import Iterator
+
+from psycopg import sql
+
+from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.targets.postgres.place import Place
+from wrackline.consumers.targets.postgres.stage import STAGE, staged_names
+
+_UPDATE = """
+UPDATE {table} t SET {assigned} FROM {stage} s
+WHERE s.turn = %(turn)s AND {same} AND (s.seq, NOT s.deleted) > (t.{seq}, NOT t.{deleted})"""
+_INSERT = """
+INSERT INTO {table} ({into}) SELECT {values} FROM {stage} s
+WHERE s.turn = %(turn)s AND NOT EXISTS (SELECT FROM {table} t WHERE {same})"""
+_STORED_OR_SENT = """
+CASE WHEN s.deleted OR ({name} = ANY(s.unsent) AND NOT t.{deleted}) THEN t.{column} ELSE s.{staged} END"""
+_STILL_MISSING = """
+nullif(CASE
+  WHEN s.deleted THEN NULL
+  WHEN t.{deleted} THEN s.missing || s.unsent
+  WHEN s.unsent IS NULL OR t.{missing} IS NULL THEN s.missing
+  ELSE s.missing || ARRAY(SELECT unnest(s.unsent) INTERSECT SELECT unnest(t.{missing}))
+END, '{{}}')"""
+
+
+def void_rows(plan: MergePlan, place: Place) -> sql.Composed:
+    """Delete the table's rows that are older than %(floor)s."""
+    return sql.SQL("DELETE FROM {} WHERE {} < %(floor)s").format(place.table, sql.Identifier(plan.ours.seq))
+
+
+def void_changes() -> sql.Composed:
+    """Delete the batch's changes that are older than %(floor)s: the target may know a later truncate."""
+    return sql.SQL("DELETE FROM {} WHERE seq < %(floor)s").format(STAGE)
+
+
+def update(plan: MergePlan, place: Place) -> sql.Composed:
+    """Change the rows that are there, of one %(turn)s."""
+    ours = plan.ours
+    staged = staged_names(plan)
+    deleted = sql.Identifier(ours.deleted)
+    values: dict[str, sql.Composable] = {
+        column.target: sql.SQL(_STORED_OR_SENT).format(
+            name=column.target,
+            deleted=deleted,
+            column=sql.Identifier(column.target),
+            staged=staged[column.target],
+        )
+        for column in plan.columns
+        if column.target not in plan.key
+    }
+    still_missing = sql.SQL(_STILL_MISSING).format(deleted=deleted, missing=sql.Identifier(ours.missing))
+    values |= {**_marks(plan), ours.missing: still_missing}
+    assigned = (sql.SQL("{} = {}").format(sql.Identifier(name), value) for name, value in values.items())
+    return sql.SQL(_UPDATE).format(
+        table=place.table,
+        assigned=sql.SQL(", ").join(assigned),
+        stage=STAGE,
+        same=_same(plan),
+        seq=sql.Identifier(ours.seq),
+        deleted=deleted,
+    )
+
+
+def insert(plan: MergePlan, place: Place) -> sql.Composed:
+    """Add the keys that are not there, of one %(turn)s."""
+    staged = staged_names(plan)
+    values: dict[str, sql.Composable] = {
+        name: sql.SQL("s.{}").format(column) for name, column in staged.items()
+    }
+    values |= {**_marks(plan), plan.ours.missing: sql.SQL("s.missing || s.unsent")}
+    return sql.SQL(_INSERT).format(
+        table=place.table,
+        into=sql.SQL(", ").join(map(sql.Identifier, values)),
+        values=sql.SQL(", ").join(values.values()),
+        stage=STAGE,
+        same=_same(plan),
+    )
+
+
+def _marks(plan: MergePlan) -> dict[str, sql.Composable]:
+    ours = plan.ours
+    marks = {ours.seq: "s.seq", ours.op: "s.op", ours.commit_ts: "s.commit_ts", ours.deleted: "s.deleted"}
+    return {name: sql.SQL(value) for name, value in marks.items()}
+
+
+def _same(plan: MergePlan) -> sql.Composed:
+    return sql.SQL(" AND ").join(_conditions(plan))
+
+
+def _conditions(plan: MergePlan) -> Iterator[sql.Composed]:
+    """Compare the keys so that an index serves, which IS NOT DISTINCT FROM does not allow."""
+    staged = staged_names(plan)
+    for name in plan.key:
+        text = (
+            "(t.{t} = s.{s} OR t.{t} IS NULL AND s.{s} IS NULL)"
+            if may_be_null(plan, name)
+            else "t.{t} = s.{s}"
+        )
+        yield sql.SQL(text).format(t=sql.Identifier(name), s=staged[name])
+
+
+def may_be_null(plan: MergePlan, key: str) -> bool:
+    """Whether a key's column, named as in the target, may hold null."""
+    source = next(column.source for column in plan.columns if column.target == key)
+    return plan.table.column(source).nullable

@@ -1,0 +1,122 @@
+"""What PostgreSQL refuses, as an error that says who acts; none shows a row's values.
+
+The server's own messages may quote a value or a whole row, so a statement's error passes on its SQLSTATE
+and the names it carries, and nothing else.  Before a session stands there is no SQLSTATE: words are
+looked for in libpq's text, and one that nobody here knows is tried again.  Pure.
+"""
+
+import re
+from collections.abc import Iterable
+
+import psycopg
+
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+
+UNREACHABLE = define(
+    "pg_target.unreachable",
+    Transient,
+    "no connection to the target database {database} on {host}: {reason}",
+    hint="try it by hand: psql -h {host} -p {port} -U {user} {database}",
+)
+LOGIN_REFUSED = define(
+    "pg_target.login_refused",
+    OperatorNeeded,
+    "the target server on {host} does not let {user} into database {database}: {reason}",
+    hint="compare target.user, target.password, target.dbname, target.sslmode and target.sslrootcert with"
+    " what this takes: psql -h {host} -p {port} -U {user} {database}",
+)
+CONNECTION_LOST = define(
+    "pg_target.connection_lost",
+    Transient,
+    "the connection to the target ended during {doing}",
+    hint="what was committed is known by itself; look at the server's log if it comes again",
+)
+BUSY = define(
+    "pg_target.busy",
+    Transient,
+    "somebody else holds {place} of the target, so {doing} ended",
+    hint="who it is: SELECT pid, application_name, state, query FROM pg_stat_activity WHERE pid ="
+    " ANY(SELECT pid FROM pg_locks WHERE granted AND relation = '{place}'::regclass); a second driver of"
+    " the same pipeline has to be stopped; a longer patience: target.lock.timeout.ms",
+)
+SHORT = define(
+    "pg_target.short",
+    Transient,
+    "the target server has too little of something for {doing}: {name} ({state})",
+    hint="look at the server's log, its free disk space and max_connections",
+)
+VALUE_REFUSED = define(
+    "pg_target.value_refused",
+    OperatorNeeded,
+    "a value for {where} of {place} can't be held by the target: {name} ({state})",
+    hint="leave the column out: column.exclude.list; or look at the rows of the source that hold it",
+)
+DEPENDENTS = define(
+    "pg_target.dependents",
+    OperatorNeeded,
+    "other views need {place} as it is, so {doing} could not go on",
+    hint="which ones: SELECT DISTINCT classid::regclass, objid, pg_describe_object(classid, objid, 0) FROM"
+    " pg_depend WHERE refobjid = '{place}'::regclass; drop them and create them again afterwards",
+)
+REFUSED = define(
+    "pg_target.refused",
+    OperatorNeeded,
+    "the target refused {doing}: {name} ({state})",
+    hint="the server's log says more; what stands in the way of a table: wrackline check <pipeline.toml>",
+)
+
+_CLOSED_DOORS = (
+    "password authentication failed",
+    "no password supplied",
+    "authentication failed",
+    "pg_hba.conf",
+    "is not permitted to log in",
+    "permission denied for database",
+    'FATAL: role "',
+    'FATAL: database "',
+    "does not match host name",
+    "root certificate file",
+    "certificate verify failed",
+    "does not support SSL",
+    "client certificate",
+    "certificate required",
+    "private key file",
+    "SSL error",
+    "no encryption",
+)
+_GONE = ("08", "57P01", "57P02", "57P03", "57P05")
+_AGAIN = ("40", "55P03")
+_SHORT = ("53", "54000", "58030")
+_VALUE = ("22",)
+_COPY_COLUMN = re.compile(r"COPY stage, line \d+, column c(\d+)")
+
+
+def at_the_door(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
+    """Say what a refused connection means; `reason` has been cleaned of secrets."""
+    if any(words in reason for words in _CLOSED_DOORS):
+        return LOGIN_REFUSED(host=host, port=port, user=user, database=database, reason=reason)
+    return UNREACHABLE(host=host, port=port, user=user, database=database, reason=reason)
+
+
+def of_statement(
+    exc: psycopg.Error, *, doing: str, place: str, columns: Iterable[str] = ()
+) -> WracklineError:
+    """Say what a failed statement means; `columns` are those of a line of COPY, in order."""
+    state, name = exc.sqlstate, type(exc).__name__
+    if state is None or state.startswith(_GONE):
+        return CONNECTION_LOST(doing=doing)
+    if state.startswith(_AGAIN):
+        return BUSY(place=place, doing=doing)
+    if state.startswith(_SHORT):
+        return SHORT(doing=doing, name=name, state=state)
+    if state.startswith(_VALUE):
+        return VALUE_REFUSED(where=_column(exc, list(columns)), place=place, name=name, state=state)
+    if isinstance(exc, psycopg.errors.DependentObjectsStillExist):
+        return DEPENDENTS(place=place, doing=doing)
+    return REFUSED(doing=doing, name=name, state=state)
+
+
+def _column(exc: psycopg.Error, columns: list[str]) -> str:
+    """Name the column of a line that COPY refused; the rest of that text is the line itself."""
+    found = _COPY_COLUMN.search(exc.diag.context or "")
+    return f"column {columns[int(found[1])]}" if found and int(found[1]) < len(columns) else "a column"

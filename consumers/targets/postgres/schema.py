@@ -1,0 +1,243 @@
+"""The table and its view: created once, and reshaped by column identity in one transaction.
+
+A table with its rows' key as primary key (or an index, where a key may be null), and one small index of
+the rows that readers do not see.  Every column but the key may be null whatever the source says: a
+tombstone has a key alone.  Columns that we did not make are the user's and stay as they are.
+
+A view that only gains or renames columns is changed in place, so views of others over it live on.  Where
+a column goes or takes another type the server wants it dropped first: its grants are given again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
+from wrackline.consumers.plugin import Alteration
+from wrackline.consumers.targets.postgres.applied import Shape
+from wrackline.consumers.targets.postgres.connect import Connection
+from wrackline.consumers.targets.postgres.merge import may_be_null
+from wrackline.consumers.targets.postgres.place import Place
+from wrackline.consumers.targets.postgres.types import column_type
+from wrackline.consumers.targets.postgres.view import view
+from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+
+_MOVING = "moving {}"  # behind our own prefix, with which no user's column begins
+_COLUMNS = """
+SELECT attname, attnum FROM pg_attribute
+WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+_GRANTS = """
+SELECT CASE a.grantee WHEN 0 THEN NULL ELSE a.grantee::regrole::text END, a.privilege_type, a.is_grantable
+FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s::regclass AND a.grantee <> c.relowner"""
+_MISSING_RENAMED = """
+UPDATE {table} SET {missing} = ARRAY(SELECT coalesce(%s::jsonb ->> name, name) FROM unnest({missing}) name)
+WHERE {missing} IS NOT NULL"""
+_MISSING_GONE = """
+UPDATE {table} SET {missing} = nullif(array_remove({missing}, %s), '{{}}') WHERE %s = ANY({missing})"""
+
+
+def create(connection: Connection, plan: MergePlan, place: Place) -> Shape:
+    """Create schemas, table and view; whoever calls holds the lock against others who create."""
+    for schema in (place.storage_schema, place.schema):
+        if not exists(connection, "to_regnamespace", sql.Identifier(schema)):
+            connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    ours = {name: sql.SQL(of) for name, of in our_types(plan.ours).items()}
+    types = {column.target: _type(column) for column in plan.columns} | ours
+    columns = [sql.SQL("{} {}").format(sql.Identifier(name), of) for name, of in types.items()]
+    loose = any(may_be_null(plan, name) for name in plan.key)
+    if not loose:
+        primary = sql.SQL("CONSTRAINT {} PRIMARY KEY ({})").format(sql.Identifier(place.key), _key(plan))
+        columns.append(primary)
+    connection.execute(sql.SQL("CREATE TABLE {} ({})").format(place.table, sql.SQL(", ").join(columns)))
+    if loose:
+        _index_key(connection, plan, place)
+    deleted, missing = sql.Identifier(plan.ours.deleted), sql.Identifier(plan.ours.missing)
+    connection.execute(
+        sql.SQL("CREATE INDEX ON {} ({}) WHERE {} OR {} IS NOT NULL").format(
+            place.table, deleted, deleted, missing
+        )
+    )
+    shape = _shape(connection, plan, place, plan.columns)
+    connection.execute(view(place, shape))
+    return shape
+
+
+def reshape(
+    connection: Connection, plan: MergePlan, place: Place, shape: Shape, changes: Sequence[Alteration]
+) -> Shape:
+    """Bring table and view to the plan's columns, as far as the changes name them."""
+    held = {column.identity: column for column in shape.columns}
+    made = _changed(held, plan, changes)
+    gone = [column for identity, column in held.items() if identity not in made]
+    retyped = [c for i, c in made.items() if i in held and _differs(held[i], c)]
+    renamed = {held[i].target: c.target for i, c in made.items() if i in held and held[i].target != c.target}
+    added = [column for identity, column in made.items() if identity not in held]
+    order = [column.identity for column in plan.columns if column.identity in made]
+    columns = tuple(made[identity] for identity in [*order, *(i for i in made if i not in order)])
+    rekeyed = shape.key != _identities(plan)
+
+    seen = column_names(connection, place.view) if exists(connection, "to_regclass", place.view) else None
+    anew = bool(gone or retyped or seen is None)
+    grants = _grants(connection, place) if anew and seen is not None else []
+    if anew:
+        connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(place.view))
+    if rekeyed:
+        _forget_key(connection, place, [held[identity] for identity in shape.key])
+    _alter_table(connection, place, shape.ours, gone, renamed, retyped, added)
+    if rekeyed:
+        _index_key(connection, plan, place)
+    made_shape = _shape(connection, plan, place, columns)
+    order_seen: Sequence[str] = ()
+    if not anew and seen is not None:
+        _rename(connection, "VIEW", place.view, {o: n for o, n in renamed.items() if o in seen}, shape.ours)
+        order_seen = [renamed.get(name, name) for name in seen]
+    connection.execute(view(place, made_shape, order_seen))
+    for grant in grants:
+        connection.execute(grant)
+    return made_shape
+
+
+def our_types(ours: OurColumns) -> dict[str, str]:
+    """Map our own columns to their types; seqs are compared byte by byte."""
+    return {
+        ours.seq: 'text COLLATE "C" NOT NULL',
+        ours.op: "text NOT NULL",
+        ours.deleted: "boolean NOT NULL",
+        ours.missing: "text[]",
+        ours.commit_ts: "timestamp with time zone",
+    }
+
+
+def column_names(connection: Connection, relation: sql.Identifier) -> dict[str, int]:
+    """Return a table's or view's columns with their numbers."""
+    return dict(connection.execute(_COLUMNS, [relation.as_string(connection)]).fetchall())
+
+
+def exists(connection: Connection, by: str, name: sql.Identifier) -> bool:
+    """Whether a relation or a schema is there; `by` is the server's function that looks."""
+    looked = sql.SQL("SELECT {}(%s) IS NOT NULL").format(sql.Identifier(by))
+    return connection.execute(looked, [name.as_string(connection)]).fetchone() == (True,)
+
+
+def _changed(
+    held: dict[int, PlannedColumn], plan: MergePlan, changes: Sequence[Alteration]
+) -> dict[int, PlannedColumn]:
+    """Follow the changes; one that is done already changes nothing."""
+    wanted = {column.identity: column for column in plan.columns}
+    made = dict(held)
+    for change in changes:
+        match change:
+            case AddColumn(column):
+                made.setdefault(column.identity, wanted[column.identity])
+            case DropColumn(column):
+                made.pop(column.identity, None)
+            case RenameColumn(identity):
+                new = wanted[identity]
+                made[identity] = replace(made[identity], source=new.source, target=new.target)
+            case ChangeType(identity):
+                made[identity] = replace(made[identity], type=change.new)
+    return made
+
+
+def _alter_table(
+    connection: Connection,
+    place: Place,
+    ours: OurColumns,
+    gone: Sequence[PlannedColumn],
+    renamed: dict[str, str],
+    retyped: Sequence[PlannedColumn],
+    added: Sequence[PlannedColumn],
+) -> None:
+    names = {"table": place.table, "missing": sql.Identifier(ours.missing)}
+    for column in gone:
+        drop = sql.SQL("ALTER TABLE {} DROP COLUMN {}")
+        connection.execute(drop.format(place.table, sql.Identifier(column.target)))
+        connection.execute(sql.SQL(_MISSING_GONE).format(**names), [column.target, column.target])
+    _rename(connection, "TABLE", place.table, renamed, ours)
+    if renamed:
+        connection.execute(sql.SQL(_MISSING_RENAMED).format(**names), [Jsonb(renamed)])
+    for column in retyped:
+        retype = sql.SQL("ALTER TABLE {} ALTER COLUMN {name} TYPE {of} USING {name}::{of}")
+        connection.execute(retype.format(place.table, name=sql.Identifier(column.target), of=_type(column)))
+    for column in added:
+        add = sql.SQL("ALTER TABLE {} ADD COLUMN {} {}")
+        connection.execute(add.format(place.table, sql.Identifier(column.target), _type(column)))
+
+
+def _rename(
+    connection: Connection, what: str, relation: sql.Identifier, renamed: dict[str, str], ours: OurColumns
+) -> None:
+    """Rename by way of names that nobody has, so that two columns can exchange theirs."""
+    moving = {old: ours.seq + _MOVING.format(at) for at, old in enumerate(renamed)}
+    steps = [*moving.items(), *((moving[old], new) for old, new in renamed.items())]
+    for old, new in steps:
+        connection.execute(
+            sql.SQL("ALTER {} {} RENAME COLUMN {} TO {}").format(
+                sql.SQL(what),
+                relation,
+                sql.Identifier(old),
+                sql.Identifier(new),
+            )
+        )
+
+
+def _grants(connection: Connection, place: Place) -> list[sql.Composed]:
+    """Write down who may do what with the view."""
+    found = connection.execute(_GRANTS, [place.view.as_string(connection)]).fetchall()
+    return [
+        sql.SQL("GRANT {} ON {} TO {}{}").format(
+            sql.SQL(privilege),
+            place.view,
+            sql.SQL(role or "PUBLIC"),  # regrole has quoted it
+            sql.SQL(" WITH GRANT OPTION" if may_grant else ""),
+        )
+        for role, privilege, may_grant in found
+    ]
+
+
+def _index_key(connection: Connection, plan: MergePlan, place: Place) -> None:
+    """Index the key without calling it unique: the rows of an old key stand until a batch voids them."""
+    connection.execute(
+        sql.SQL("CREATE INDEX {} ON {} ({})").format(
+            sql.Identifier(place.key), place.table, _key(plan)
+        )
+    )
+
+
+def _forget_key(connection: Connection, place: Place, columns: Sequence[PlannedColumn]) -> None:
+    """Take away what made columns the key; under another key they may be null."""
+    key = sql.Identifier(place.key)
+    connection.execute(sql.SQL("ALTER TABLE {} DROP CONSTRAINT IF EXISTS {}").format(place.table, key))
+    index = sql.Identifier(place.storage_schema, place.key)
+    connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
+    for column in columns:
+        nullable = sql.SQL("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL")
+        connection.execute(nullable.format(place.table, sql.Identifier(column.target)))
+
+
+def _key(plan: MergePlan) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, plan.key))
+
+
+def _shape(
+    connection: Connection, plan: MergePlan, place: Place, columns: tuple[PlannedColumn, ...]
+) -> Shape:
+    numbers = column_names(connection, place.table)
+    by_identity = {column.identity: numbers[column.target] for column in columns}
+    return Shape(columns, _identities(plan), plan.ours, by_identity)
+
+
+def _identities(plan: MergePlan) -> tuple[int, ...]:
+    """Return the key's columns by identity, in key order."""
+    identities = {column.target: column.identity for column in plan.columns}
+    return tuple(identities[name] for name in plan.key)
+
+
+def _differs(old: PlannedColumn, new: PlannedColumn) -> bool:
+    return column_type(old.type) != column_type(new.type)
+
+
+def _type(column: PlannedColumn) -> sql.SQL:
+    return sql.SQL(column_type(column.type))

@@ -1,0 +1,316 @@
+"""The target itself: each promise of the contract is one transaction here.
+
+    stage     a connection of its own, a temporary table in it, COPY
+    apply     lock what we keep about the table, void, update, insert, write the offsets, COMMIT
+
+Two drivers: the second waits at the lock for `target.lock.timeout.ms`, then goes on (what it brings is
+older or the same, so it changes nothing and moves nothing back) or is refused with `pg_target.busy`.
+Safe for many threads: each call works on a connection that nobody else has meanwhile.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import psycopg
+from psycopg import sql
+
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, SparkNeeds
+from wrackline.consumers.targets.postgres import check, merge, schema, view
+from wrackline.consumers.targets.postgres.applied import Book, Kept
+from wrackline.consumers.targets.postgres.config import SETTINGS
+from wrackline.consumers.targets.postgres.connect import Connect, Connection, Connections, Server
+from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout
+from wrackline.consumers.targets.postgres.refusals import of_statement
+from wrackline.consumers.targets.postgres.stage import STAGE, Staged, fill
+from wrackline.consumers.targets.postgres.types import NATIVE, WIDENS_BY_REWRITING, WIDENS_IN_PLACE
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.evolution import ChangeType, Widening
+from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import MOST_DIGITS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Frame = TypeVar("Frame")
+
+PLACE_TAKEN = define(
+    "pg_target.place_taken",
+    OperatorNeeded,
+    "{place} of the target already belongs to {other}, so {table} can't be written there",
+    hint="give them schemas of their own: target.schema={{database}}_{{schema}}; or leave one out",
+)
+NAME_TAKEN = define(
+    "pg_target.name_taken",
+    OperatorNeeded,
+    "{place} is there in the target and is not ours",
+    hint="choose another schema: target.schema=copy_of_{{schema}}; or rename what is there",
+)
+TABLE_GONE = define(
+    "pg_target.table_gone",
+    OperatorNeeded,
+    "the target's table for {table} is gone",
+    hint="it is made again with the next batch; for its rows: wrackline snapshot start <pipeline.toml>"
+    " '{table}'",
+)
+IN_THE_WAY = define(
+    "pg_target.in_the_way",
+    OperatorNeeded,
+    "{doing} of {table} in the target ended, because {what}",
+    hint="{mend}",
+)
+_EXPLAINED = (  # refusals whose reason the check can see: what was done by hand, and rights
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.WrongObjectType,
+    psycopg.errors.DataError,
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
+TYPE_CHANGED = define(
+    "pg_target.type_changed",
+    OperatorNeeded,
+    "column {column} of {place} is {old} and can't become {new} with the values it has",
+    hint="read it again into a new table: DROP TABLE {place} CASCADE;"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+_CREATING = 0x7772_6163_6B6C  # the advisory lock of those who create, of all pipelines
+_MOST_FORGOTTEN = 10_000  # tombstones in one transaction
+_FORGET = """
+DELETE FROM {table} WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM {table} WHERE {deleted} AND {commit_ts} < 'epoch'::timestamptz + %s * interval '1 ms'
+  LIMIT %s))"""
+
+
+class PostgresTarget(Generic[Frame]):
+    """Tables in one PostgreSQL database; `lines` writes a frame as blocks of COPY lines."""
+
+    can = Capabilities(
+        identifiers=IDENTIFIERS,
+        native=NATIVE,
+        most_decimal_digits=MOST_DIGITS,
+        merge=MergeStyle.MERGE,
+        deletes=frozenset({Deletes.SOFT}),
+        transactional_ddl=True,
+        renames=True,
+        drops=True,
+        widens=WIDENS_IN_PLACE | WIDENS_BY_REWRITING,
+    )
+
+    def __init__(
+        self, connect: Connect, layout: Layout, lines: Callable[[Frame, MergePlan], Iterable[str]]
+    ) -> None:
+        self._connections = Connections(connect)
+        self._layout = layout
+        self._book = Book(layout)
+        self._lines = lines
+        self._lock = threading.Lock()
+        self._staged: dict[TableId, Staged] = {}
+
+    def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
+        """Return the columns that we made, whatever somebody did to them by hand."""
+        with self._session(table, "a look at the shape") as connection:
+            kept = self._kept(connection, table)
+        return None if kept is None else kept.shape.columns
+
+    def ensure_table(self, plan: MergePlan) -> None:
+        """Create table and view, and begin to keep what is applied."""
+        table = plan.table.id
+        if self.held(table) is not None:
+            return
+        place = self._layout.place(table)
+        with self._session(table, "the creation") as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_CREATING])
+            if self._kept(connection, table) is not None:
+                return  # somebody else was faster
+            if schema.exists(connection, "to_regclass", place.view):
+                raise NAME_TAKEN(place=place.view.as_string(connection))
+            shape = schema.create(connection, plan, place)
+            self._book.create(connection)
+            self._book.insert(connection, place, table, shape)
+            connection.commit()
+
+    def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
+        """Change table, view and what we keep of their shape in one transaction."""
+        table = plan.table.id
+        place = self._layout.place(table)
+        for change in changes:
+            if isinstance(change, ChangeType) and change.widening is Widening.OTHER:
+                raise TYPE_CHANGED(
+                    column=repr(change.name),
+                    place=place.table.as_string(),
+                    old=change.old.source,
+                    new=change.new.source,
+                    table=table,
+                )
+        with self._session(table, "a change of shape") as connection:
+            kept = self._locked(connection, table)
+            shape = schema.reshape(connection, plan, place, kept.shape, changes)
+            self._book.reshape(connection, place, shape)
+            connection.commit()
+
+    def stage(self, frame: Frame, plan: MergePlan) -> Staged:
+        """Copy a batch into a table that only its connection sees; an earlier one of the table ends."""
+        table = plan.table.id
+        self._end_staged(table)
+        connection = self._connections.take()
+        try:
+            staged = fill(connection, self._lines(frame, plan), plan)
+        except psycopg.Error as exc:
+            connection.close()
+            raise self._refusal(exc, table, "the staging of a batch", plan) from None
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            self._staged[table] = staged
+        return staged
+
+    def apply(self, staged: Staged, plan: MergePlan) -> None:
+        """Merge rows and offsets in one transaction (INV-5, INV-7)."""
+        table = plan.table.id
+        place = self._layout.place(table)
+        connection = staged.connection
+        try:
+            kept = self._locked(connection, table)
+            after = kept.applied.then(plan.upto)
+            if after.floor is not None:
+                if after.floor != kept.applied.floor:
+                    connection.execute(merge.void_rows(plan, place), {"floor": after.floor})
+                connection.execute(merge.void_changes(), {"floor": after.floor})
+            for turn in range(1, staged.turns + 1):
+                connection.execute(merge.update(plan, place), {"turn": turn})
+                connection.execute(merge.insert(plan, place), {"turn": turn})
+            self._book.advance(connection, place, after)
+            connection.execute(sql.SQL("DROP TABLE {}").format(STAGE))
+            connection.commit()
+        except psycopg.Error as exc:
+            self._end_staged(table)
+            raise self._refusal(exc, table, "the merge of a batch", plan) from None
+        except BaseException:
+            self._end_staged(table)
+            raise
+        with self._lock:
+            self._staged.pop(table, None)
+        self._connections.give_back(connection)
+
+    def applied(self, table: TableId) -> Applied:
+        """Return what was committed with the table's rows."""
+        with self._session(table, "a look at what is applied") as connection:
+            kept = self._kept(connection, table)
+        return Applied() if kept is None else kept.applied
+
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
+        """Forget old tombstones, some at a time, so that no batch waits long."""
+        place = self._layout.place(table)
+        with self._session(table, "the upkeep") as connection:
+            kept = self._kept(connection, table)
+            if kept is None:
+                return
+            if kept.shape.keyless:
+                connection.execute(view.settle(place, kept.shape), [forget_before_ms])
+                connection.commit()
+                return
+            ours = kept.shape.ours
+            forget = sql.SQL(_FORGET).format(
+                table=place.table,
+                deleted=sql.Identifier(ours.deleted),
+                commit_ts=sql.Identifier(ours.commit_ts),
+            )
+            while connection.execute(forget, [forget_before_ms, _MOST_FORGOTTEN]).rowcount:
+                connection.commit()
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Look at the server, the role's rights, and each table."""
+        places = {table: self._layout.place(table) for table in tables}
+        with self._session(None, "the check") as connection:
+            findings = list(check.server_findings(connection, list(places.values())))
+            for table, place in places.items():
+                kept = self._book.read(connection, place)
+                findings += check.table_findings(connection, table, place, kept)
+        return findings
+
+    def close(self) -> None:
+        """End every connection, with the batches that were staged and not applied."""
+        with self._lock:
+            tables = list(self._staged)
+        for table in tables:
+            self._end_staged(table)
+        self._connections.close()
+
+    def _kept(self, connection: Connection, table: TableId, *, lock: bool = False) -> Kept | None:
+        """Return what we keep about a table; its place must not be another table's."""
+        place = self._layout.place(table)
+        kept = self._book.read(connection, place, lock=lock)
+        if kept is not None and kept.source != table:
+            raise PLACE_TAKEN(place=place.view.as_string(), other=kept.source, table=table)
+        return kept
+
+    def _locked(self, connection: Connection, table: TableId) -> Kept:
+        """Lock a table against every other driver until the transaction ends."""
+        kept = self._kept(connection, table, lock=True)
+        if kept is None:
+            raise TABLE_GONE(table=table)
+        return kept
+
+    @contextmanager
+    def _session(self, table: TableId | None, doing: str) -> Iterator[Connection]:
+        """Lend a connection; what was not committed when it comes back is undone."""
+        connection = self._connections.take()
+        try:
+            yield connection
+            self._connections.give_back(connection)
+        except psycopg.Error as exc:
+            connection.close()
+            raise self._refusal(exc, table, doing) from None
+        except BaseException:
+            connection.close()
+            raise
+
+    def _end_staged(self, table: TableId) -> None:
+        with self._lock:
+            staged = self._staged.pop(table, None)
+        if staged is not None:
+            staged.connection.close()
+
+    def _refusal(
+        self, exc: psycopg.Error, table: TableId | None, doing: str, plan: MergePlan | None = None
+    ) -> Exception:
+        """Say what a refused statement means; where the check can see the reason, it says so."""
+        if table is not None and isinstance(exc, _EXPLAINED):
+            errors = [found for found in self.check([table]) if found.severity is Severity.ERROR]
+            if errors:
+                what, mend = errors[0].description, errors[0].suggestion
+                return IN_THE_WAY(table=table, doing=doing, what=what, mend=mend)
+        place = "the database" if table is None else self._layout.place(table).view.as_string()
+        columns = () if plan is None else [repr(column.source) for column in plan.columns]
+        return of_statement(exc, doing=doing, place=place, columns=columns)
+
+
+class PostgresPlugin:
+    """What this folder offers."""
+
+    kind = "postgres"
+    settings = SETTINGS
+
+    def needs(self, settings: Values) -> SparkNeeds:
+        """Spark needs nothing of its own for this target."""
+        del settings
+        return SparkNeeds()
+
+    def open(self, settings: Values, spark: "SparkSession") -> "PostgresTarget[DataFrame]":
+        """Connect once, so that wrong settings are found before anything is read."""
+        from wrackline.consumers.targets.postgres.lines import lines  # noqa: PLC0415 - settings need no PySpark
+
+        del spark  # a frame brings the session that it lives in
+        layout = Layout(settings.text("target.schema"), settings.text("target.storage.schema"))
+        server = Server(settings)
+        server.connect().close()
+        return PostgresTarget(server.connect, layout, lines)
+
+
+PLUGIN = PostgresPlugin()

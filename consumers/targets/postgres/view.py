@@ -1,0 +1,78 @@
+"""What readers see of a table: rows that live and are complete, under the source's names, without ours.
+
+Of a table without a key each event left rows of its own: what came, and what went as a tombstone.  Readers
+see a content as often as it came more than it went.  Contents are compared by the server's binary form
+where its `=` takes different values for one: -0 and 0, 1.0 and 1.00, a month and 30 days.  Pure.
+"""
+
+from collections.abc import Sequence
+
+from psycopg import sql
+
+from wrackline.consumers.plan import PlannedColumn
+from wrackline.consumers.targets.postgres.applied import Shape
+from wrackline.consumers.targets.postgres.place import Place
+from wrackline.consumers.targets.postgres.types import column_type
+
+_IMAGES = {
+    "real": "float4send",
+    "double precision": "float8send",
+    "numeric": "numeric_send",
+    "interval": "interval_send",
+    "json": "json_send",
+    "jsonb": "jsonb_send",
+}
+_LIVING = (
+    "CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {table} WHERE NOT {deleted} AND {missing} IS NULL"
+)
+_COPIES = """
+CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM (
+  SELECT *, row_number() OVER (PARTITION BY {content}, {deleted}) AS {copy},
+         count(*) FILTER (WHERE {deleted}) OVER (PARTITION BY {content}) AS {went}
+  FROM {table}) counted
+WHERE NOT {deleted} AND {copy} > {went}"""
+_SETTLE = """
+DELETE FROM {table} WHERE {row} IN (
+  SELECT {row} FROM (
+    SELECT {row}, row_number() OVER (PARTITION BY {content}, {deleted} ORDER BY {seq}) AS {copy},
+           count(*) FILTER (WHERE {deleted}) OVER (PARTITION BY {content}) AS {went},
+           count(*) FILTER (WHERE NOT {deleted}) OVER (PARTITION BY {content}) AS {came}
+    FROM {table} WHERE {commit_ts} < 'epoch'::timestamptz + %s * interval '1 ms') counted
+  WHERE {copy} <= least({came}, {went}))"""
+
+
+def view(place: Place, shape: Shape, order: Sequence[str] = ()) -> sql.Composed:
+    """Create or replace the view; columns of `order` come first, as a view that is there wants it."""
+    names = [column.target for column in shape.of_source]
+    names = [*order, *(name for name in names if name not in order)]
+    columns = sql.SQL(", ").join(map(sql.Identifier, names))
+    text = sql.SQL(_COPIES if shape.keyless else _LIVING)
+    return text.format(view=place.view, columns=columns, **_names(place, shape))
+
+
+def settle(place: Place, shape: Shape) -> sql.Composed:
+    """Delete pairs of what came and went, both before a moment: readers see the same without them."""
+    return sql.SQL(_SETTLE).format(**_names(place, shape))
+
+
+def _names(place: Place, shape: Shape) -> dict[str, sql.Composable]:
+    ours = shape.ours
+    counted = {name: sql.Identifier(f"{ours.row} {name}") for name in ("copy", "went", "came")}
+    return {
+        "table": place.table,
+        "content": sql.SQL(", ").join(map(_image, shape.of_source)),
+        "row": sql.Identifier(ours.row),
+        "seq": sql.Identifier(ours.seq),
+        "deleted": sql.Identifier(ours.deleted),
+        "missing": sql.Identifier(ours.missing),
+        "commit_ts": sql.Identifier(ours.commit_ts),
+        **counted,
+    }
+
+
+def _image(column: PlannedColumn) -> sql.Composable:
+    """Write a column so that `=` is the same as exactly the same."""
+    name = sql.Identifier(column.target)
+    of = column_type(column.type)
+    function = "array_send" if of.endswith("[]") else _IMAGES.get(of)
+    return name if function is None else sql.SQL("{}({})").format(sql.SQL(function), name)
