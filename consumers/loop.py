@@ -16,35 +16,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from wrackline.consumers import plan as plans
+from wrackline.consumers.batch import NO_KEY, NOT_WIRE_FORMAT, ROUND_FAILED
 from wrackline.consumers.decode import decode, outlines
 from wrackline.consumers.dedupe import dedupe
+from wrackline.consumers.kafka_settings import asking
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import MergePlan, TopicPartition, plan_merge
-from wrackline.consumers.read import Range, Topics, read
+from wrackline.consumers.read import read
+from wrackline.consumers.rounds import Range
 from wrackline.consumers.targets.iceberg import schema
 from wrackline.consumers.targets.iceberg.applied import Applied, applied
 from wrackline.consumers.targets.iceberg.apply import apply
+from wrackline.consumers.topics import Topics
 from wrackline.consumers.writers import SchemaById, Writer, table_id, writer
-from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
-
-NOT_WIRE_FORMAT = define(
-    "consume.not_wire_format",
-    OperatorNeeded,
-    "topic {topic} holds records that do not begin with a schema id",
-    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
-)
-NO_KEY = define(
-    "consume.no_key",
-    OperatorNeeded,
-    "topic {topic} holds rows without a key, which can't be merged",
-    hint="give the table a primary key, or set message.key.columns={table}:<columns>",
-)
-ROUND_FAILED = define(
-    "consume.round_failed",
-    Transient,
-    "Spark could not merge a batch of topic {topic} ({condition})",
-    hint="the next round tries again; if it goes on, look into the driver's log for {topic}",
-)
+from wrackline.schemas.errors import WracklineError
 
 _NAMES = Identifiers(most_characters=255)
 _AT_ONCE = 2  # tables merged side by side
@@ -70,18 +55,19 @@ class Round:
 
 def run_once(spark: SparkSession, pipeline: Pipeline) -> list[Round]:
     """Bring every table of the pipeline to where its topic is now."""
-    topics = Topics(pipeline.brokers)
+    topics = Topics(asking({"bootstrap.servers": pipeline.brokers}))
+    ends = topics.ends(pipeline.server)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="merge") as pool:
         return list(
-            pool.map(
-                lambda topic: _guarded(spark, pipeline, topics, topic), topics.of_server(pipeline.server)
-            )
+            pool.map(lambda topic: _guarded(spark, pipeline, topics, topic, ends[topic]), sorted(ends))
         )
 
 
-def _guarded(spark: SparkSession, pipeline: Pipeline, topics: Topics, topic: str) -> Round:
+def _guarded(
+    spark: SparkSession, pipeline: Pipeline, topics: Topics, topic: str, ends: Mapping[int, int]
+) -> Round:
     try:
-        return _round(spark.newSession(), pipeline, topics, topic)
+        return _round(spark.newSession(), pipeline, topics, topic, ends)
     except WracklineError as error:
         return Round(topic, error=error)
     except (PySparkException, Py4JError) as exc:
@@ -91,12 +77,16 @@ def _guarded(spark: SparkSession, pipeline: Pipeline, topics: Topics, topic: str
         return Round(topic, error=failed)
 
 
-def _round(session: SparkSession, pipeline: Pipeline, topics: Topics, topic: str) -> Round:
+def _round(
+    session: SparkSession, pipeline: Pipeline, topics: Topics, topic: str, ends: Mapping[int, int]
+) -> Round:
     before = applied(session, table_id(topic))
-    wanted = topics.ranges(topic, before.offsets)
+    wanted = topics.range_of(topic, before.offsets, ends)
     if wanted.empty:
         return Round(topic)
-    records = read(session, pipeline.brokers, wanted).persist()  # looked at twice, fetched once
+    records = read(
+        session, {"kafka.bootstrap.servers": pipeline.brokers}, wanted
+    ).persist()  # looked at twice, fetched once
     try:
         merge_batch(session, records, wanted, before, pipeline.schema_by_id)
     finally:

@@ -104,6 +104,34 @@ def run_pipeline(
     run(good_pipeline(file))
 
 
+@app.command(name="consume")
+def consume_pipeline(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Bring every table to where its topic is now, and end.")
+    ] = False,
+    spark_log: Annotated[
+        Path | None, typer.Option("--spark-log", help="Append what Spark and Java print to this file.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a line, on a terminal too.")
+    ] = False,
+) -> None:
+    """Merge a pipeline's topics into its target until SIGTERM or SIGINT.
+
+    A table whose error asks for somebody is stopped, and the others go on; SIGHUP has it tried again.
+    """
+    # here, for who does not merge needs no Spark
+    from wrackline.control.consume import consume  # noqa: PLC0415
+
+    context.ensure_object(Options).json = json
+    code = consume(good_pipeline(file), once=once, json=json, spark_log=spark_log)
+    if code:
+        raise typer.Exit(code)
+
+
 @app.command()
 def worker(
     context: typer.Context,

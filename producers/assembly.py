@@ -38,7 +38,7 @@ from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules
 from wrackline.schemas.receipts import fold
-from wrackline.schemas.registry import Access, Registry
+from wrackline.schemas.registry import Registry, access
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableSchema
 from wrackline.schemas.topics import control_topics, internal_topics
@@ -68,7 +68,7 @@ def task(
     """Put a task together; its source is opened, nothing is read yet."""
     server, name = values.text("topic.prefix"), values.text("name")
     with ExitStack() as opened:
-        registry = opened.enter_context(Registry(_access(values)))
+        registry = opened.enter_context(Registry(access(values)))
         own = OwnTopics(server)
         register = _Schemas(plugin, own, registry).register
         source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register))
@@ -255,15 +255,4 @@ def limits(values: Values) -> Limits:
     return Limits(
         most_tries=values.integer("errors.max.retries"),
         longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,
-    )
-
-
-def _access(values: Values) -> Access:
-    log_in = "schema.registry.basic.auth.user.info"
-    authorities = "schema.registry.ssl.ca.location"
-    return Access(
-        ",".join(values.listed("schema.registry.url")),
-        None if values[log_in] is None else values.secret(log_in),
-        None if values[authorities] is None else values.text(authorities),
-        values.text("schema.registry.compatibility"),
     )

@@ -4,6 +4,7 @@ Names, meanings and defaults are Debezium's and Kafka Connect's where they have 
 What only one database or target understands is declared in that plug-in's `config` module.
 """
 
+from wrackline.schemas.consume_settings import CONSUME
 from wrackline.schemas.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, mask_of
 from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.mode_settings import MODES
@@ -395,7 +396,8 @@ _TARGET = (
     Setting(
         "target.schema.change.behavior",
         Kind.STRING,
-        "What a changed table does to its target.",
+        "What a changed table does to its target: exception stops it, evolve follows or stops it, try_evolve "
+        "follows as far as the target can, lenient adds and widens, ignore changes nothing.",
         "evolve",
         MEDIUM,
         "Target",
@@ -405,7 +407,7 @@ _TARGET = (
     Setting(
         "target.column.prefix",
         Kind.STRING,
-        "How our own columns in a target begin.",
+        "How our own columns in a target begin. Never change it for tables that are there.",
         "_wl_",
         LOW,
         "Target",
@@ -426,6 +428,7 @@ CORE = Declared(
         *_FAILURES,
         *_METRICS,
         *_TARGET,
+        *CONSUME,
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,

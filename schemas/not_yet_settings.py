@@ -8,7 +8,6 @@ from wrackline.schemas.setting import NotYet
 
 _TAKE_OUT = "take the line out"
 _ALL_UPDATES = "every update is published"
-_NO_TARGET = "only the demo merges into a target, and in one fixed way"
 
 
 def _rows(now: str, *names: str) -> tuple[NotYet, ...]:
@@ -28,5 +27,4 @@ NOT_YET = (
         "leave sink, or take the line out",
         done=("", "sink"),
     ),
-    *_rows(_NO_TARGET, "target.schema.change.behavior", "target.column.prefix"),
 )

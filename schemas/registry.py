@@ -23,6 +23,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.redaction import Secret, redact_by_look
+from wrackline.schemas.settings import Values
 
 TIMEOUT_SECONDS: Final = 10
 RETRIES: Final = 2
@@ -94,6 +95,18 @@ class Access:
     ca_location: str | None = None
     compatibility: str = "NONE"  # of subjects that we create
     timeout_seconds: float = TIMEOUT_SECONDS
+
+
+def access(values: Values) -> Access:
+    """Return how a pipeline's settings say to reach it."""
+    log_in = "schema.registry.basic.auth.user.info"
+    authorities = "schema.registry.ssl.ca.location"
+    return Access(
+        ",".join(values.listed("schema.registry.url")),
+        None if values[log_in] is None else values.secret(log_in),
+        None if values[authorities] is None else values.text(authorities),
+        values.text("schema.registry.compatibility"),
+    )
 
 
 class Registry:

@@ -98,8 +98,6 @@ UNHONOURED = (
         "errors.tolerance",
         "errors.log.enable",
         "errors.log.include.messages",
-        "errors.retry.timeout",
-        "errors.retry.delay.max.ms",
     ),
     *_quiet(
         "topics always have four parts with dots between",

@@ -3,6 +3,7 @@
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.producers import assembly
 from wrackline.producers.pace import Limits
+from wrackline.schemas.registry import access
 from wrackline.schemas.settings import Values
 
 
@@ -20,9 +21,9 @@ def test_tries_and_waits_are_the_settings() -> None:
 
 
 def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:
-    assert assembly._access(values()).compatibility == "NONE"
+    assert access(values()).compatibility == "NONE"
     given = {"schema.registry.compatibility": "BACKWARD"}
-    assert assembly._access(values(**given)).compatibility == "BACKWARD"
+    assert access(values(**given)).compatibility == "BACKWARD"
 
 
 def test_notifications_go_to_the_topic_that_is_named_and_need_one() -> None:

@@ -11,7 +11,14 @@ from wrackline.schemas.mode_settings import MODES
 from wrackline.schemas.setting import Setting
 
 ROOT = Path(__file__).parents[3]
-DECLARING = {"core_settings", "snapshot_settings", "not_yet_settings", "kafka_client_settings", "config"}
+DECLARING = {
+    "core_settings",
+    "consume_settings",
+    "snapshot_settings",
+    "not_yet_settings",
+    "kafka_client_settings",
+    "config",
+}
 CODE = "settings.not_yet"
 # read under a name that is put together: where, and by what
 COMPOSED = {
@@ -26,7 +33,7 @@ COMPOSED = {
 }
 # the validator lets only that through
 ONE_ANSWER = {"plugin.name", "slot.drop.on.stop", *(mode.name for mode in MODES)}
-WHOLE = ("kafka.", "topic.creation.")  # read with all that is below
+WHOLE = ("kafka.", "topic.creation.", "spark.")  # read with all that is below
 
 
 def texts_of_the_code() -> set[str]:

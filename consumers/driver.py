@@ -1,0 +1,195 @@
+"""The rounds of a pipeline: which table is merged when, side by side, until somebody asks for an end.
+
+    main thread     looks for news every `consume.trigger.interval.ms`, hands tables out, hears their outcome
+    pool            one batch of one table each, at most `consume.parallel.tables` at a time
+
+A table fails alone: how long it is left alone stands in standing.py.  While Kafka does not answer nobody is
+handed out, and the look is tried again without end.  What is known here of progress (`_reached`) only saves
+questions: every batch asks the table itself.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from wrackline.consumers.batch import SPARK_GONE
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.standing import Patience, Standing
+from wrackline.consumers.topics import Ends
+from wrackline.schemas.errors import Transient, WracklineError
+
+_LOOK = 0.2  # seconds between two looks at what is wished
+
+
+class Wish(Enum):
+    """What a driver is asked for."""
+
+    GO_ON = "go on"
+    RESUME = "resume"  # try the stopped tables again, once
+    STOP = "stop"
+
+
+class Witness(Protocol):
+    """Hears what happens; on the driver's own thread."""
+
+    def merged(self, topic: str, read: Range, seconds: float) -> None:
+        """A batch is in its table."""
+        ...
+
+    def failed(self, topic: str, standing: Standing) -> None:
+        """A table waits or is stopped, with a reason that was not told before."""
+        ...
+
+    def recovered(self, topic: str) -> None:
+        """A table that had failed goes on."""
+        ...
+
+    def outage(self, error: WracklineError | None) -> None:
+        """Kafka does not answer, or does again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often and how much at a time."""
+
+    interval: float  # seconds between two looks for news
+    at_once: int  # tables merged side by side
+    patience: Patience
+    last_word: float = 20.0  # seconds that batches under way have when it is asked to stop
+
+
+Merge = Callable[[str, Mapping[int, int]], Range]  # consumers/batch.py
+Look = Callable[[], Ends]  # consumers/topics.py
+
+
+@dataclass(slots=True)
+class _Table:
+    standing: Standing = field(default_factory=Standing)
+    reached: Mapping[int, int] | None = None
+    begun: float = 0.0
+
+
+class Driver:
+    """Drives the tables of one pipeline."""
+
+    def __init__(
+        self,
+        look: Look,
+        merge: Merge,
+        pace: Pace,
+        witness: Witness,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._look, self._merge, self._pace, self._witness, self._clock = look, merge, pace, witness, clock
+        self._tables: dict[str, _Table] = {}
+        self._running: dict[Future[Range], str] = {}
+        self._outage: Standing = Standing()
+
+    @property
+    def standings(self) -> Mapping[str, Standing]:
+        """How each table stands."""
+        return {topic: table.standing for topic, table in self._tables.items()}
+
+    def once(self) -> list[WracklineError]:
+        """Bring every table to where its topic is now, in one try each; return what failed."""
+        with ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="merge") as pool:
+            ends = self._look()
+            self._hand_out(pool, ends)
+            while self._running:
+                self._hear(None)
+                self._hand_out(pool, {topic: end for topic, end in ends.items() if not self._behind(topic)})
+        errors = (standing.error for standing in self.standings.values())
+        return [error for error in errors if error is not None]
+
+    def run(self, wish: Callable[[], Wish]) -> bool:
+        """Merge until asked to stop; return whether all that was begun has ended by then."""
+        pool = ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="merge")
+        due = self._clock()
+        try:
+            while (wished := wish()) is not Wish.STOP:
+                if wished is Wish.RESUME:
+                    self._resume()
+                if self._clock() >= due:
+                    due = self._clock() + self._pace.interval
+                    self._round(pool)
+                self._hear(min(_LOOK, max(0.01, due - self._clock())))
+            deadline = self._clock() + self._pace.last_word
+            for future in [one for one in self._running if one.cancel()]:
+                del self._running[future]
+            while self._running and self._clock() < deadline:
+                self._hear(_LOOK)
+            return not self._running
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _round(self, pool: ThreadPoolExecutor) -> None:
+        now = self._clock()
+        if not self._outage.ready(now):
+            return
+        try:
+            ends = self._look()
+        except Transient as error:
+            before, endless = self._outage, Patience(self._pace.patience.most_wait, None)
+            self._outage = before.failed(error, self._clock(), endless, random.random())  # noqa: S311 - spreads tries
+            if self._outage.is_news(before):
+                self._witness.outage(error)
+            return
+        if self._outage.error is not None:
+            self._outage = Standing()
+            self._witness.outage(None)
+        self._hand_out(pool, ends)
+
+    def _hand_out(self, pool: ThreadPoolExecutor, ends: Ends) -> None:
+        """Give the pool each table that has news, may be tried and is not under way."""
+        now, under_way = self._clock(), set(self._running.values())
+        for topic, wanted in ends.items():
+            table = self._tables.setdefault(topic, _Table())
+            if topic in under_way or table.reached == wanted or not table.standing.ready(now):
+                continue
+            self._running[pool.submit(self._timed, table, topic, wanted)] = topic
+
+    def _timed(self, table: _Table, topic: str, ends: Mapping[int, int]) -> Range:
+        table.begun = self._clock()
+        return self._merge(topic, ends)
+
+    def _hear(self, patience: float | None) -> None:
+        """Wait for outcomes, at most so long, and take note of them."""
+        if not self._running:
+            time.sleep(patience or 0)
+            return
+        for future in wait(self._running, patience, FIRST_COMPLETED).done:
+            topic = self._running.pop(future)
+            table = self._tables[topic]
+            try:
+                read = future.result()
+            except WracklineError as error:
+                if error.code == SPARK_GONE.code:
+                    raise
+                self._note(topic, table, error)
+            else:
+                table.reached = read.end
+                if table.standing.error is not None:
+                    table.standing = Standing()
+                    self._witness.recovered(topic)
+                if not read.empty:
+                    self._witness.merged(topic, read, self._clock() - table.begun)
+
+    def _note(self, topic: str, table: _Table, error: WracklineError) -> None:
+        before = table.standing
+        table.standing = before.failed(error, self._clock(), self._pace.patience, random.random())  # noqa: S311 - as above
+        if table.standing.is_news(before):
+            self._witness.failed(topic, table.standing)
+
+    def _behind(self, topic: str) -> bool:
+        """Whether a table has failed, so that one try is all it gets."""
+        return self._tables[topic].standing.error is not None
+
+    def _resume(self) -> None:
+        for table in self._tables.values():
+            if table.standing.stopped:
+                table.standing = Standing(table.standing.error)

@@ -1,0 +1,118 @@
+"""What a consumer asks Kafka beside the records: which topics there are, and how far they may be read.
+
+    ends      every topic of a server, and the last stable offset of each of its partitions
+    range_of  one topic's ends + the offsets that a table has applied -> what it has to read
+
+Aborted records never appear: an end is the last *stable* offset.  Offsets that the topic no longer has are
+an error, never skipped.  The ends are asked for before the beginnings, so that what is deleted meanwhile
+shows as lost and not as an empty range.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # it is public
+
+from wrackline.consumers.kafka_settings import Settings
+from wrackline.consumers.rounds import Range
+from wrackline.schemas.errors import Definite, Transient, define
+
+OFFSETS_GONE = define(
+    "consume.offsets_gone",
+    Definite,
+    "{topic}-{partition} begins at offset {first}, but the table has applied only up to {applied}",
+    hint="drop the table in the target, then have its rows read: wrackline snapshot start <pipeline.toml>"
+    " '{table}'; and start it again: wrackline consume <pipeline.toml>; keep events longer: retention.ms",
+)
+TOPIC_CUT = define(
+    "consume.topic_cut",
+    Definite,
+    "{topic}-{partition} ends at offset {end}, but the table has applied up to {applied}:"
+    " the topic was made anew",
+    hint="drop the table in the target, then have its rows read: wrackline snapshot start <pipeline.toml>"
+    " '{table}'; and start it again: wrackline consume <pipeline.toml>",
+)
+KAFKA_UNREACHABLE = define(
+    "consume.kafka_unreachable",
+    Transient,
+    "Kafka at {brokers} did not answer",
+    hint="try: kcat -b {brokers} -L",
+)
+
+_TIMEOUT = 10.0  # seconds for one question to Kafka
+_PARTS = 4  # server.database.schema.table
+
+Ends = Mapping[str, Mapping[int, int]]  # by topic and partition: the next offset that nobody may read yet
+
+
+class Topics:
+    """Asks one Kafka cluster; holds one client for as long as it lives."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._brokers = settings["bootstrap.servers"]
+        self._client = AdminClient(dict(settings))
+
+    def ends(self, server: str) -> Ends:
+        """Return how far each topic with rows of a server may be read; one that can't say now is left out."""
+        try:
+            known = self._client.list_topics(timeout=_TIMEOUT).topics
+        except KafkaException as exc:
+            raise KAFKA_UNREACHABLE(brokers=self._brokers) from exc
+        ours = [topic for topic in known if _is_of(server, topic)]
+        partitions = [TopicPartition(topic, number) for topic in ours for number in known[topic].partitions]
+        found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for partition, end in self._offsets(partitions, OffsetSpec.latest()).items():  # type: ignore[no-untyped-call]  # the client's gap
+            found[partition.topic][partition.partition] = end
+        whole = {topic: ends for topic, ends in found.items() if len(ends) == len(known[topic].partitions)}
+        if ours and not whole:
+            raise KAFKA_UNREACHABLE(brokers=self._brokers)
+        return whole
+
+    def range_of(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> Range:
+        """Return what the table has not applied; a partition that it does not know is read from its start."""
+        partitions = [TopicPartition(topic, number) for number in ends]
+        found = self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]  # as above
+        firsts = {partition.partition: first for partition, first in found.items()}
+        if firsts.keys() != ends.keys():
+            raise KAFKA_UNREACHABLE(brokers=self._brokers)
+        return checked(topic, applied, firsts, ends)
+
+    def _offsets(self, partitions: list[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
+        """Return the offsets of those partitions whose leaders answer."""
+        if not partitions:
+            return {}
+        found = {}
+        answers = self._client.list_offsets(
+            dict.fromkeys(partitions, which),
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=_TIMEOUT,
+        )
+        for partition, answer in answers.items():
+            try:
+                found[partition] = answer.result().offset
+            except KafkaException:  # its leader is away; the others go on
+                continue
+        return found
+
+
+def checked(
+    topic: str, applied: Mapping[int, int], firsts: Mapping[int, int], ends: Mapping[int, int]
+) -> Range:
+    """Return the range from what is applied to the ends, unless events between them are gone."""
+    table = topic.partition(".")[2]
+    for partition, offset in applied.items():
+        if partition not in ends or ends[partition] < offset:
+            raise TOPIC_CUT(
+                topic=topic, partition=partition, end=ends.get(partition, 0), applied=offset, table=table
+            )
+        if firsts[partition] > offset:
+            raise OFFSETS_GONE(
+                topic=topic, partition=partition, first=firsts[partition], applied=offset, table=table
+            )
+    return Range(topic, {partition: applied.get(partition, firsts[partition]) for partition in ends}, ends)
+
+
+def _is_of(server: str, topic: str) -> bool:
+    parts = topic.split(".")
+    return parts[0] == server and len(parts) == _PARTS

@@ -1,0 +1,83 @@
+"""What `wrackline consume` says: lines for people on a terminal, JSON lines elsewhere.
+
+In: what the driver hears.  Out: a line for each thing that somebody should know, and every ten seconds what
+was merged meanwhile; nothing for a look that found no news.  No line holds a value of a row.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import orjson
+
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.standing import Standing
+from wrackline.schemas.errors import WracklineError
+
+_EVERY = 10.0  # seconds between two lines of figures
+
+
+class Teller:
+    """Standard output of one pipeline; on the driver's thread alone."""
+
+    def __init__(self, pipeline: str, *, json: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pipeline, self._clock = pipeline, clock
+        self._json = json or not sys.stdout.isatty()
+        self._due = clock()
+        self._batches = self._offsets = 0
+
+    def begins(self, target: str, pid: int) -> None:
+        """Say that it runs, and how to have stopped tables tried again."""
+        self._print({"event": "running", "target": target, "pid": pid}, f"running: into {target}, pid {pid}")
+
+    def merged(self, topic: str, read: Range, seconds: float) -> None:
+        """Count; now and then say how much it was."""
+        self._batches += 1
+        self._offsets += read.offsets
+        if self._clock() < self._due:
+            return
+        self._due = self._clock() + _EVERY
+        told = {"event": "merged", "batches": self._batches, "offsets": self._offsets, "table": _table(topic)}
+        text = f"merged {self._batches:,} batches, {self._offsets:,} offsets in all; {_table(topic)} last"
+        self._print({**told, "seconds": round(seconds, 3)}, f"{text}, in {seconds:.1f} s")
+
+    def failed(self, topic: str, standing: Standing) -> None:
+        """Say why a table waits, or that it is stopped."""
+        if standing.error is None:
+            return
+        state = "stopped" if standing.stopped else "waits"
+        told = {"event": state, "table": _table(topic), "error": _document(standing.error)}
+        self._print(told, f"{_table(topic)} {state}: {standing.error}")
+
+    def recovered(self, topic: str) -> None:
+        """Say that a table goes on."""
+        self._print({"event": "goes on", "table": _table(topic)}, f"{_table(topic)} goes on")
+
+    def outage(self, error: WracklineError | None) -> None:
+        """Say that Kafka is away, or back."""
+        if error is None:
+            self._print({"event": "goes on"}, "Kafka answers again")
+        else:
+            self._print({"event": "waits", "error": _document(error)}, f"waits: {error}")
+
+    def ends(self, *, whole: bool) -> None:
+        """Say how it ended."""
+        left = "" if whole else "; a batch under way was let go, and is merged again by the next start"
+        self._print({"event": "stopped", "whole": whole}, f"stopped{left}")
+
+    def _print(self, told: Mapping[str, object], text: str) -> None:
+        if self._json:
+            document = {"ts_ms": time.time_ns() // 1_000_000, "pipeline": self._pipeline, **told}
+            sys.stdout.write(orjson.dumps(document).decode() + "\n")
+        else:
+            sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def _table(topic: str) -> str:
+    return topic.partition(".")[2]
+
+
+def _document(error: WracklineError) -> Mapping[str, str]:
+    kind = type(error).__name__
+    return {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}

@@ -1,0 +1,101 @@
+"""Settings of the way from Kafka into the target: when and how much is merged, and in which Spark.
+
+What Kafka Connect and Spark have a name for is named so here too.  Whatever else Spark can be told is handed
+on as it is, except what makes the values right: the zone, the case of names, and the rules of a cast.
+"""
+
+from wrackline.schemas.setting import Importance, Setting
+from wrackline.schemas.setting_kinds import Kind, at_least, between, matching
+
+_LONGEST_WAIT = 86_400_000
+_MERGING = "Merging"
+_OURS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.caseSensitive",
+    "spark.sql.ansi.enabled",
+    "spark.driver.extraClassPath",
+)
+
+
+def _handed_on(name: str) -> None:
+    if name in _OURS:
+        raise ValueError("it is set here, for the copy would not be exact with another value")
+
+
+CONSUME = (
+    Setting(
+        "consume.trigger.interval.ms",
+        Kind.LONG,
+        "How often news is looked for, as the interval of Spark's processing-time trigger.",
+        "1000",
+        Importance.MEDIUM,
+        _MERGING,
+        validator=between(10, _LONGEST_WAIT),
+    ),
+    Setting(
+        "consume.parallel.tables",
+        Kind.INT,
+        "How many tables are merged side by side.",
+        "2",
+        Importance.MEDIUM,
+        _MERGING,
+        validator=between(1, 64),
+    ),
+    Setting(
+        "consume.max.offsets.per.trigger",
+        Kind.LONG,
+        "The most offsets of one table in one batch, as Spark's maxOffsetsPerTrigger.",
+        "1000000",
+        Importance.LOW,
+        _MERGING,
+        validator=at_least(1),
+    ),
+    Setting(
+        "errors.retry.timeout",
+        Kind.LONG,
+        "For how many milliseconds a table's batch is tried again after a transient error, before the table "
+        "stops; -1 is without end. While Kafka or the schema registry is away the time does not count.",
+        "-1",
+        Importance.MEDIUM,
+        "Failures",
+        validator=at_least(-1),
+    ),
+    Setting(
+        "errors.retry.delay.max.ms",
+        Kind.LONG,
+        "The longest wait before a table's batch is tried again.",
+        "60000",
+        Importance.LOW,
+        "Failures",
+        validator=between(1, _LONGEST_WAIT),
+    ),
+    Setting(
+        "spark.master",
+        Kind.STRING,
+        "Where Spark runs, as Spark writes it; local[*] is this machine with all its cores.",
+        "local[*]",
+        Importance.MEDIUM,
+        "Spark",
+        validator=matching(
+            r"local(\[[^\]\s]+\])?|spark://\S+|yarn|k8s://\S+", "local[*], spark://host:port, ..."
+        ),
+    ),
+    Setting(
+        "spark.driver.memory",
+        Kind.STRING,
+        "How much memory the Spark driver has; in local mode it is all that there is.",
+        "1g",
+        Importance.MEDIUM,
+        "Spark",
+        validator=matching(r"[1-9][0-9]*[kmgtKMGT]?b?", "a size, as 512m or 4g"),
+    ),
+    Setting(
+        "spark.<rest>",
+        Kind.STRING,
+        "Any other setting of Spark, handed on as it is.",
+        None,
+        Importance.LOW,
+        "Spark",
+        named=_handed_on,
+    ),
+)

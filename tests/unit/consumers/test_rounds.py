@@ -1,0 +1,62 @@
+"""What a batch means: offsets, floor, shape, and how much of it is read at once."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wrackline.consumers.plan import Applied, TopicPartition, Written
+from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
+from wrackline.consumers.topics import checked
+from wrackline.schemas.errors import Definite
+
+HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def test_the_newest_change_tells_the_shape_and_a_truncate_does_not() -> None:
+    seen = [
+        Outline(Pair(1, 2), "05", None, 3),
+        Outline(Pair(3, 4), "07", None, 1),
+        Outline(Pair(3, 9), "09", "09", 0),
+    ]
+    made = after(Applied(), "t", {0: 10, 1: 4}, seen)
+    assert made == Applied({HERE: 10, THERE: 4}, "09", Written("07", 3, 4))
+    assert pairs(made, seen) == {Pair(1, 2), Pair(3, 4)}
+
+
+def test_what_comes_late_reshapes_nothing() -> None:
+    before = Applied({HERE: 5}, "03", Written("08", 7, 8))
+    made = after(before, "t", {0: 6}, [Outline(Pair(1, 2), "05", "02", 1)])
+    assert made == Applied({HERE: 6}, "03", Written("08", 7, 8))
+    assert pairs(made, [Outline(Pair(1, 2), "05", "02", 1)]) == {Pair(1, 2), Pair(7, 8)}
+
+
+def test_a_table_without_a_row_has_no_shape() -> None:
+    assert after(Applied(), "t", {0: 3}, [Outline(Pair(None, 2), "01", "01", 0)]).newest is None
+
+
+@given(
+    st.dictionaries(st.integers(0, 5), st.tuples(st.integers(0, 99), st.integers(0, 99)), min_size=1),
+    st.integers(1, 50),
+)
+def test_a_cut_range_is_a_first_part_and_never_empty(sizes: dict[int, tuple[int, int]], most: int) -> None:
+    whole = Range("t", {p: at for p, (at, _) in sizes.items()}, {p: at + n for p, (at, n) in sizes.items()})
+    cut = whole.at_most(most)
+    assert cut.start == whole.start
+    assert all(cut.start[p] <= cut.end[p] <= whole.end[p] for p in sizes)
+    assert cut.offsets < most + len(sizes)
+    assert cut.empty == whole.empty
+
+
+def test_what_is_gone_is_never_skipped() -> None:
+    assert checked("s.d.p.t", {0: 5}, {0: 5, 1: 2}, {0: 9, 1: 4}) == Range(
+        "s.d.p.t", {0: 5, 1: 2}, {0: 9, 1: 4}
+    )
+    for firsts, ends, code in (
+        ({0: 6}, {0: 9}, "consume.offsets_gone"),
+        ({0: 0}, {0: 4}, "consume.topic_cut"),
+        ({}, {}, "consume.topic_cut"),
+    ):
+        with pytest.raises(Definite) as caught:
+            checked("s.d.p.t", {0: 5}, firsts, ends)
+        assert caught.value.code == code
+        assert "wrackline snapshot start <pipeline.toml> 'd.p.t'" in caught.value.hint
