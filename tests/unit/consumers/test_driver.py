@@ -1,0 +1,152 @@
+"""Which table is merged when: side by side, alone in failure, and until an end is asked for."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from wrackline.consumers.batch import SPARK_GONE
+from wrackline.consumers.driver import Driver, Pace, Wish
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.standing import Patience, Standing
+from wrackline.consumers.topics import Ends
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
+
+ENDS: Ends = {"s.d.p.a": {0: 4}, "s.d.p.b": {0: 6}}
+BROKEN, BUSY = OperatorNeeded("test.broken", "broken", ""), Transient("test.busy", "busy", "")
+AWAY = Transient("test.away", "away", "")
+PATIENCE = 20.0  # seconds until a test gives up
+
+
+@dataclass
+class World:
+    """Topics and tables in memory; every batch moves a table by two offsets at most."""
+
+    ends: dict[str, Mapping[int, int]] = field(default_factory=lambda: dict(ENDS))
+    wrong: dict[str, WracklineError] = field(default_factory=dict)
+    away: int = 0  # looks that Kafka does not answer
+    at: dict[str, int] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+    tries: dict[str, int] = field(default_factory=dict)
+    most_at_once: int = 0
+    holding: threading.Event | None = None
+    at_once: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def look(self) -> Ends:
+        if self.away:
+            self.away -= 1
+            raise AWAY
+        return dict(self.ends)
+
+    def merge(self, topic: str, ends: Mapping[int, int]) -> Range:
+        with self.lock:
+            self.tries[topic] = self.tries.get(topic, 0) + 1
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            if self.holding is not None:
+                self.holding.wait(PATIENCE)
+            if topic in self.wrong:
+                raise self.wrong[topic]
+            begin = self.at.get(topic, 0)
+            self.at[topic] = min(begin + 2, ends[0])
+            return Range(topic, {0: begin}, {0: self.at[topic]})
+        finally:
+            with self.lock:
+                self.at_once -= 1
+
+    def merged(self, topic: str, read: Range, seconds: float) -> None:
+        del seconds
+        self.told.append(f"{topic} +{read.offsets}")
+
+    def failed(self, topic: str, standing: Standing) -> None:
+        self.told.append(f"{topic} {'stopped' if standing.stopped else 'waits'}")
+
+    def recovered(self, topic: str) -> None:
+        self.told.append(f"{topic} goes on")
+
+    def outage(self, error: WracklineError | None) -> None:
+        self.told.append("back" if error is None else error.code)
+
+    def driver(self, *, at_once: int = 2, last_word: float = PATIENCE) -> Driver:
+        pace = Pace(0.01, at_once, Patience(0.01, None), last_word)
+        return Driver(self.look, self.merge, pace, self)
+
+    def until(self, holds: Callable[[], bool]) -> Callable[[], Wish]:
+        """Wish for an end once it holds, or after long enough."""
+        looks = iter(range(int(PATIENCE * 100)))
+        return lambda: Wish.STOP if holds() or next(looks, None) is None else Wish.GO_ON
+
+
+def test_once_brings_every_table_to_its_end_and_tells_what_failed() -> None:
+    world = World(wrong={"s.d.p.a": BUSY})
+    assert world.driver().once() == [BUSY]
+    assert (world.at, world.tries["s.d.p.a"]) == ({"s.d.p.b": 6}, 1)
+    assert World().driver().once() == []
+
+
+def test_a_table_that_asks_for_somebody_is_told_once_and_the_others_go_on() -> None:
+    world = World(wrong={"s.d.p.a": BROKEN})
+
+    def more() -> bool:
+        world.ends["s.d.p.b"] = {0: 20}
+        return world.at.get("s.d.p.b") == 20
+
+    assert world.driver().run(world.until(more))
+    assert world.tries["s.d.p.a"] == 1
+    assert world.told.count("s.d.p.a stopped") == 1
+
+
+def test_a_stopped_table_is_tried_again_when_asked() -> None:
+    world = World(wrong={"s.d.p.a": BROKEN})
+    asked = iter([Wish.RESUME])
+    stop = world.until(lambda: world.at.get("s.d.p.a") == 4)
+
+    def wish() -> Wish:
+        if "s.d.p.a stopped" in world.told and world.wrong:
+            world.wrong.clear()
+            return next(asked)
+        return stop()
+
+    world.driver().run(wish)
+    assert world.at["s.d.p.a"] == 4
+    assert world.told.index("s.d.p.a stopped") < world.told.index("s.d.p.a goes on")
+
+
+def test_a_transient_error_is_tried_again_and_told_once() -> None:
+    world = World(wrong={"s.d.p.a": BUSY})
+    world.driver().run(world.until(lambda: world.tries.get("s.d.p.a", 0) > 3))
+    assert world.told.count("s.d.p.a waits") == 1
+
+
+def test_an_outage_ends_nothing() -> None:
+    world = World(away=3)
+    assert world.driver().run(world.until(lambda: len(world.at) == 2 and world.at["s.d.p.b"] == 6))
+    assert [told for told in world.told if told in ("test.away", "back")] == ["test.away", "back"]
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_tables_side_by_side_are_bounded_and_none_is_merged_twice_at_once(at_once: int) -> None:
+    world = World({f"s.d.p.{number}": {0: 2} for number in range(8)}, holding=threading.Event())
+    release = threading.Timer(0.2, world.holding.set if world.holding else lambda: None)
+    release.start()
+    world.driver(at_once=at_once).run(world.until(lambda: len(world.at) == 8))
+    assert world.most_at_once == at_once
+    assert set(world.tries.values()) == {1}
+
+
+def test_a_batch_that_does_not_end_is_let_go() -> None:
+    world = World(holding=threading.Event())
+    try:
+        assert not world.driver(last_word=0.1).run(world.until(lambda: bool(world.tries)))
+    finally:
+        assert world.holding is not None
+        world.holding.set()
+
+
+def test_a_driver_without_spark_ends() -> None:
+    world = World(wrong={"s.d.p.a": SPARK_GONE()})
+    with pytest.raises(Transient, match=r"Spark driver"):
+        world.driver().run(world.until(lambda: False))
