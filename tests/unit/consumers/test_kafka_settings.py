@@ -54,6 +54,7 @@ def test_files_travel_as_text(tmp_path: Path) -> None:
 
 
 def test_what_a_producer_alone_takes_goes_to_neither() -> None:
-    given: dict[str, Value] = {**BROKERS, "linger.ms": 5.0, "fetch.wait.max.ms": 7, "connections.max.idle.ms": 0}
+    given: dict[str, Value] = {"linger.ms": 5.0, "fetch.wait.max.ms": 7, "connections.max.idle.ms": 0}
+    given |= BROKERS
     assert reading(given) == {"kafka.bootstrap.servers": "b:9092", "kafka.connections.max.idle.ms": "-1"}
     assert set(asking(given)) & {"linger.ms", "fetch.wait.max.ms"} == set()
