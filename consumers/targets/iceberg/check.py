@@ -1,0 +1,104 @@
+"""What stands in the way of an Iceberg target.
+
+In: the warehouse, and what each table says of itself.  Out: findings with the command that mends.  It asks
+the catalogue and the file system, and writes nothing: whether a store on the network may be written to shows
+at the first table.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from wrackline.consumers.targets.iceberg import table as tables
+from wrackline.consumers.targets.iceberg.connect import CATALOG, Place, quoted
+from wrackline.schemas.findings import Finding, Severity, rule
+from wrackline.schemas.table import TableId
+
+NOT_WRITABLE = rule(
+    "iceberg.warehouse_not_writable",
+    Severity.ERROR,
+    "warehouse not writable",
+    "we may not write to {folder}",
+    "no table can be created or merged into",
+    "sudo install -d -o {user} {folder}",
+)
+NO_CATALOGUE = rule(
+    "iceberg.catalogue_unreachable",
+    Severity.ERROR,
+    "catalogue does not answer",
+    "the catalogue gave no list of its namespaces ({condition})",
+    "no table can be created or merged into",
+    "correct target.catalog.type, target.catalog.uri and what is set below target.catalog; then:"
+    " wrackline check <pipeline.toml>",
+)
+NOT_OURS = rule(
+    "iceberg.table_not_ours",
+    Severity.ERROR,
+    "another table of this name",
+    "{target} is there, and is not the copy of {table}",
+    "{table} is not merged",
+    "set another target.namespace; or, if nobody needs it: DROP TABLE {target}",
+)
+OLDER_FORMAT = rule(
+    "iceberg.older_format",
+    Severity.WARNING,
+    "older format version",
+    "{target} has format version {found}, and target.format.version is {wanted}",
+    "merges are slower than they could be",
+    "if all its readers know version {wanted}: ALTER TABLE {target} SET TBLPROPERTIES"
+    " ('format-version' = '{wanted}'); if not: target.format.version={found}",
+)
+NEWER_FORMAT = rule(
+    "iceberg.newer_format",
+    Severity.WARNING,
+    "newer format version",
+    "{target} has format version {found}, and target.format.version is {wanted}",
+    "a reader that knows no version above {wanted} can't read it; a table's version never goes back",
+    "target.format.version={found}; or: DROP TABLE {target}; then: wrackline snapshot start"
+    " <pipeline.toml> '{table}'",
+)
+
+
+def check(
+    session: SparkSession, place: Place, warehouse: str, version: int, of: Sequence[TableId]
+) -> list[Finding]:
+    """Return what was found, the warehouse first."""
+    found = list(_warehouse(session, warehouse))
+    if not any(finding.severity is Severity.ERROR for finding in found):
+        for table in of:
+            found += _table(session, table, place.quoted_name(table), version)
+    return found
+
+
+def _warehouse(session: SparkSession, warehouse: str) -> Iterator[Finding]:
+    where = urlsplit(warehouse)
+    if where.scheme == "file":
+        folder = Path(unquote(where.path))
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            yield NOT_WRITABLE(folder=folder, user=os.geteuid())
+            return
+        if there != folder:
+            return  # a catalogue that is to be made with its first table
+    try:
+        session.sql(f"SHOW NAMESPACES IN {quoted(CATALOG)}").collect()
+    except PySparkException as exc:  # its text may hold what was passed to the catalogue
+        yield NO_CATALOGUE(condition=exc.getCondition() or type(exc).__name__)
+
+
+def _table(session: SparkSession, table: TableId, target: str, version: int) -> Iterator[Finding]:
+    properties = tables.properties(session, target)
+    if properties is None:
+        return
+    said = tables.of_itself(properties)
+    if said is None or said.table != table:
+        yield NOT_OURS(table, target=target)
+        return
+    found = int(properties["format-version"])
+    if found != version:
+        kind = OLDER_FORMAT if found < version else NEWER_FORMAT
+        yield kind(table, target=target, found=found, wanted=version)

@@ -1,0 +1,118 @@
+"""What can be set about an Iceberg target.
+
+In: nothing.  Out: the declarations.  What only one catalogue understands is passed on as it is, under
+`target.catalog.`; such a value may be a password or a token, so none of them is ever shown.
+"""
+
+import re
+
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.setting import Declared, Importance, Need, Setting
+from wrackline.schemas.setting_kinds import Kind, Value, between, matching, not_empty, one_of
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+GROUP = "Iceberg"
+PROPERTY = "target.catalog.<property>"
+CATALOGUES = ("hadoop", "rest", "hive", "glue")
+OF_OUR_OWN = ("type", "uri")  # below target.catalog., declared by themselves
+
+PROPERTY_REFUSED = define(
+    "iceberg.property_refused",
+    Definite,
+    "{name} can't be set: {why}",
+    hint="take the line out",
+)
+
+_PART = r"(?:[^.{}]|\{database\}|\{schema\})+"
+_HOUR_MS = 3_600_000
+
+
+def _passed_on(name: str) -> None:
+    """Refuse what would undo what the merge rests on."""
+    known = name.removeprefix(PROPERTY.partition("<")[0])
+    if known.startswith("cache"):
+        raise PROPERTY_REFUSED(name=name, why="a table kept in a cache is an old view of it")
+    if known in {"warehouse", "catalog-impl"}:
+        raise PROPERTY_REFUSED(name=name, why="target.warehouse and target.catalog.type say it")
+
+
+def _namespace(value: Value) -> str | None:
+    fits = re.fullmatch(rf"{_PART}(\.{_PART})*", str(value))
+    return None if fits else "expected names joined by dots, in which {database} and {schema} may stand"
+
+
+SETTINGS = Declared(
+    settings=(
+        Setting(
+            "target.warehouse",
+            Kind.STRING,
+            "Where the tables lie: a folder, an address (s3://bucket/folder), or the name by which a REST "
+            "catalogue knows it. Two pipelines may share it if no two of their tables have the same name.",
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=not_empty,
+        ),
+        Setting(
+            "target.catalog.type",
+            Kind.STRING,
+            "Who keeps the list of tables. hadoop is a folder of this machine or of HDFS and needs no "
+            "server; it is not safe on S3.",
+            "hadoop",
+            HIGH,
+            GROUP,
+            validator=one_of(*CATALOGUES),
+            recommended=CATALOGUES,
+        ),
+        Setting(
+            "target.catalog.uri",
+            Kind.STRING,
+            "The catalogue's address: http://host:8181 for rest, thrift://host:9083 for hive.",
+            None,
+            HIGH,
+            GROUP,
+            validator=matching(r"[a-z]+://\S+", "an address such as http://host:8181"),
+        ),
+        Setting(
+            PROPERTY,
+            Kind.PASSWORD,
+            "Passed to Iceberg's catalogue as it is, and never shown: target.catalog.credential, "
+            "target.catalog.s3.endpoint and the like.",
+            None,
+            MEDIUM,
+            GROUP,
+            named=_passed_on,
+        ),
+        Setting(
+            "target.format.version",
+            Kind.INT,
+            "Iceberg's format of new tables. Version 3 marks deleted rows by vectors; 2 is for readers that "
+            "do not know them.",
+            "3",
+            MEDIUM,
+            GROUP,
+            validator=between(2, 3),
+            recommended=("3", "2"),
+        ),
+        Setting(
+            "target.namespace",
+            Kind.STRING,
+            "The namespace of a table: {database} and {schema} stand for its own, a dot begins a deeper one.",
+            "{schema}",
+            MEDIUM,
+            GROUP,
+            validator=_namespace,
+        ),
+        Setting(
+            "target.snapshot.retention.ms",
+            Kind.LONG,
+            "How far behind the newest commit a reader may stay, so that what it reads is still there.",
+            str(_HOUR_MS),
+            LOW,
+            GROUP,
+            validator=between(10 * 60_000, 2**53),
+        ),
+    ),
+    needs=(Need("target.catalog.type", "target.catalog.uri", when=("rest", "hive")),),
+)

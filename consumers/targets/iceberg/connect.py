@@ -1,0 +1,109 @@
+"""Where an Iceberg target's tables lie, and what a Spark session needs to reach them.
+
+In: the settings.  Out: the session's configuration, and each table's name in it.  Names are safe as parts
+of a path, whatever the source calls its tables.  Two tables that come to the same name are told apart by
+what the first one says of itself (schema.py), so the second is refused.
+
+No extension of Spark's is needed: since version 4 it knows MERGE and CALL by itself.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wrackline.consumers.names import Case, Identifiers, target_name
+from wrackline.consumers.plugin import SparkNeeds
+from wrackline.consumers.targets.iceberg.config import OF_OUR_OWN, PROPERTY
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.versions import ICEBERG, ICEBERG_AWS, Coordinate
+
+CATALOG = "lake"  # the catalogue's name in the Spark session
+
+UNSAFE_WAREHOUSE = define(
+    "iceberg.unsafe_warehouse",
+    OperatorNeeded,
+    "a catalogue of the type hadoop needs renames that fail over what is there, and {scheme} has none",
+    hint="use a catalogue that commits by itself: target.catalog.type=rest (or hive, or glue)",
+)
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
+_RENAMES = frozenset({"file", "hdfs", "viewfs"})
+_IN_A_PATH = Identifiers(most_characters=200, most_bytes=200, refused=r"[/\\:\x00-\x1f\x7f]|^\.|\.$")
+_IN_A_SERVICE = Identifiers(most_characters=127, case=Case.LOWER, refused="[^A-Za-z0-9_]")
+_TABLE_NAMES = {"hadoop": _IN_A_PATH, "rest": _IN_A_PATH, "hive": _IN_A_SERVICE, "glue": _IN_A_SERVICE}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the tables lie."""
+
+    namespace: str  # with {database} and {schema}
+    names: Identifiers
+
+    def levels(self, table: TableId) -> tuple[str, ...]:
+        """Return the namespace, level by level; a dot in a schema's own name begins none."""
+        own = {"database": table.database, "schema": table.schema}
+        return tuple(target_name(part.format_map(own), self.names) for part in self.namespace.split("."))
+
+    def quoted_namespace(self, table: TableId) -> str:
+        """Return the namespace as Spark SQL names it."""
+        return _joined((CATALOG, *self.levels(table)))
+
+    def quoted_name(self, table: TableId) -> str:
+        """Return the table's name as Spark SQL has it."""
+        return _joined((CATALOG, *self.levels(table), target_name(table.name, self.names)))
+
+
+def place(settings: Values) -> Place:
+    """Return where the settings put the tables."""
+    return Place(settings.text("target.namespace"), _TABLE_NAMES[settings.text("target.catalog.type")])
+
+
+def needs(settings: Values) -> SparkNeeds:
+    """Return the jars and the configuration of a session that reaches the catalogue."""
+    kind, warehouse = settings.text("target.catalog.type"), _warehouse(settings)
+    catalogue = {"type": kind, "warehouse": warehouse, "cache-enabled": "false"}
+    if settings["target.catalog.uri"] is not None:
+        catalogue["uri"] = settings.text("target.catalog.uri")
+    for place_of, value in settings.family(PROPERTY):
+        if place_of["property"] not in OF_OUR_OWN and isinstance(value, Secret):
+            catalogue[place_of["property"]] = value.reveal()
+    prefix = f"spark.sql.catalog.{CATALOG}"
+    conf = {f"{prefix}.{name}": value for name, value in catalogue.items()}
+    return SparkNeeds(_jars(kind, warehouse), {prefix: "org.apache.iceberg.spark.SparkCatalog", **conf})
+
+
+def quoted(name: str) -> str:
+    """Quote a name for Spark SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """Write a text as a Spark SQL literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ".".join(map(quoted, names))
+
+
+def _warehouse(settings: Values) -> str:
+    """Return the warehouse as Iceberg wants it: a folder as an address, what has a scheme as it is."""
+    given, kind = settings.text("target.warehouse"), settings.text("target.catalog.type")
+    if kind == "rest":
+        return given  # the catalogue's own name for it
+    scheme = _SCHEME.match(given)
+    if scheme is None:
+        return Path(given).absolute().as_uri()
+    if kind == "hadoop" and scheme[1] not in _RENAMES:
+        raise UNSAFE_WAREHOUSE(scheme=scheme[1])
+    return given
+
+
+def _jars(kind: str, warehouse: str) -> tuple[Coordinate, ...]:
+    aws = kind == "glue" or warehouse.startswith(("s3:", "s3a:", "s3n:"))
+    return (ICEBERG, ICEBERG_AWS) if aws else (ICEBERG,)

@@ -1,0 +1,114 @@
+"""How far a table has come: read from its snapshots, written in the commit that brings its rows.
+
+In: the history of an Iceberg table's current snapshot.  Out: what all of it has applied.  Each commit of
+ours says what is applied after it, as far as it knew.  Two drivers may have read the same base before they
+committed one after the other, so the later text may know less: the truth is the sum of all of them, and
+`Applied.then` makes a sum in which nothing moves back.  Commits of others (a compaction) say nothing, and
+a table set back to an earlier snapshot says what that one had, so its topic is read again from there.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from wrackline.consumers.plan import Applied, TopicPartition, Written
+from wrackline.schemas.errors import Definite, define
+
+PROPERTY = "wrackline.applied"
+_CURRENT = "current-snapshot-id"
+_VERSION = 2
+
+UNREADABLE = define(
+    "iceberg.progress_unreadable",
+    Definite,
+    "table {target} says how far it has come in a form that this version does not know",
+    hint="look with: SELECT summary FROM {target}.snapshots; use the newer version of wrackline",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One commit: what it came after, when, and what it says is applied."""
+
+    parent: int | None
+    committed_ms: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a table's history says."""
+
+    applied: Applied
+    ages: tuple[int, ...]  # when each snapshot was committed, from the current one back
+    depth: int | None  # how far back the newest one stands that knows all of `applied`
+    floor: str | None  # what the newest text says of it: rows were voided up to here
+
+
+def text(applied: Applied) -> str:
+    """Write what is applied as a snapshot's property."""
+    offsets: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(applied.offsets.items()):
+        offsets.setdefault(topic, {})[str(partition)] = offset
+    newest = applied.newest and [applied.newest.seq, applied.newest.key_id, applied.newest.value_id]
+    return json.dumps({"version": _VERSION, "offsets": offsets, "floor": applied.floor, "newest": newest})
+
+
+def parse(written: str, target: str) -> Applied:
+    """Read a snapshot's property."""
+    found = json.loads(written)
+    if found.get("version") != _VERSION:
+        raise UNREADABLE(target=target)
+    offsets = {
+        TopicPartition(topic, int(partition)): offset
+        for topic, partitions in found["offsets"].items()
+        for partition, offset in partitions.items()
+    }
+    return Applied(offsets, found["floor"], found["newest"] and Written(*found["newest"]))
+
+
+def walk(snapshots: Mapping[int, Snapshot], head: int | None, target: str) -> Progress:
+    """Go back from the current snapshot as far as there are any."""
+    applied = Applied()
+    ages: list[int] = []
+    texts: list[tuple[int, Applied]] = []
+    while head is not None and head in snapshots:
+        one = snapshots[head]
+        if one.text is not None:
+            texts.append((len(ages), parse(one.text, target)))
+        ages.append(one.committed_ms)
+        head = one.parent
+    for _, older in texts:
+        applied = older.then(applied)
+    depth = next((at for at, said in texts if said == applied), None)
+    return Progress(applied, tuple(ages), depth, texts[0][1].floor if texts else None)
+
+
+def read(session: SparkSession, target: str, properties: Mapping[str, str]) -> Progress:
+    """Ask the table; `properties` are those that it had just now."""
+    current = properties.get(_CURRENT, "none")
+    if current == "none":
+        return Progress(Applied(), (), None, None)
+    rows = session.table(f"{target}.snapshots").select(
+        "snapshot_id",
+        "parent_id",
+        F.unix_millis("committed_at"),
+        F.col("summary").getItem(PROPERTY),
+    )
+    snapshots = {row[0]: Snapshot(*row[1:]) for row in rows.collect()}
+    return walk(snapshots, int(current), target)
+
+
+@contextmanager
+def saying(session: SparkSession, applied: Applied) -> Iterator[None]:
+    """Let the session's commits say what is applied after them; Iceberg looks when it commits."""
+    name = f"spark.sql.iceberg.snapshot-property.{PROPERTY}"
+    session.conf.set(name, text(applied))
+    try:
+        yield
+    finally:
+        session.conf.unset(name)

@@ -1,0 +1,131 @@
+"""An Iceberg catalogue as a target: each promise of `consumers/plugin.py`, by the module that keeps it.
+
+    ensure_table, held, alter   table.py        stage, apply   merge.py
+    applied                     progress.py     upkeep, check  the modules of that name
+
+What is asked between batches is asked in one session of the target's own; its commits say nothing of what is
+applied.  A batch is staged and merged in its frame's session, which no other table may share.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from wrackline.consumers.names import Identifiers
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
+from wrackline.consumers.targets.iceberg import check, connect, merge, progress, table, types, upkeep
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.findings import Finding
+from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.types import MOST_DIGITS, Kind
+
+NO_CATALOGUE = define(
+    "iceberg.no_catalogue",
+    OperatorNeeded,
+    "the Spark session has no Iceberg catalogue named {catalogue} with {name}",
+    hint="let the session be built from the pipeline's file: wrackline consume <pipeline.toml>",
+)
+_SECRET_FREE = ("type", "warehouse", "uri", "cache-enabled")
+
+
+class IcebergTarget:
+    """The tables of one pipeline in one catalogue."""
+
+    can = Capabilities(
+        identifiers=Identifiers(most_characters=255, refused=types.REFUSED),
+        native=frozenset(Kind),
+        most_decimal_digits=MOST_DIGITS,
+        merge=MergeStyle.MERGE,
+        deletes=frozenset({Deletes.SOFT}),
+        transactional_ddl=False,
+        renames=True,
+        drops=True,
+        widens=types.WIDENS,
+    )
+
+    def __init__(self, settings: Values, spark: SparkSession) -> None:
+        conf = connect.needs(settings).conf
+        prefix = f"spark.sql.catalog.{connect.CATALOG}"
+        for name in (prefix, *(f"{prefix}.{part}" for part in _SECRET_FREE)):
+            if spark.conf.get(name, None) != conf.get(name):
+                raise NO_CATALOGUE(catalogue=connect.CATALOG, name=name)
+        self._session = spark.newSession()
+        self._place = connect.place(settings)
+        self._warehouse = conf[f"{prefix}.warehouse"]
+        self._version = settings.integer("target.format.version")
+        self._retention_ms = settings.integer("target.snapshot.retention.ms")
+
+    def held(self, table_id: TableId) -> tuple[PlannedColumn, ...] | None:
+        """Return the table's columns that came from the source."""
+        target = self._place.quoted_name(table_id)
+        properties = table.properties(self._session, target)
+        if properties is None:
+            return None
+        table.check_own(properties, table_id, target)
+        return table.held(self._session, target, properties)
+
+    def ensure_table(self, plan: MergePlan) -> None:
+        """Create the table, or refuse one that the plan can't be merged into."""
+        target = self._place.quoted_name(plan.table.id)
+        properties = table.properties(self._session, target)
+        if properties is None:
+            namespace = self._place.quoted_namespace(plan.table.id)
+            table.create(self._session, plan, target, namespace, self._version)
+            properties = table.properties(self._session, target) or {}
+        table.check_made(properties, plan, target)
+
+    def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
+        """Bring the table to the plan's shape, commit by commit; what a crash left is finished."""
+        table.alter(self._session, plan, changes, self._place.quoted_name(plan.table.id))
+
+    def stage(self, frame: DataFrame, plan: MergePlan) -> merge.Staged:
+        """Name the frame in its own session; nothing is written yet."""
+        return merge.stage(frame, plan)
+
+    def apply(self, staged: merge.Staged, plan: MergePlan) -> None:
+        """Merge in one commit, with all that is applied then."""
+        target = self._place.quoted_name(plan.table.id)
+        properties = table.properties(staged.session, target) or {}
+        table.check_made(properties, plan, target)
+        merge.merge(staged, plan, target, properties)
+
+    def applied(self, table_id: TableId) -> Applied:
+        """Return the sum of what the table's snapshots say."""
+        target = self._place.quoted_name(table_id)
+        properties = table.properties(self._session, target)
+        if properties is None:
+            return Applied()
+        table.check_own(properties, table_id, target)
+        return progress.read(self._session, target, properties).applied
+
+    def upkeep(self, table_id: TableId, *, forget_before_ms: int) -> None:
+        """Vacuum, compact, expire; a table that is not there needs none."""
+        target = self._place.quoted_name(table_id)
+        properties = table.properties(self._session, target)
+        if properties is None:
+            return
+        ours = table.check_own(properties, table_id, target).ours
+        upkeep.upkeep(
+            self._session,
+            target,
+            ours,
+            forget_before_ms=forget_before_ms,
+            retention_ms=self._retention_ms,
+        )
+
+    def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Look at the warehouse and at the tables' names."""
+        return check.check(self._session, self._place, self._warehouse, self._version, tables)
+
+    def rows(self, table_id: TableId) -> DataFrame | None:
+        """Return the table as a reader should see it; None: it is not there."""
+        target = self._place.quoted_name(table_id)
+        properties = table.properties(self._session, target)
+        if properties is None:
+            return None
+        return table.live_rows(self._session, target, table.check_own(properties, table_id, target).ours)
+
+    def close(self) -> None:
+        """Nothing is held open: the Spark session is its owner's."""

@@ -1,0 +1,114 @@
+"""What keeps a table that takes small commits for ever fast and small.
+
+In: a table, and before which moment a delete may be forgotten.  Out: the same table for every reader, with
+the same progress.  In this order, each step with a bound of its own, and each safe to lose:
+
+    vacuum     tombstones of deletes that no event can be older than any more
+    compact    small files, and files of which much is deleted, into larger ones
+    restate    what is applied, in a commit of its own, where it stands so far back that it might expire
+    expire     snapshots that no reader can need; behind the newest commit, so that no clock is asked
+    orphans    once a day, files of writers that died, if they are older than three days
+
+A batch that commits meanwhile wins: the step that it disturbed is left for the next time.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from wrackline.consumers.plan import Applied, OurColumns
+from wrackline.consumers.targets.iceberg import progress, table
+from wrackline.consumers.targets.iceberg.connect import CATALOG, literal, quoted
+from wrackline.consumers.targets.iceberg.merge import FAILED, is_conflict
+
+_KEPT = 20  # snapshots behind the one that says what is applied
+_MOST_SNAPSHOTS = 500  # a table's metadata holds them all, and is written with each commit
+_LEAST_MS = 10 * 60_000  # that even they are kept
+_FAR_BACK = 100
+_DAY_MS = 24 * 3_600_000
+_LOOKED = "wrackline.orphans"  # the newest commit when files without an owner were last looked for
+_COMPACTION = {
+    "min-input-files": "5",
+    "delete-ratio-threshold": "0.3",
+    "max-files-to-rewrite": "200",
+    "max-file-group-size-bytes": str(1 << 30),
+    "max-concurrent-file-group-rewrites": "1",
+    "remove-dangling-deletes": "true",
+}
+
+
+def upkeep(
+    session: SparkSession, target: str, ours: OurColumns, *, forget_before_ms: int, retention_ms: int
+) -> None:
+    """Do what there is to do; the session's commits must say nothing of what is applied."""
+    _vacuum(session, target, ours, forget_before_ms)
+    _compact(session, target)
+    properties = table.properties(session, target)
+    if properties is None:
+        return  # dropped meanwhile
+    now = progress.read(session, target, properties)
+    if now.depth is None or now.depth > _FAR_BACK:
+        if now.floor != now.applied.floor:
+            return  # rows below the floor may be there: the next merge takes them, and says so
+        _restate(session, target, now.applied)
+        now = progress.read(session, target, table.properties(session, target) or properties)
+    cutoff = expires_before(now.ages, retention_ms)
+    if cutoff is not None:
+        _call(
+            session,
+            "expire_snapshots",
+            target,
+            f"older_than => timestamp_millis({cutoff}), retain_last => {(now.depth or 0) + _KEPT}",
+        )
+    _orphans(session, target, properties, now.ages)
+
+
+def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:
+    """Return the moment before which snapshots go, from their times, newest first; None: all stay."""
+    if not ages:
+        return None
+    cutoff = ages[0] - retention_ms
+    if len(ages) > _MOST_SNAPSHOTS:
+        cutoff = min(max(cutoff, ages[_MOST_SNAPSHOTS - 1]), ages[0] - _LEAST_MS)
+    return cutoff if ages[-1] < cutoff else None
+
+
+def _vacuum(session: SparkSession, target: str, ours: OurColumns, forget_before_ms: int) -> None:
+    old = f"{quoted(ours.deleted)} AND {quoted(ours.commit_ts)} < timestamp_millis({forget_before_ms})"
+    if session.table(target).where(old).isEmpty():
+        return  # a DELETE of nothing would be a commit
+    try:
+        session.sql(f"DELETE FROM {target} WHERE {old}")  # noqa: S608 - names are quoted
+    except FAILED as exc:
+        if not is_conflict(exc):
+            raise
+
+
+def _compact(session: SparkSession, target: str) -> None:
+    options = ", ".join(f"{literal(name)}, {literal(value)}" for name, value in _COMPACTION.items())
+    try:
+        _call(session, "rewrite_data_files", target, f"options => map({options})")
+    except FAILED as exc:
+        if not is_conflict(exc):
+            raise
+
+
+def _orphans(session: SparkSession, target: str, properties: Mapping[str, str], ages: Sequence[int]) -> None:
+    """Look through all of the table's files, where the table has gone on for a day since the last time."""
+    if not ages:
+        return
+    last = int(properties.get(_LOOKED, "0"))
+    if ages[0] - last < _DAY_MS:
+        return
+    if last:  # a table never looked through is taken for new
+        _call(session, "remove_orphan_files", target, "prefix_listing => true")
+    table.say(session, target, {_LOOKED: str(ages[0])})
+
+
+def _restate(session: SparkSession, target: str, applied: Applied) -> None:
+    with progress.saying(session, applied):
+        session.sql(f"INSERT INTO {target} SELECT * FROM {target} LIMIT 0")  # noqa: S608 - names are quoted
+
+
+def _call(session: SparkSession, procedure: str, target: str, more: str) -> None:
+    session.sql(f"CALL {quoted(CATALOG)}.system.{procedure}(table => {literal(target)}, {more})").collect()

@@ -1,0 +1,1 @@
+"""Real targets keep the target contract."""

@@ -1,0 +1,1 @@
+"""Iceberg as a target, in a real Spark."""
