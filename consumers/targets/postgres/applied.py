@@ -15,8 +15,9 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from wrackline.consumers.plan import ROW, Applied, OurColumns, PlannedColumn, TopicPartition, Written
+from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.connect import Connection
-from wrackline.consumers.targets.postgres.place import Layout, Place
+from wrackline.consumers.targets.postgres.place import APPLIED, Layout, Place
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import ColumnType, Kind
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS {applied} (
   PRIMARY KEY (target_schema, target_table))"""
 _READ = """
 SELECT version, source, shape, offsets, floor, newest FROM {applied}
-WHERE target_schema = %s AND target_table = %s AND to_regclass(%s) IS NOT NULL"""
+WHERE target_schema = %s AND target_table = %s"""
 _INSERT = """
 INSERT INTO {applied} (target_schema, target_table, storage, version, source, shape, offsets)
 VALUES (%s, %s, %s, %s, %s, %s, '[]')"""
@@ -82,6 +83,7 @@ class Book:
 
     def __init__(self, layout: Layout) -> None:
         self._applied = layout.applied
+        self._schema = layout.storage_schema
 
     def create(self, connection: Connection) -> None:
         """Create the table; whoever calls holds the lock against others who create."""
@@ -89,12 +91,11 @@ class Book:
 
     def read(self, connection: Connection, place: Place, *, lock: bool = False) -> Kept | None:
         """Return what is kept about a table; locked until the transaction's end, where asked."""
-        if not self._is_there(connection):
+        if relation(connection, self._schema, APPLIED) is None:
             return None
         text = _READ + " FOR UPDATE" if lock else _READ
-        at = [place.schema, place.name, place.table.as_string(connection)]
-        found = connection.execute(self._statement(text), at).fetchone()
-        if found is None:
+        found = connection.execute(self._statement(text), [place.schema, place.name]).fetchone()
+        if found is None or relation(connection, place.storage_schema, place.storage) is None:
             return None
         version, source, shape, offsets, floor, newest = found
         if version != VERSION:
@@ -123,11 +124,6 @@ class Book:
     def reshape(self, connection: Connection, place: Place, shape: Shape) -> None:
         """Write the table's new shape."""
         connection.execute(self._statement(_RESHAPE), [Jsonb(_texts(shape)), place.schema, place.name])
-
-    def _is_there(self, connection: Connection) -> bool:
-        """Whether anything was ever written here."""
-        name = self._applied.as_string(connection)
-        return connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name]).fetchone() == (True,)
 
     def _statement(self, text: str) -> sql.Composed:
         return sql.SQL(text).format(applied=self._applied)

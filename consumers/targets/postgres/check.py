@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from psycopg import sql
 
 from wrackline.consumers.targets.postgres.applied import Kept, Shape
+from wrackline.consumers.targets.postgres.catalog import columns, has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
 from wrackline.consumers.targets.postgres.place import Place
-from wrackline.consumers.targets.postgres.schema import exists
 from wrackline.consumers.targets.postgres.types import column_type
 from wrackline.consumers.targets.postgres.view import view
 from wrackline.schemas.findings import Finding, Severity, rule
@@ -80,7 +80,7 @@ DROPPED = rule(
     "column dropped by hand",
     "column {name} of {place} is gone, with its values",
     "its table pauses",
-    "DROP TABLE {place} CASCADE; then read it again: wrackline snapshot start <pipeline.toml> '{table}'",
+    "DROP TABLE {place} CASCADE; then read it again: wrackline snapshot start <pipeline.toml> '{whole}'",
 )
 RETYPED = rule(
     "pg_target.column_retyped",
@@ -88,7 +88,8 @@ RETYPED = rule(
     "column changed by hand",
     "column {name} of {place} is {found} and was made as {wanted}",
     "a batch stops at the first value that does not fit",
-    "DROP VIEW {view}; ALTER TABLE {place} ALTER COLUMN {name} TYPE {wanted} USING {name}::{wanted}; {again}",
+    "DROP VIEW IF EXISTS {view};"
+    " ALTER TABLE {place} ALTER COLUMN {name} TYPE {wanted} USING {name}::{wanted}; {again}",
 )
 NO_VIEW = rule(
     "pg_target.no_view",
@@ -104,9 +105,6 @@ SELECT current_setting('server_version_num')::int, current_setting('server_versi
        current_setting('transaction_read_only')::bool, current_setting('server_encoding'),
        quote_ident(current_user), quote_ident(current_database()),
        quote_ident(current_database() || '_utf8'), has_database_privilege(current_database(), 'CREATE')"""
-_ACTUAL = """
-SELECT attname, attnum, format_type(atttypid, atttypmod) FROM pg_attribute
-WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
 
 
 def server_findings(connection: Connection, places: Sequence[Place]) -> Iterator[Finding]:
@@ -122,7 +120,7 @@ def server_findings(connection: Connection, places: Sequence[Place]) -> Iterator
         yield ENCODING(encoding=encoding, copy=copy)
     for schema in dict.fromkeys(name for place in places for name in (place.storage_schema, place.schema)):
         quoted = sql.Identifier(schema).as_string(connection)
-        if not exists(connection, "to_regnamespace", sql.Identifier(schema)):
+        if not has_schema(connection, schema):
             if not may_create:
                 yield NO_SCHEMA(schema=quoted, database=database, user=user)
         elif connection.execute(
@@ -138,13 +136,14 @@ def table_findings(
     """Look at one table, and compare it with what we made of it."""
     if kept is not None:
         yield from _by_hand(connection, table, place, kept.shape)
-    elif exists(connection, "to_regclass", place.view):
+    elif relation(connection, place.schema, place.name) is not None:
         other = sql.Identifier(f"{place.name}_before"[:63])
         yield NAME_TAKEN(table, place=place.view.as_string(connection), other=other.as_string(connection))
 
 
 def _by_hand(connection: Connection, table: TableId, place: Place, shape: Shape) -> Iterator[Finding]:
-    rows = connection.execute(_ACTUAL, [place.table.as_string(connection)]).fetchall()
+    oid = relation(connection, place.storage_schema, place.storage)
+    rows = [] if oid is None else columns(connection, oid)
     types = {name: of for name, _, of in rows}
     by_number = {number: name for name, number, _ in rows}
     held = {column.target for column in shape.columns}
@@ -172,6 +171,6 @@ def _by_hand(connection: Connection, table: TableId, place: Place, shape: Shape)
                 table, column.source, place=names["place"], name=quoted(name), found=quoted(elsewhere)
             )
         elif name not in types:
-            yield DROPPED(table, column.source, place=names["place"], name=quoted(name))
-    if not exists(connection, "to_regclass", place.view):
+            yield DROPPED(table, column.source, place=names["place"], name=quoted(name), whole=table)
+    if relation(connection, place.schema, place.name) is None:
         yield NO_VIEW(table, view=names["view"], again=again)

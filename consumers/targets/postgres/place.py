@@ -18,6 +18,7 @@ from wrackline.schemas.setting_kinds import Value
 from wrackline.schemas.table import TableId
 
 IDENTIFIERS = Identifiers(most_characters=63, most_bytes=63)
+APPLIED = "_wl_applied"
 _PARTS = ("database", "schema")
 
 
@@ -63,7 +64,7 @@ class Layout:
     @property
     def applied(self) -> sql.Identifier:
         """Our own table: what is applied, and the shape of each table."""
-        return sql.Identifier(self.storage_schema, "_wl_applied")
+        return sql.Identifier(self.storage_schema, APPLIED)
 
 
 def template_fault(value: Value) -> str | None:

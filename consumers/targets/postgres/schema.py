@@ -17,6 +17,8 @@ from psycopg.types.json import Jsonb
 from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
 from wrackline.consumers.plugin import Alteration
 from wrackline.consumers.targets.postgres.applied import Shape
+from wrackline.consumers.targets.postgres.catalog import columns as columns_of
+from wrackline.consumers.targets.postgres.catalog import has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
 from wrackline.consumers.targets.postgres.merge import may_be_null
 from wrackline.consumers.targets.postgres.place import Place
@@ -25,12 +27,9 @@ from wrackline.consumers.targets.postgres.view import view
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 
 _MOVING = "moving {}"  # behind our own prefix, with which no user's column begins
-_COLUMNS = """
-SELECT attname, attnum FROM pg_attribute
-WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
 _GRANTS = """
 SELECT CASE a.grantee WHEN 0 THEN NULL ELSE a.grantee::regrole::text END, a.privilege_type, a.is_grantable
-FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s::regclass AND a.grantee <> c.relowner"""
+FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s AND a.grantee <> c.relowner"""
 _MISSING_RENAMED = """
 UPDATE {table} SET {missing} = ARRAY(SELECT coalesce(%s::jsonb ->> name, name) FROM unnest({missing}) name)
 WHERE {missing} IS NOT NULL"""
@@ -41,7 +40,7 @@ UPDATE {table} SET {missing} = nullif(array_remove({missing}, %s), '{{}}') WHERE
 def create(connection: Connection, plan: MergePlan, place: Place) -> Shape:
     """Create schemas, table and view; whoever calls holds the lock against others who create."""
     for schema in (place.storage_schema, place.schema):
-        if not exists(connection, "to_regnamespace", sql.Identifier(schema)):
+        if not has_schema(connection, schema):
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
     ours = {name: sql.SQL(of) for name, of in our_types(plan.ours).items()}
     types = {column.target: _type(column) for column in plan.columns} | ours
@@ -78,9 +77,9 @@ def reshape(
     columns = tuple(made[identity] for identity in [*order, *(i for i in made if i not in order)])
     rekeyed = shape.key != _identities(plan)
 
-    seen = column_names(connection, place.view) if exists(connection, "to_regclass", place.view) else None
+    seen = relation(connection, place.schema, place.name)
     anew = bool(gone or retyped or seen is None)
-    grants = _grants(connection, place) if anew and seen is not None else []
+    grants = _grants(connection, place, seen) if anew and seen is not None else []
     if anew:
         connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(place.view))
     if rekeyed:
@@ -91,8 +90,9 @@ def reshape(
     made_shape = _shape(connection, plan, place, columns)
     order_seen: Sequence[str] = ()
     if not anew and seen is not None:
-        _rename(connection, "VIEW", place.view, {o: n for o, n in renamed.items() if o in seen}, shape.ours)
-        order_seen = [renamed.get(name, name) for name in seen]
+        shown = [name for name, _, _ in columns_of(connection, seen)]
+        _rename(connection, "VIEW", place.view, {o: n for o, n in renamed.items() if o in shown}, shape.ours)
+        order_seen = [renamed.get(name, name) for name in shown]
     connection.execute(view(place, made_shape, order_seen))
     for grant in grants:
         connection.execute(grant)
@@ -108,17 +108,6 @@ def our_types(ours: OurColumns) -> dict[str, str]:
         ours.missing: "text[]",
         ours.commit_ts: "timestamp with time zone",
     }
-
-
-def column_names(connection: Connection, relation: sql.Identifier) -> dict[str, int]:
-    """Return a table's or view's columns with their numbers."""
-    return dict(connection.execute(_COLUMNS, [relation.as_string(connection)]).fetchall())
-
-
-def exists(connection: Connection, by: str, name: sql.Identifier) -> bool:
-    """Whether a relation or a schema is there; `by` is the server's function that looks."""
-    looked = sql.SQL("SELECT {}(%s) IS NOT NULL").format(sql.Identifier(by))
-    return connection.execute(looked, [name.as_string(connection)]).fetchone() == (True,)
 
 
 def _changed(
@@ -183,9 +172,9 @@ def _rename(
         )
 
 
-def _grants(connection: Connection, place: Place) -> list[sql.Composed]:
+def _grants(connection: Connection, place: Place, view_oid: int) -> list[sql.Composed]:
     """Write down who may do what with the view."""
-    found = connection.execute(_GRANTS, [place.view.as_string(connection)]).fetchall()
+    found = connection.execute(_GRANTS, [view_oid]).fetchall()
     return [
         sql.SQL("GRANT {} ON {} TO {}{}").format(
             sql.SQL(privilege),
@@ -200,9 +189,7 @@ def _grants(connection: Connection, place: Place) -> list[sql.Composed]:
 def _index_key(connection: Connection, plan: MergePlan, place: Place) -> None:
     """Index the key without calling it unique: the rows of an old key stand until a batch voids them."""
     connection.execute(
-        sql.SQL("CREATE INDEX {} ON {} ({})").format(
-            sql.Identifier(place.key), place.table, _key(plan)
-        )
+        sql.SQL("CREATE INDEX {} ON {} ({})").format(sql.Identifier(place.key), place.table, _key(plan))
     )
 
 
@@ -224,7 +211,8 @@ def _key(plan: MergePlan) -> sql.Composed:
 def _shape(
     connection: Connection, plan: MergePlan, place: Place, columns: tuple[PlannedColumn, ...]
 ) -> Shape:
-    numbers = column_names(connection, place.table)
+    oid = relation(connection, place.storage_schema, place.storage)
+    numbers = {} if oid is None else {name: number for name, number, _ in columns_of(connection, oid)}
     by_identity = {column.identity: numbers[column.target] for column in columns}
     return Shape(columns, _identities(plan), plan.ours, by_identity)
 

@@ -20,6 +20,7 @@ from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, SparkNeeds
 from wrackline.consumers.targets.postgres import check, merge, schema, view
 from wrackline.consumers.targets.postgres.applied import Book, Kept
+from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.config import SETTINGS
 from wrackline.consumers.targets.postgres.connect import Connect, Connection, Connections, Server
 from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout
@@ -127,7 +128,7 @@ class PostgresTarget(Generic[Frame]):
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [_CREATING])
             if self._kept(connection, table) is not None:
                 return  # somebody else was faster
-            if schema.exists(connection, "to_regclass", place.view):
+            if relation(connection, place.schema, place.name) is not None:
                 raise NAME_TAKEN(place=place.view.as_string(connection))
             shape = schema.create(connection, plan, place)
             self._book.create(connection)
@@ -229,6 +230,8 @@ class PostgresTarget(Generic[Frame]):
         places = {table: self._layout.place(table) for table in tables}
         with self._session(None, "the check") as connection:
             findings = list(check.server_findings(connection, list(places.values())))
+            if any(found.severity is Severity.ERROR for found in findings):
+                return findings  # without rights the tables can't be looked at
             for table, place in places.items():
                 kept = self._book.read(connection, place)
                 findings += check.table_findings(connection, table, place, kept)

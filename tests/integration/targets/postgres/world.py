@@ -16,6 +16,7 @@ from psycopg import conninfo, sql
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, Values, content, latest
 from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plugin import Target
 from wrackline.consumers.targets.postgres import PLUGIN
 from wrackline.consumers.targets.postgres.applied import Book, Shape
 from wrackline.consumers.targets.postgres.connect import Connection, Server
@@ -34,7 +35,7 @@ POINTS = {  # where a crash comes: right before this statement
     "before the update": 'UPDATE "wrackline"."public.',
     "before the insert": 'INSERT INTO "wrackline"."public.',
     "before the offsets": 'UPDATE "wrackline"."_wl_applied"',
-    "before the commit": "COMMIT",
+    "before the commit": "COMMIT\n",
     "after the commit": "COMMITTED",
 }
 LAYOUT = Layout("{schema}", "wrackline")
@@ -72,11 +73,16 @@ class Trap:
         self._dsn = dsn
         self._applying = False
 
+    def arm(self, point: str) -> None:
+        self.point, self._applying = point, False
+
     def reach(self, connection: Connection, text: str) -> None:
         self._applying = self._applying or "FOR UPDATE" in text
-        if self.point is None or not self._applying or not text.lstrip().startswith(POINTS[self.point]):
+        here = self._applying and self.point is not None and text.lstrip().startswith(POINTS[self.point])
+        self._applying = self._applying and text != "COMMITTED"
+        if not here:
             return
-        self.point, self._applying = None, False
+        self.point = None
         end_backend(self._dsn, connection.info.backend_pid)
         if self.ends_process:
             raise Crash
@@ -95,7 +101,7 @@ class Trapped:
         return self._connection.execute(query, *more)
 
     def commit(self) -> None:
-        self._trap.reach(self._connection, "COMMIT")
+        self._trap.reach(self._connection, "COMMIT\n")
         self._connection.commit()
         self._trap.reach(self._connection, "COMMITTED")
 
@@ -115,7 +121,7 @@ class PostgresWorld:
         self.trap = Trap(dsn)
         self.settings = settings_of(dsn)
         self._make = make or plain_target
-        self.target: PostgresTarget[Any] = self._make(self)
+        self.target: Target[Any, Any] = self._make(self)
 
     def connect(self) -> Connection:
         return cast("Connection", Trapped(Server(self.settings).connect(), self.trap))
@@ -151,7 +157,7 @@ class PostgresWorld:
         return Counter(content(row, columns) for row in self.rows(LAYOUT.place(table).view))
 
     def crash_next_apply(self, point: str) -> None:
-        self.trap.point = point
+        self.trap.arm(point)
 
     def restart(self) -> None:
         self.target.close()  # what a process that ended leaves is what its connections leave
