@@ -14,7 +14,7 @@ from pathlib import Path
 
 from wrackline.consumers.names import Case, Identifiers, target_name
 from wrackline.consumers.plugin import SparkNeeds
-from wrackline.consumers.targets.iceberg.config import OF_OUR_OWN, PROPERTY
+from wrackline.consumers.targets.iceberg.config import OF_OUR_OWN
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings import Values
@@ -69,7 +69,7 @@ def needs(settings: Values) -> SparkNeeds:
     catalogue = {"type": kind, "warehouse": warehouse, "cache-enabled": "false"}
     if settings["target.catalog.uri"] is not None:
         catalogue["uri"] = settings.text("target.catalog.uri")
-    for place_of, value in settings.family(PROPERTY):
+    for place_of, value in settings.family("target.catalog.<property>"):
         if place_of["property"] not in OF_OUR_OWN and isinstance(value, Secret):
             catalogue[place_of["property"]] = value.reveal()
     prefix = f"spark.sql.catalog.{CATALOG}"

@@ -9,6 +9,10 @@ newer than its row's: a repeated batch, or an older event after a newer one, cha
     not matched                 insert, deletes as tombstones, partial changes as incomplete rows
     not matched by source       where the newest commit knew no such floor: rows older than it go
 
+Newer is a greater seq; at one seq a row that lives is newer than a tombstone, for there a key was deleted
+and made again.  Rows older than the floor match nothing: they lend no value, and where the table has
+another key since, they could match twice.
+
 Two writers can't both change rows over the same base: Iceberg refuses the second one's commit
 (serializable isolation), and the next round does its batch again.
 """
@@ -87,17 +91,16 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     ours = plan.ours
     seq, op, deleted = quoted(ours.seq), quoted(ours.op), quoted(ours.deleted)
     commit_ts, missing = quoted(ours.commit_ts), quoted(ours.missing)
-    # A row that is deleted, or that a truncate took, lends its values to nobody.
-    gone = f"t.{deleted}" if floor is None else f"(t.{deleted} OR t.{seq} < {literal(floor)})"
+    newer = f"(s.seq > t.{seq} OR (s.seq = t.{seq} AND t.{deleted} AND NOT s.deleted))"
     still_missing = (
-        f"CASE WHEN {gone} THEN concat(s.unsent_ids, s.missing_ids) ELSE concat(s.missing_ids,"
+        f"CASE WHEN t.{deleted} THEN concat(s.unsent_ids, s.missing_ids) ELSE concat(s.missing_ids,"
         f" array_intersect(coalesce(t.{missing}, {_NOBODY}), s.unsent_ids)) END"
     )
     known = {deleted: "s.deleted", seq: "s.seq", op: "s.op", commit_ts: "s.commit_ts"}
     mark = known | {missing: "NULL"}
     update = {
         quoted(column.target): (
-            f"CASE WHEN array_contains(s.unsent_ids, {column.identity}) AND NOT {gone}"
+            f"CASE WHEN array_contains(s.unsent_ids, {column.identity}) AND NOT t.{deleted}"
             f" THEN t.{quoted(column.target)} ELSE s.row.{quoted(column.target)} END"
         )
         for column in plan.columns
@@ -107,11 +110,12 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     insert = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
     insert |= known | {missing: _or_null("concat(s.unsent_ids, s.missing_ids)")}
     valid = "" if floor is None else f" WHERE seq >= {literal(floor)}"
-    same = " AND ".join(f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key)
+    same = [f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key]
+    same += [] if floor is None else [f"t.{seq} >= {literal(floor)}"]
     clauses = [
-        f"MERGE INTO {target} t USING (SELECT * FROM {_VIEW}{valid}) s ON {same}",  # noqa: S608 - names and texts are quoted
-        f"WHEN MATCHED AND s.seq > t.{seq} AND s.deleted THEN UPDATE SET {_assigned(mark)}",
-        f"WHEN MATCHED AND s.seq > t.{seq} THEN UPDATE SET {_assigned(update)}",
+        f"MERGE INTO {target} t USING (SELECT * FROM {_VIEW}{valid}) s ON {' AND '.join(same)}",  # noqa: S608 - names and texts are quoted
+        f"WHEN MATCHED AND {newer} AND s.deleted THEN UPDATE SET {_assigned(mark)}",
+        f"WHEN MATCHED AND {newer} THEN UPDATE SET {_assigned(update)}",
         f"WHEN NOT MATCHED THEN INSERT ({', '.join(insert)}) VALUES ({', '.join(insert.values())})",  # noqa: S608 - as above
     ]
     if truncated and floor is not None:

@@ -5,11 +5,12 @@ identity (types.py).  Each statement is a commit of its own, so a crash can leav
 the property with the columns' names and types at the source is written last, so `held` shows the change as
 still to be made, and the same call finishes it.  Columns that carry no identity are the user's, and stay.
 
-Whose table it is, its key and the names of our columns are written when it is created, and never again.
-Every column but ours may be null whatever the source says: a tombstone has a key alone.
+Whose table it is and the names of our columns are written when it is created, and never again; by which
+columns rows are told apart is the plan's business.  Every column but ours may be null whatever the source
+says: a tombstone has a key alone.
 
     _wl_missing   identities of columns whose value nobody has, or null; by identity, so that a rename
-                  touches no row.  A reader goes by those that the table still has.
+                  touches no row
 """
 
 import json
@@ -17,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType
 
 from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
@@ -38,8 +38,8 @@ NOT_OURS = define(
 MADE_OTHERWISE = define(
     "iceberg.made_otherwise",
     OperatorNeeded,
-    "{target} was made with {what}",
-    hint="read it again into a new table: DROP TABLE {target};"
+    "{target} was made with another target.column.prefix",
+    hint="set it back; or read the table again into a new one: DROP TABLE {target};"
     " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 CANT_WIDEN = define(
@@ -78,17 +78,16 @@ class OfItself:
     """What a table says of itself, unchanged since it was created."""
 
     table: TableId
-    key: tuple[int, ...]  # identities
     ours: OurColumns
 
     @classmethod
     def planned(cls, plan: MergePlan) -> "OfItself":
         """Return what the plan's table will say."""
-        return cls(plan.table.id, tuple(column.identity for column in plan.table.key_columns), plan.ours)
+        return cls(plan.table.id, plan.ours)
 
     def text(self) -> str:
         """Write it as a property."""
-        return json.dumps({"table": self.table, "key": self.key, "ours": asdict(self.ours)})
+        return json.dumps({"table": self.table, "ours": asdict(self.ours)})
 
 
 def properties(session: SparkSession, target: str) -> Mapping[str, str] | None:
@@ -108,7 +107,7 @@ def of_itself(found: Mapping[str, str]) -> OfItself | None:
     if _OF_ITSELF not in found:
         return None
     said = json.loads(found[_OF_ITSELF])
-    return OfItself(TableId(*said["table"]), tuple(said["key"]), OurColumns(**said["ours"]))
+    return OfItself(TableId(*said["table"]), OurColumns(**said["ours"]))
 
 
 def check_own(found: Mapping[str, str], table: TableId, target: str) -> OfItself:
@@ -121,12 +120,8 @@ def check_own(found: Mapping[str, str], table: TableId, target: str) -> OfItself
 
 def check_made(found: Mapping[str, str], plan: MergePlan, target: str) -> None:
     """Refuse a table that the plan can't be merged into."""
-    said = check_own(found, plan.table.id, target)
-    wanted = OfItself.planned(plan)
-    if said.key != wanted.key:
-        raise MADE_OTHERWISE(table=plan.table.id, target=target, what="another primary key")
-    if said.ours != wanted.ours:
-        raise MADE_OTHERWISE(table=plan.table.id, target=target, what="another target.column.prefix")
+    if check_own(found, plan.table.id, target).ours != plan.ours:
+        raise MADE_OTHERWISE(table=plan.table.id, target=target)
 
 
 def create(session: SparkSession, plan: MergePlan, target: str, namespace: str, version: int) -> None:
@@ -164,16 +159,6 @@ def alter(session: SparkSession, plan: MergePlan, changes: Sequence[Alteration],
     for statement in _statements(plan, changes, stored, names, target):
         session.sql(f"ALTER TABLE {target} {statement}")
     say(session, target, {_COLUMNS: types.described(plan.columns)})
-
-
-def live_rows(session: SparkSession, target: str, ours: OurColumns) -> DataFrame:
-    """Return the table as a reader should see it: without tombstones, incomplete rows and our columns."""
-    rows = session.table(target)
-    there = [identity for field in rows.schema.fields if (identity := types.identity_of(field)) is not None]
-    missing = F.col(quoted(ours.missing))
-    whole = missing.isNull() | ~F.arrays_overlap(missing, F.array(*map(F.lit, there)))
-    names = (ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts)
-    return rows.where(~F.col(quoted(ours.deleted)) & whole).drop(*names)
 
 
 def _statements(

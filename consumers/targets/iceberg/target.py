@@ -2,6 +2,7 @@
 
     ensure_table, held, alter   table.py        stage, apply   merge.py
     applied                     progress.py     upkeep, check  the modules of that name
+    rows                        reader.py
 
 What is asked between batches is asked in one session of the target's own; its commits say nothing of what is
 applied.  A batch is staged and merged in its frame's session, which no other table may share.
@@ -14,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
-from wrackline.consumers.targets.iceberg import check, connect, merge, progress, table, types, upkeep
+from wrackline.consumers.targets.iceberg import check, connect, merge, progress, reader, table, types, upkeep
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.settings import Values
@@ -125,7 +126,7 @@ class IcebergTarget:
         properties = table.properties(self._session, target)
         if properties is None:
             return None
-        return table.live_rows(self._session, target, table.check_own(properties, table_id, target).ours)
+        return reader.live_rows(self._session, target, table.check_own(properties, table_id, target).ours)
 
     def close(self) -> None:
         """Nothing is held open: the Spark session is its owner's."""

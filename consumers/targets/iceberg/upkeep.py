@@ -3,7 +3,8 @@
 In: a table, and before which moment a delete may be forgotten.  Out: the same table for every reader, with
 the same progress.  In this order, each step with a bound of its own, and each safe to lose:
 
-    vacuum     tombstones of deletes that no event can be older than any more
+    vacuum     tombstones of deletes that no event can be older than any more; without a key, pairs of
+               what came and went
     compact    small files, and files of which much is deleted, into larger ones
     restate    what is applied, in a commit of its own, where it stands so far back that it might expire
     expire     snapshots that no reader can need; behind the newest commit, so that no clock is asked
@@ -17,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from wrackline.consumers.plan import Applied, OurColumns
-from wrackline.consumers.targets.iceberg import progress, table
+from wrackline.consumers.targets.iceberg import progress, reader, table
 from wrackline.consumers.targets.iceberg.connect import CATALOG, literal, quoted
 from wrackline.consumers.targets.iceberg.merge import FAILED, is_conflict
 
@@ -25,6 +26,7 @@ _KEPT = 20  # snapshots behind the one that says what is applied
 _MOST_SNAPSHOTS = 500  # a table's metadata holds them all, and is written with each commit
 _LEAST_MS = 10 * 60_000  # that even they are kept
 _FAR_BACK = 100
+_FORGOTTEN = "wrackline_forgotten"
 _DAY_MS = 24 * 3_600_000
 _LOOKED = "wrackline.orphans"  # the newest commit when files without an owner were last looked for
 _COMPACTION = {
@@ -74,11 +76,20 @@ def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:
 
 
 def _vacuum(session: SparkSession, target: str, ours: OurColumns, forget_before_ms: int) -> None:
-    old = f"{quoted(ours.deleted)} AND {quoted(ours.commit_ts)} < timestamp_millis({forget_before_ms})"
-    if session.table(target).where(old).isEmpty():
+    rows = session.table(target)
+    if reader.keyless(rows):
+        which = reader.pairs(rows, ours, forget_before_ms)
+        which.createOrReplaceTempView(_FORGOTTEN)
+        forgotten = f"{quoted(ours.row)} IN (SELECT * FROM {_FORGOTTEN})"  # noqa: S608 - names are quoted
+    else:
+        forgotten = (
+            f"{quoted(ours.deleted)} AND {quoted(ours.commit_ts)} < timestamp_millis({forget_before_ms})"
+        )
+        which = rows.where(forgotten)
+    if which.isEmpty():
         return  # a DELETE of nothing would be a commit
     try:
-        session.sql(f"DELETE FROM {target} WHERE {old}")  # noqa: S608 - names are quoted
+        session.sql(f"DELETE FROM {target} WHERE {forgotten}")  # noqa: S608 - names are quoted
     except FAILED as exc:
         if not is_conflict(exc):
             raise

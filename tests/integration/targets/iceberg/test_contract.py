@@ -1,13 +1,14 @@
-"""Iceberg keeps the target contract."""
+"""Iceberg keeps the target contract, with and without keys."""
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.target_suite import TargetSuite, TargetWorld
+from tests.contract.keyless_suite import KeylessPromises, KeylessWorld, KeyPromises
+from tests.contract.target_suite import TargetSuite
 from tests.integration.targets.iceberg.world import IcebergWorld
 
 
-class TestIceberg(TargetSuite):
+class TestIceberg(TargetSuite, KeylessPromises, KeyPromises):
     @pytest.fixture
-    def world(self, spark: SparkSession, namespace: str) -> TargetWorld:
+    def world(self, spark: SparkSession, namespace: str) -> KeylessWorld:
         return IcebergWorld(spark, namespace)

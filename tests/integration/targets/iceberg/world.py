@@ -1,6 +1,7 @@
 """A real catalogue in the run's one Spark session, with names of each test's own."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from tests.contract.target_suite import Crash
-from tests.fakes.merge_model import Change, Key, Latest, Stored, latest
+from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, content, latest
 from tests.fakes.merge_model import Values as Cells
 from wrackline.consumers.plan import MergePlan
 from wrackline.consumers.plugin import Target
@@ -50,6 +51,7 @@ class IcebergWorld:
         self._place = connect.place(self._settings)
         self._target_of = target_of
         self._crash: str | None = None
+        self._keys: dict[TableId, tuple[str, ...]] = {}
         self.restart()
 
     def name(self, table: TableId) -> str:
@@ -57,6 +59,7 @@ class IcebergWorld:
         return self._place.quoted_name(table)
 
     def frame(self, changes: Sequence[Change], plan: MergePlan) -> DataFrame:
+        self._keys[plan.table.id] = plan.key
         return self.newest(latest(changes, plan.floor), plan)
 
     def newest(self, batch: Mapping[Key, Latest], plan: MergePlan) -> DataFrame:
@@ -103,11 +106,20 @@ class IcebergWorld:
             return {}
         names = {column.identity: column.target for column in held}
         rows = self.spark.newSession().table(self.name(table)).collect()
-        return {_key(row): _stored(row, names) for row in rows}
+        return {self._key(table, row): _stored(row, names) for row in rows}
 
     def visible(self, table: TableId) -> Mapping[Key, Cells]:
         rows = self.opened.rows(table)
-        return {} if rows is None else {_key(row): row.asDict() for row in rows.collect()}
+        return {} if rows is None else {self._key(table, row): row.asDict() for row in rows.collect()}
+
+    def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
+        rows = self.opened.rows(table)
+        return (
+            Counter() if rows is None else Counter(content(row.asDict(), columns) for row in rows.collect())
+        )
+
+    def _key(self, table: TableId, row: Row) -> Key:
+        return tuple(row[name] for name in self._keys[table])
 
     def crash_next_apply(self, point: str) -> None:
         self._crash = point
@@ -136,10 +148,6 @@ class IcebergWorld:
 
         self.opened: IcebergTarget = Ending(self._settings, self.spark)
         self.target: Target[Any, Any] = self.opened
-
-
-def _key(row: Row) -> Key:
-    return row["shop"], row["number"]
 
 
 def _stored(row: Row, names: Mapping[int, str]) -> Stored:
