@@ -124,7 +124,9 @@ def merge_records(
     told = {Written(one.newest, *one.pair) for one in seen if one.changes} | {upto.newest}
     told |= set() if before.newest is None else {before.newest}
     upto = upto.then(Applied(floor=floor_of_keys(told, lambda one: _key(writers[_pair(one)]))))
-    plan = _shaped(plan_merge(newest.table, target.can.identifiers, upto, prefix=rules.prefix), target, rules)
+    rekeyed = before.newest is not None and _key(writers[_pair(before.newest)]) != _key(newest)
+    plan = plan_merge(newest.table, target.can.identifiers, upto, prefix=rules.prefix)
+    plan = _shaped(plan, target, rules, rekeyed=rekeyed)
     # what was told under another key lies below the floor
     alike: Mapping[Any, Writer] = {
         pair: one for pair, one in writers.items() if pair in pairs(upto, seen) and _key(one) == _key(newest)
@@ -137,12 +139,12 @@ def merge_records(
     reach("after_apply")
 
 
-def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules) -> MergePlan:
+def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool) -> MergePlan:
     """Bring the target's table and the plan together."""
     plan, alterations = reshape(plan, target.held(plan.table.id), target.can, rules.behaviour)
     reach("before_shape")
     target.ensure_table(plan)
-    if alterations:
+    if alterations or rekeyed:
         target.alter(plan, alterations)
     return plan
 

@@ -1,0 +1,105 @@
+"""`wrackline consume` as a process, over a real source: it copies, a table fails alone, an outage passes.
+
+One process serves most of these, for its Java takes long to start.
+"""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.cut_proxy import CutProxy
+from tests.fixtures.servers import Database
+from tests.integration.consuming.world import COPY, Consuming, World
+from tests.integration.running.world import CANARY
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import HOST, Broker, SchemaRegistry
+
+pytestmark = [pytest.mark.servers, pytest.mark.spark]
+
+ORDERS = "INSERT INTO orders SELECT i, 'n' || i FROM generate_series({}, {}) i"
+
+
+@pytest.fixture
+def ways(kafka: Broker, registry: SchemaRegistry) -> Iterator[tuple[CutProxy, CutProxy]]:
+    """The consumer's ways to Kafka and to the registry."""
+    with CutProxy(kafka.proxied_port, kafka.proxy_port) as brokers, CutProxy(registry.port) as schemas:
+        yield brokers, schemas
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path,
+    database: Database,
+    kafka: Broker,
+    registry: SchemaRegistry,
+    topic_prefix: str,
+    ways: tuple[CutProxy, CutProxy],
+) -> Iterator[World]:
+    """A database with a table, and a pipeline over it."""
+    brokers, schemas = ways
+    World.brokers = f"{HOST}:{brokers.port}"
+    World.url = registry.url.replace(str(registry.port), str(schemas.port))
+    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
+    yield made
+    made.close()
+
+
+def test_tables_are_copied_fail_alone_and_go_on(world: World, ways: tuple[CutProxy, CutProxy]) -> None:
+    world.sql.execute(
+        "CREATE TABLE odd (id int PRIMARY KEY, _wl_seq text);"
+        "CREATE TABLE items (id int PRIMARY KEY, price numeric(10,2), big text);"
+        "ALTER TABLE items ALTER big SET STORAGE EXTERNAL"
+    )
+    world.run()
+    world.sql.execute(ORDERS.format(1, 50))
+    world.sql.execute("INSERT INTO odd VALUES (1, 'secret value')")
+    world.sql.execute("INSERT INTO items SELECT i, i / 7.0, repeat('ü', 5000) FROM generate_series(1, 9) i")
+    consuming = world.consume()
+    reserved = consuming.told("stopped", table=f"{world.database.name}.public.odd")
+    assert reserved["error"]["code"] == "target.name_reserved"
+    world.sql.execute("UPDATE items SET price = -price WHERE id < 5")  # big is not sent
+    world.sql.execute("UPDATE items SET id = 100 WHERE id = 9; DELETE FROM items WHERE id = 1")
+    world.sql.execute("ALTER TABLE items ADD more int; UPDATE items SET more = id")
+    world.arrives("orders")
+    world.arrives("items")
+    _a_table_without_a_place(world, consuming)
+    _outages(world, consuming, *ways)
+    assert consuming.stop() == Exit.OK
+    assert consuming.events[-1]["event"] == "stopped"
+    assert (
+        len([one for one in consuming.events if one.get("table", "").endswith("odd")]) == 2
+    )  # and after SIGHUP
+    for said in ("secret value", "Traceback", CANARY, "ERROR", "WARN"):
+        assert said not in consuming.output
+
+
+def _a_table_without_a_place(world: World, consuming: Consuming) -> None:
+    """Its target takes no row; the other goes on; SIGHUP has it tried again once it is mended."""
+    world.sql.execute(f'ALTER TABLE wrackline."{COPY}.items" ADD CONSTRAINT no CHECK (id <> 7777)')
+    world.sql.execute("INSERT INTO items VALUES (7777, 1, 'b')")
+    world.sql.execute(ORDERS.format(51, 60))
+    world.arrives("orders")
+    table = f"{world.database.name}.public.items"
+    consuming.told("stopped", table=table)
+    world.sql.execute(f'ALTER TABLE wrackline."{COPY}.items" DROP CONSTRAINT no')
+    consuming.process.send_signal(signal.SIGHUP)
+    world.arrives("items")
+    consuming.told("goes on", table=table)
+
+
+def _outages(world: World, consuming: Consuming, brokers: CutProxy, schemas: CutProxy) -> None:
+    schemas.refuse()
+    schemas.cut()
+    world.sql.execute("ALTER TABLE orders ADD later int")
+    world.sql.execute("INSERT INTO orders VALUES (61, 'n', 1)")
+    consuming.told("waits", code="registry.unreachable")
+    schemas.heal()
+    world.arrives("orders")
+    brokers.refuse()
+    brokers.cut()
+    world.sql.execute("INSERT INTO orders VALUES (62, 'n', 1)")
+    consuming.told("waits", code="consume.kafka_unreachable")
+    brokers.heal()
+    world.arrives("orders")
