@@ -1,0 +1,90 @@
+"""What `wrackline consume` says and ends with, where no server is needed."""
+
+import json
+
+import pytest
+
+from tests.unit.settings.shop import GOOD, checked
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.standing import Standing
+from wrackline.control.consume import NO_TARGET, _exit, _pace, consume
+from wrackline.control.consume_telling import Teller
+from wrackline.control.exits import Exit
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.settings import Values
+
+BUSY = Transient("test.busy", "busy", "wait")
+READ = Range("s.d.p.t", {0: 3}, {0: 7})
+
+
+def values(**given: str) -> Values:
+    found = checked({**GOOD, **given}).values
+    assert found is not None
+    return found
+
+
+def test_a_pipeline_that_ends_in_kafka_is_not_consumed() -> None:
+    with pytest.raises(OperatorNeeded) as caught:
+        consume(checked(GOOD), once=True, json=False, spark_log=None)
+    assert caught.value.code == NO_TARGET.code
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [
+        ((), Exit.OK),
+        ((Transient,), Exit.TRANSIENT),
+        ((Definite, Transient), Exit.DEFINITE),
+        ((Transient, OperatorNeeded), Exit.OPERATOR),
+    ],
+)
+def test_one_round_ends_with_what_is_hardest_to_mend(
+    kinds: tuple[type[WracklineError], ...], code: Exit
+) -> None:
+    assert _exit([kind("test.code", "", "") for kind in kinds]) == code
+
+
+def test_patience_is_the_settings() -> None:
+    pace = _pace(values())
+    assert (pace.interval, pace.at_once, pace.patience.most_wait, pace.patience.in_all) == (
+        1.0,
+        2,
+        60.0,
+        None,
+    )
+    given = {
+        "errors.retry.timeout": "5000",
+        "errors.retry.delay.max.ms": "700",
+        "consume.parallel.tables": "9",
+    }
+    pace = _pace(values(**given))
+    assert (pace.at_once, pace.patience.most_wait, pace.patience.in_all) == (9, 0.7, 5.0)
+
+
+def test_what_makes_values_right_is_not_set_from_outside() -> None:
+    (problem,) = checked({**GOOD, "spark.sql.session.timeZone": "Asia/Tokyo"}).problems
+    assert problem.error.code == "settings.invalid"
+    assert dict(values(**{"spark.executor.cores": "2"}).below("spark."))["executor.cores"] == "2"
+
+
+def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    now = iter([0.0, 0.0, 1.0, 10.0])
+    teller = Teller("shop", json=False, clock=lambda: next(now, 10.0))
+    teller.merged("s.d.p.t", READ, 1.5)
+    teller.merged("s.d.p.t", READ, 1.5)  # too soon for a line
+    teller.failed("s.d.p.t", Standing(BUSY, stopped=True))
+    teller.outage(None)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["event"] for line in lines] == ["merged", "stopped", "goes on"]
+    assert (lines[0]["batches"], lines[0]["offsets"], lines[0]["pipeline"]) == (1, 4, "shop")
+    assert lines[1]["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
+
+
+def test_lines_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    teller = Teller("shop", json=False)
+    teller.failed("s.d.p.t", Standing(BUSY))
+    teller.ends(whole=False)
+    said = capsys.readouterr().out
+    assert said.startswith("d.p.t waits: [test.busy] busy\n  hint: wait\n")
+    assert "let go" in said
