@@ -22,6 +22,12 @@ from wrackline.schemas.table import TableId
 from wrackline.schemas.types import spark_type
 
 OURS = "_wl_seq", "_wl_op", "_wl_deleted", "_wl_missing", "_wl_commit_ts"
+FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 WAREHOUSE = "spark.sql.catalog.lake.warehouse"
 
 
@@ -83,8 +89,7 @@ class IcebergWorld:
                 for row in batch.values()
             ]
         )
-        session = self.spark.newSession()
-        session.conf.set("spark.sql.shuffle.partitions", "1")
+        session = self._session()
         frame = session.sql(
             "SELECT * EXCEPT (at), timestamp_millis(at) commit_ts"
             " FROM (SELECT inline(from_json(:rows, :shape)))",
@@ -100,12 +105,19 @@ class IcebergWorld:
             )
         return frame
 
+    def _session(self) -> SparkSession:
+        """Return a new session; a few rows are worth no compiling and no planning anew."""
+        session = self.spark.newSession()
+        for name, value in FEW_ROWS.items():
+            session.conf.set(name, value)
+        return session
+
     def stored(self, table: TableId) -> Mapping[Key, Stored]:
         held = self.target.held(table)
         if held is None:
             return {}
         names = {column.identity: column.target for column in held}
-        rows = self.spark.newSession().table(self.name(table)).collect()
+        rows = self._session().table(self.name(table)).collect()
         return {self._key(table, row): _stored(row, names) for row in rows}
 
     def visible(self, table: TableId) -> Mapping[Key, Cells]:

@@ -1,0 +1,86 @@
+"""From settings to a Spark session's catalogue and to safe names, without Spark."""
+
+import pytest
+
+from wrackline.consumers.targets.iceberg import PLUGIN, connect
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings import Reading, Registry, Values
+from wrackline.schemas.table import TableId
+from wrackline.schemas.versions import ICEBERG, ICEBERG_AWS
+
+PREFIX = "spark.sql.catalog.lake"
+CANARY = "hush-hush-7"
+
+
+def reading(**given: str) -> Reading:
+    named = {f"target.{name.replace('_', '.')}": value for name, value in given.items()}
+    return Registry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
+
+
+def values(**given: str) -> Values:
+    found = reading(**{"warehouse": "/w", **given})
+    assert found.values is not None, found.problems
+    return found.values
+
+
+def refused(**given: str) -> list[str]:
+    return [problem.error.code for problem in reading(**given).problems]
+
+
+def test_a_folder_needs_nothing_else() -> None:
+    needs = PLUGIN.needs(values(warehouse="/w/é x"))
+    assert needs.jars == (ICEBERG,)
+    assert needs.conf == {
+        PREFIX: "org.apache.iceberg.spark.SparkCatalog",
+        f"{PREFIX}.type": "hadoop",
+        f"{PREFIX}.warehouse": "file:///w/%C3%A9%20x",
+        f"{PREFIX}.cache-enabled": "false",
+    }
+
+
+def test_what_a_catalogue_wants_is_passed_on_and_not_shown() -> None:
+    given = {"target.catalog.s3.secret-access-key": CANARY, "target.catalog.type": "rest"}
+    given |= {"target.catalog.uri": "http://c:8181", "target.warehouse": "prod"}
+    found = Registry(PLUGIN.settings).read(given, Resolver(Allowed(), {})).values
+    assert found is not None
+    assert CANARY not in repr(found)
+    conf = PLUGIN.needs(found).conf
+    assert conf[f"{PREFIX}.s3.secret-access-key"] == CANARY
+    assert (conf[f"{PREFIX}.uri"], conf[f"{PREFIX}.warehouse"]) == ("http://c:8181", "prod")
+
+
+def test_s3_brings_its_jar_and_wants_a_catalogue_that_commits() -> None:
+    assert PLUGIN.needs(values(warehouse="s3://b/w", catalog_type="glue")).jars == (ICEBERG, ICEBERG_AWS)
+    with pytest.raises(OperatorNeeded) as caught:
+        PLUGIN.needs(values(warehouse="s3a://b/w"))
+    assert caught.value.code == "iceberg.unsafe_warehouse"
+
+
+def test_what_can_not_be_obeyed_is_refused() -> None:
+    assert refused() == ["settings.missing"]
+    assert refused(warehouse="/w", catalog_type="rest") == ["settings.needed"]
+    assert refused(warehouse="/w", format_version="1") == ["settings.invalid"]
+    for template in ("", "a..b", "{table}", "{schema", "."):
+        assert refused(warehouse="/w", namespace=template) == ["settings.invalid"]
+    for name in ("target.catalog.cache-enabled", "target.catalog.catalog-impl"):
+        found = Registry(PLUGIN.settings).read({"target.warehouse": "/w", name: "x"}, Resolver(Allowed(), {}))
+        assert [problem.error.code for problem in found.problems] == ["iceberg.property_refused"]
+
+
+@pytest.mark.parametrize(
+    ("template", "table", "name"),
+    [
+        ("{schema}", TableId("d", "public", "orders"), "`lake`.`public`.`orders`"),
+        ("{database}.{schema}", TableId("d", "a.b", "x`y"), "`lake`.`d`.`a.b`.`x``y`"),
+        ("raw_{schema}", TableId("d", "{database}", "ö 1"), "`lake`.`raw_{database}`.`ö 1`"),
+        ("{schema}", TableId("d", "..", "../../etc"), "`lake`.`__`.`_._.._etc`"),
+    ],
+)
+def test_names_are_safe_in_a_path(template: str, table: TableId, name: str) -> None:
+    assert connect.place(values(namespace=template)).quoted_name(table) == name
+
+
+def test_a_service_gets_the_names_it_takes() -> None:
+    place = connect.place(values(catalog_type="glue", warehouse="s3://b/w"))
+    assert place.quoted_name(TableId("d", "Public", "Orders-2")) == "`lake`.`public`.`orders_2`"
