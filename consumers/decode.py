@@ -1,133 +1,234 @@
 """Bytes of one topic to typed changes: frame in, frame out, nothing run.
 
-    outlines   by pair of schemas: newest seq, newest truncate, how many changes (the driver then knows
-               which schemas to ask the registry for)
+    outlines   by pair of schemas: newest seq, newest truncate, how many changes, what is broken or was not
+               sent (the driver then knows which schemas to ask the registry for)
     decode     -> row (struct of the plan's target columns), seq, op, commit_ts, unsent, offset
+    refused    -> the records that `decode` leaves out where it is told to, each with code and reason
+    strange    -> those whose schemas can't be had, which it leaves out always
 
-A record without a value is Kafka's tombstone, made for compaction; the delete before it has said all,
-so it is ignored.  Each row is read with the schema that wrote it and brought to the plan's columns by
-identity: an old name lands under the new one, a dropped column is left out.
+Each row is read with the schema that wrote it and brought to the plan's columns by identity: an old name
+lands under the new one, a dropped column is left out.  Of a table without a key each event becomes a
+row of its own, or two: what came, under its seq, and what went, as a delete under its seq and a sign.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
-from pyspark.sql.avro.functions import from_avro
 
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plan import ROW, MergePlan
+from wrackline.consumers.wire import body, events, of_pair, parsed, told
 from wrackline.consumers.writers import Writer
-from wrackline.schemas.types import spark_type
+from wrackline.schemas.types import Kind, spark_type
 
 TRUNCATE = "t"
-_HEAD = 5  # a zero byte, then four bytes of schema id, big-endian
-_TO_THE_END = 2**31 - 1
+GONE = "-"  # behind the seq of an event that took a row away
+UNDECODABLE = "consume.undecodable"
+VALUE_UNFIT = "consume.value_unfit"
+
+Writers = Mapping[tuple[int | None, int], Writer]
+
+_OPS = ("c", "u", "d", "r", TRUNCATE)
+_LEAD = ("op", "seq", "source")
+_LETTER = ("partition", "offset", "key", "value")
 
 
 def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
-    """Return for each pair of schemas: key_id, value_id, newest (seq), floor (seq of a truncate), changes.
+    """Return for each pair of schemas what its records tell, without their rows.
 
+    key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), changes;
+    broken: how many can't be read; unsent: the columns, as the source names them, that some event lacks.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
-    events = _events(records)
+    all_events = events(records)
     strange = ~F.coalesce(F.col("value_id").isin(*value_texts), F.lit(False))
     nothing = F.lit(None).cast("string")
-    parts = [events.where(strange).select("key_id", "value_id", nothing.alias("op"), nothing.alias("seq"))]
+    no_names = F.array().cast("array<string>")
+    columns = ("key_id", "value_id", "value")
+    blank = (nothing.alias("op"), nothing.alias("seq"), no_names.alias("unsent"), F.lit(False).alias("known"))
+    parts = [all_events.where(strange).select(*columns, *blank)]
     for value_id, text in value_texts.items():
-        short = from_avro(_body("value"), text, {"avroSchema": _outline(text)}).alias("e")
-        of_schema = events.where(F.col("value_id") == value_id).select("key_id", "value_id", short)
-        parts.append(of_schema.select("key_id", "value_id", "e.op", "e.seq"))
-    truncated = F.when(F.col("op") == TRUNCATE, F.col("seq"))
+        lead = parsed("value", text, told(text, _LEAD), strict=False).alias("e")
+        unsent = F.coalesce("e.source.unchanged", no_names).alias("unsent")
+        of_schema = all_events.where(F.col("value_id") == value_id).select(*columns, lead)
+        parts.append(of_schema.select(*columns, "e.op", "e.seq", unsent, F.lit(True).alias("known")))
+    change = F.col("readable") & (F.col("op") != TRUNCATE)
+    newest = F.max(F.when(change, F.col("seq")))
     return (
         reduce(DataFrame.union, parts)
+        .withColumn("readable", _readable(F.col("op"), F.col("seq")))
         .groupBy("key_id", "value_id")
         .agg(
-            F.max("seq").alias("newest"),
-            F.max(truncated).alias("floor"),
-            F.count_if(F.col("op") != TRUNCATE).alias("changes"),
+            F.when(F.bool_and("known"), F.coalesce(newest, F.lit(""))).alias("newest"),
+            F.max(F.when(F.col("readable") & (F.col("op") == TRUNCATE), F.col("seq"))).alias("floor"),
+            F.count_if(change).alias("changes"),
+            F.count_if(F.col("known") & ~F.col("readable")).alias("broken"),
+            F.array_distinct(F.flatten(F.collect_set("unsent"))).alias("unsent"),
         )
     )
 
 
-def decode(records: DataFrame, writers: Mapping[tuple[int, int], Writer], plan: MergePlan) -> DataFrame:
-    """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on."""
-    events = _events(records)
-    parts = []
-    for (key_id, value_id), writer in writers.items():
-        written = events.where((F.col("key_id") == key_id) & (F.col("value_id") == value_id)).select(
-            from_avro(_body("key"), writer.key_text).alias("k"),
-            from_avro(_body("value"), writer.value_text).alias("e"),
-            "offset",
-        )
-        parts.append(_changes(written, writer, plan))
+def decode(records: DataFrame, writers: Writers, plan: MergePlan, *, strict: bool = True) -> DataFrame:
+    """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on.
+
+    A record that can't be read makes a strict batch fail; else it is left out, and `refused` has it.
+    What was written under another key than the plan's is void, as rekeyed.py tells, and left out.
+    """
+    parts = [
+        _changes(_read(records, pair, writer, plan, strict=strict), writer, plan, strict=strict)
+        for pair, writer in writers.items()
+        if _same_key(writer, plan)
+    ]
     changes = reduce(DataFrame.union, parts)
     return changes if plan.floor is None else changes.where(F.col("seq") >= plan.floor)
 
 
-def _changes(written: DataFrame, writer: Writer, plan: MergePlan) -> DataFrame:
+def refused(records: DataFrame, writers: Writers, plan: MergePlan) -> DataFrame:
+    """Return what a decode that is not strict leaves out: partition, offset, code, reason, key, value.
+
+    The writers are those of all pairs of the batch, also of those that have truncates alone.
+    """
+    parts = [_read(records, pair, writer, plan, strict=False) for pair, writer in writers.items()]
+    read = reduce(DataFrame.union, (part.select(*_LETTER, "fault") for part in parts))
+    faulty = read.where(F.col("fault").isNotNull())
+    return faulty.select("partition", "offset", "fault.code", "fault.reason", "key", "value")
+
+
+def strange(records: DataFrame, pair: tuple[int | None, int | None], code: str, reason: str) -> DataFrame:
+    """Return all records of a pair of schemas that can't be had, as `refused` does."""
+    literals = (F.lit(code).alias("code"), F.lit(reason).alias("reason"))
+    return events(records).where(of_pair(*pair)).select("partition", "offset", *literals, "key", "value")
+
+
+def partial_columns(
+    unsent: Mapping[tuple[int | None, int], Collection[str]], writers: Writers, plan: MergePlan
+) -> set[str]:
+    """Return the target's columns that some event of a batch lacks; `unsent` is what the outlines say."""
+    targets = {column.identity: column.target for column in plan.columns}
+    return {
+        targets[identity]
+        for pair, writer in writers.items()
+        for name, identity in _identities(writer).items()
+        if name in unsent.get(pair, ()) and identity in targets
+    }
+
+
+def _read(
+    records: DataFrame, pair: tuple[int | None, int], writer: Writer, plan: MergePlan, *, strict: bool
+) -> DataFrame:
+    """Return the records of one pair, parsed to k and e, with the fault of each if it is not strict."""
+    wanted = told(writer.value_text, (*_LEAD, "after", *(("before",) if plan.keyless else ())))
+    text = writer.key_text
+    key = F.lit(None) if text is None else parsed("key", text, strict=strict)
+    value = parsed("value", writer.value_text, wanted, strict=strict)
+    found = events(records).where(of_pair(*pair))
+    if strict:
+        return found.select(key.alias("k"), value.alias("e"), "offset")
+    read = found.select(key.alias("k"), value.alias("e"), *_LETTER)
+    return read.withColumn("fault", _fault(writer, plan))
+
+
+def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool) -> DataFrame:
     e = F.col("e")
-    return written.where(e["op"] != TRUNCATE).select(
-        F.struct(*_values(writer, plan)).alias("row"),
+    sound = e["op"] != TRUNCATE if strict else F.col("fault").isNull() & (e["op"] != TRUNCATE)
+    common = (
         e["seq"].alias("seq"),
         e["op"].alias("op"),
         F.timestamp_millis(e["source"]["ts_ms"]).alias("commit_ts"),
         _unsent(e["source"]["unchanged"], writer, plan).alias("unsent"),
         "offset",
     )
+    if not plan.keyless:
+        row = F.struct(*_values(e["after"], writer, plan, strict=strict))
+        return read.where(sound).select(row.alias("row"), *common)
+    came, went = (
+        F.struct(F.struct(*_values(image, writer, plan, row_id, strict=strict)).alias("row"), op.alias("op"))
+        for image, row_id, op in (
+            (e["after"], e["seq"], e["op"]),
+            (e["before"], F.concat(e["seq"], F.lit(GONE)), F.lit("d")),
+        )
+    )
+    halves = F.array_compact(F.array(F.when(e["op"] != "d", came), F.when(e["op"].isin("u", "d"), went)))
+    split = read.where(sound).select(F.explode(halves).alias("half"), *common)
+    return split.select("half.row", "seq", "half.op", "commit_ts", "unsent", "offset")
 
 
-def _values(writer: Writer, plan: MergePlan) -> list[Column]:
+def _values(
+    image: Column, writer: Writer, plan: MergePlan, row_id: Column | None = None, *, strict: bool
+) -> list[Column]:
     """Return each of the plan's columns: a key's from the record's key, which a delete has too."""
     values = []
     for column in plan.columns:
-        type_name = spark_type(column.type)
-        if column.target in plan.key:
+        if column.identity == ROW and row_id is not None:
+            value = row_id
+        elif column.target in plan.key:
             value = F.col("k").getField(writer.key_fields[column.identity])
         elif column.identity in writer.fields:
-            value = F.col("e")["after"].getField(writer.fields[column.identity])
+            value = image.getField(writer.fields[column.identity])
         else:  # the column is younger than this row
             value = F.lit(None)
-        values.append(value.cast(type_name).alias(column.target))
+        its_type = spark_type(column.type)
+        values.append((value.cast(its_type) if strict else value.try_cast(its_type)).alias(column.target))
     return values
+
+
+def _fault(writer: Writer, plan: MergePlan) -> Column:
+    """Return code and reason of what is wrong with a record that was not parsed strictly, or null."""
+    e, k = F.col("e"), F.col("k")
+    unreadable = ~_readable(e["op"], e["seq"])
+    found = F.when(unreadable, _reason(UNDECODABLE, "the value is not what its schema says"))
+    if writer.key_fields:
+        # nulls are what bad bytes become, and what a key of nulls is, whose every byte is zero
+        nulls = reduce(Column.__and__, [k.getField(field).isNull() for field in writer.key_fields.values()])
+        zeros = body("key") == F.lit(bytes(len(writer.key_fields)))
+        found = found.when(nulls & ~zeros, _reason(UNDECODABLE, "the key is not what its schema says"))
+    for column in plan.columns if _same_key(writer, plan) else ():
+        its_type = spark_type(column.type)
+        if column.target in plan.key and column.identity in writer.key_fields:
+            images = [k.getField(writer.key_fields[column.identity])]
+        elif column.identity in writer.fields:
+            sides = ("after", "before") if plan.keyless else ("after",)
+            images = [e[side].getField(writer.fields[column.identity]) for side in sides]
+        else:
+            continue
+        for value in images:
+            fits = value.try_cast(its_type)
+            lost = value.isNotNull() & fits.isNull()
+            if column.type.kind is Kind.ARRAY:  # its elements are cast one by one
+                lost = lost | (F.size(F.array_compact(value)) != F.size(F.array_compact(fits)))
+            reason = f"a value of column {column.source!r} does not fit {its_type}"
+            found = found.when(lost, _reason(VALUE_UNFIT, reason))
+    return found
+
+
+def _reason(code: str, reason: str) -> Column:
+    return F.struct(F.lit(code).alias("code"), F.lit(reason).alias("reason"))
+
+
+def _readable(op: Column, seq: Column) -> Column:
+    """Whether a value was read to its last byte: its seq stands last in it."""
+    ends = F.endswith("value", seq.cast("binary"))
+    return F.coalesce(op.isin(*_OPS) & (seq != "") & ends, F.lit(False))
 
 
 def _unsent(unchanged: Column, writer: Writer, plan: MergePlan) -> Column:
     """Return the target names of the columns that the log did not send."""
     targets = {column.identity: column.target for column in plan.columns}
-    named = {column.name: column.identity for column in writer.table.columns}
-    named |= {field: identity for identity, field in writer.fields.items()}
-    renamed = {
-        name: targets[identity]
-        for name, identity in named.items()
-        if identity in targets and targets[identity] != name
-    }
-    if renamed:
-        literals = [F.lit(text) for pair in renamed.items() for text in pair]
-        to_target = F.create_map(*literals)
-        unchanged = F.transform(unchanged, lambda name: F.coalesce(F.try_element_at(to_target, name), name))
+    found = {name: targets.get(identity) for name, identity in _identities(writer).items()}
+    if any(name != target for name, target in found.items()):
+        literals = [F.lit(text) for name, target in found.items() if target for text in (name, target)]
+        known = F.create_map(*literals)  # not a dropped column's, whose name another may have by now
+        unchanged = F.array_compact(F.transform(unchanged, lambda name: F.try_element_at(known, name)))
     return F.coalesce(unchanged, F.array().cast("array<string>"))
 
 
-def _events(records: DataFrame) -> DataFrame:
-    return records.where(F.col("value").isNotNull()).select(
-        "key", "value", "offset", _schema_id("key").alias("key_id"), _schema_id("value").alias("value_id")
-    )
+def _identities(writer: Writer) -> dict[str, int]:
+    """Return the columns by the names that `unchanged` has: the source's, which no other column shares."""
+    return {column.name: column.identity for column in writer.table.columns}
 
 
-def _schema_id(part: str) -> Column:
-    starts_right = (F.substring(part, 1, 1) == F.lit(b"\0")) & (F.length(part) >= _HEAD)
-    return F.when(starts_right, F.conv(F.hex(F.substring(part, 2, 4)), 16, 10).cast("int"))
-
-
-def _body(part: str) -> Column:
-    return F.substring(part, _HEAD + 1, _TO_THE_END)
-
-
-def _outline(value_text: str) -> str:
-    """Return the envelope's schema with `op` and `seq` alone, so that Avro skips the rest."""
-    envelope = json.loads(value_text)
-    envelope["fields"] = [field for field in envelope["fields"] if field["name"] in {"op", "seq"}]
-    return json.dumps(envelope)
+def _same_key(writer: Writer, plan: MergePlan) -> bool:
+    its_key = [column.identity for column in writer.table.key_columns]
+    return its_key == ([] if plan.keyless else [column.identity for column in plan.table.key_columns])

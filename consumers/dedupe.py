@@ -10,10 +10,12 @@ over the beginning of the row: a create, a snapshot row or a delete (`begin`).
     d | c a=3 (b unsent)           -> a=3, missing [b]: what is stored belongs to another row
 
 Equal seqs are the same event twice; the later offset is taken.  What is read a second time is read
-without gaps (INV-3), so an earlier change of the batch never knows less than the stored row.
+without gaps (INV-3), so an earlier change of the batch never knows less than the stored row.  Where a
+key changed to one that Spark holds for the same (-0.0 to 0.0), delete and create have one seq: the
+create is taken, and the key's value is the newest change's own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
@@ -21,38 +23,49 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 _BEGINNINGS = ("c", "r", "d")
 
 
-def dedupe(changes: DataFrame, columns: Sequence[str], key: Sequence[str]) -> DataFrame:
-    """Return the newest change per key; `columns` are the row's, in order, `key` among them."""
-    order = F.struct("seq", "offset")
-    carried = [column for column in columns if column not in key]
-    row = F.col("row")
-    folded = changes.groupBy(F.struct(*(row.getField(name).alias(name) for name in key)).alias("key")).agg(
-        F.max_by(F.struct("seq", "op", "commit_ts"), order).alias("newest"),
-        F.max(F.when(F.col("op").isin(*_BEGINNINGS), F.col("seq"))).alias("begin"),
+def dedupe(
+    changes: DataFrame, columns: Sequence[str], key: Sequence[str], partial: Collection[str] | None = None
+) -> DataFrame:
+    """Return the newest change per key; `columns` are the row's, in order, `key` among them.
+
+    `partial` are the columns that some change of the batch lacks, where that is known: the others are
+    taken from the newest change as they stand, which costs much less.
+    """
+    order = F.struct(F.col("seq"), F.col("op") != "d", F.col("offset"))
+    carried = [name for name in columns if name not in key and (partial is None or name in partial)]
+    folded = changes.groupBy(F.struct(*(F.col("row").getField(name).alias(name) for name in key))).agg(
+        F.max_by(F.struct("row", "seq", "op", "commit_ts"), order).alias("newest"),
+        *([F.max(F.when(F.col("op").isin(*_BEGINNINGS), F.col("seq"))).alias("begin")] if carried else []),
         *(_last_sent(name, order).alias(f"sent_{at}") for at, name in enumerate(carried)),
     )
+    newest = F.col("newest")
+    deleted = newest["op"] == "d"
+    common = (newest["seq"].alias("seq"), newest["op"].alias("op"), newest["commit_ts"].alias("commit_ts"))
+    if not carried:
+        empty = _names([])
+        return folded.select(
+            newest["row"].alias("row"),
+            *common,
+            deleted.alias("deleted"),
+            empty.alias("unsent"),
+            empty.alias("missing"),
+        )
     sent = {name: F.col(f"sent_{at}") for at, name in enumerate(carried)}
-    deleted = F.col("newest.op") == "d"
     lacking = F.when(deleted, _names([])).otherwise(
         F.array_compact(F.array(*(F.when(~_known(at), F.lit(name)) for name, at in sent.items())))
-        if sent
-        else _names([])
     )
-    whole = F.col("begin").isNotNull()
-    key_struct = F.col("key")
     values = [
         (
-            key_struct.getField(name)
-            if name in key
-            else F.when(_known(sent[name]), sent[name].getField("value"))
+            F.when(_known(sent[name]), sent[name].getField("value"))
+            if name in sent
+            else newest["row"].getField(name)
         ).alias(name)
         for name in columns
     ]
+    whole = F.col("begin").isNotNull()
     return folded.select(
         F.struct(*values).alias("row"),
-        "newest.seq",
-        "newest.op",
-        "newest.commit_ts",
+        *common,
         deleted.alias("deleted"),
         F.when(whole, _names([])).otherwise(lacking).alias("unsent"),
         F.when(whole, lacking).otherwise(_names([])).alias("missing"),

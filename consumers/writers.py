@@ -54,7 +54,7 @@ class Writer:
     """One pair of key and value schema; the maps go from a column's identity to its Avro name."""
 
     table: TableSchema
-    key_text: str
+    key_text: str | None  # a table without a key has none
     value_text: str
     key_fields: Mapping[int, str]
     fields: Mapping[int, str]
@@ -89,10 +89,10 @@ def table_id(topic: str) -> TableId:
     return TableId(database, schema, name)
 
 
-def writer(topic: str, key_text: str, value_text: str) -> Writer:
+def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
     """Read a pair of schemas back into the table's shape."""
     try:
-        keys = [_parsed(field) for field in json.loads(key_text)["fields"]]
+        keys = [] if key_text is None else [_parsed(field) for field in json.loads(key_text)["fields"]]
     except (KeyError, TypeError) as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="key") from exc
     try:

@@ -1,0 +1,69 @@
+"""The bytes of a Kafka record: which schemas they were written with, and the part of a row that is wanted.
+
+In: a frame of key, value, partition, offset.  Out: the same with key_id and value_id, without Kafka's
+tombstones: a record without a value is made for compaction, and the delete before it has said all.
+The value's id is null where the bytes, its own or the key's, do not begin as the registry's wire format
+does; the key's is null too where there is no key.
+"""
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+from pyspark.sql.avro.functions import from_avro
+
+_HEAD = 5  # a zero byte, then four bytes of schema id, big-endian
+_TO_THE_END = 2**31 - 1
+_OF_SOURCE = {"ts_ms", "unchanged"}
+
+
+def events(records: DataFrame) -> DataFrame:
+    """Return the records that say something, with the ids of their schemas."""
+    key_id, value_id = _schema_id("key"), _schema_id("value")
+    ours = F.col("key").isNull() | key_id.isNotNull()
+    return records.where(F.col("value").isNotNull()).select(
+        "key",
+        "value",
+        "partition",
+        "offset",
+        key_id.alias("key_id"),
+        F.when(ours, value_id).alias("value_id"),
+    )
+
+
+def of_pair(key_id: int | None, value_id: int | None) -> Column:
+    """Whether a record was written with these schemas."""
+    return F.col("key_id").eqNullSafe(F.lit(key_id)) & F.col("value_id").eqNullSafe(F.lit(value_id))
+
+
+def parsed(part: str, text: str, wanted: str | None = None, *, strict: bool = True) -> Column:
+    """Return the record's key or value as its schema says; what is not strict has nulls for bad bytes."""
+    options = {"mode": "FAILFAST" if strict else "PERMISSIVE"}
+    if wanted is not None:
+        options["avroSchema"] = wanted
+    return from_avro(body(part), text, options)
+
+
+def body(part: str) -> Column:
+    """Return the Avro bytes behind the schema's id."""
+    return F.substring(part, _HEAD + 1, _TO_THE_END)
+
+
+def told(value_text: str, fields: Collection[str]) -> str:
+    """Return the envelope's schema with these fields alone, so that Avro skips the rest."""
+    envelope = json.loads(value_text)
+    by_name: dict[str, Any] = {field["name"]: field for field in envelope["fields"]}
+    row = by_name["before"]["type"]  # where the row's record is defined; `after` names it
+    if "before" not in fields:
+        by_name["after"]["type"] = row
+    source = by_name["source"]["type"]
+    source["fields"] = [field for field in source["fields"] if field["name"] in _OF_SOURCE]
+    envelope["fields"] = [field for field in envelope["fields"] if field["name"] in fields]
+    return json.dumps(envelope)
+
+
+def _schema_id(part: str) -> Column:
+    starts_right = (F.substring(part, 1, 1) == F.lit(b"\0")) & (F.length(part) >= _HEAD)
+    return F.when(starts_right, F.conv(F.hex(F.substring(part, 2, 4)), 16, 10).cast("int"))
