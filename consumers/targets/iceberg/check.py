@@ -39,8 +39,8 @@ NOT_OURS = rule(
     "iceberg.table_not_ours",
     Severity.ERROR,
     "another table of this name",
-    "{target} is there, and is not the copy of {table}",
-    "{table} is not merged",
+    "{target} is there, and is not the copy of {source}",
+    "{source} is not merged",
     "set another target.namespace; or, if nobody needs it: DROP TABLE {target}",
 )
 OLDER_FORMAT = rule(
@@ -59,7 +59,7 @@ NEWER_FORMAT = rule(
     "{target} has format version {found}, and target.format.version is {wanted}",
     "a reader that knows no version above {wanted} can't read it; a table's version never goes back",
     "target.format.version={found}; or: DROP TABLE {target}; then: wrackline snapshot start"
-    " <pipeline.toml> '{table}'",
+    " <pipeline.toml> '{source}'",
 )
 
 
@@ -96,9 +96,9 @@ def _table(session: SparkSession, table: TableId, target: str, version: int) -> 
         return
     said = tables.of_itself(properties)
     if said is None or said.table != table:
-        yield NOT_OURS(table, target=target)
+        yield NOT_OURS(table, target=target, source=table)
         return
     found = int(properties["format-version"])
     if found != version:
         kind = OLDER_FORMAT if found < version else NEWER_FORMAT
-        yield kind(table, target=target, found=found, wanted=version)
+        yield kind(table, target=target, source=table, found=found, wanted=version)

@@ -199,13 +199,13 @@ def _statements(
 
 
 def _renamed(old: Mapping[int, str], new: Mapping[int, str]) -> list[str]:
-    """Rename, by way of a third name where the new one is still another's."""
+    """Rename, by way of a third name where the new one is still another's; some may be there already."""
     first, now = [], dict(old)
     for identity, name in old.items():
-        if new[identity] in now.values():
+        if new[identity] in now.values() and not name.startswith(_BETWEEN):
             now[identity] = f"{_BETWEEN}{identity}"
             first.append(f"RENAME COLUMN {quoted(name)} TO {quoted(now[identity])}")
-    moved = sorted(now, key=lambda identity: now[identity] != old[identity])
+    moved = sorted(now, key=lambda identity: now[identity].startswith(_BETWEEN))
     return first + [f"RENAME COLUMN {quoted(now[i])} TO {quoted(new[i])}" for i in moved]
 
 

@@ -1,0 +1,235 @@
+"""What others do to a table while it is merged, altered and looked after."""
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from tests.contract.target_suite import (
+    COLUMNS,
+    HERE,
+    TABLE,
+    THERE,
+    A,
+    B,
+    alter,
+    change,
+    labels,
+    partial,
+    plan_for,
+    put,
+    seq,
+)
+from tests.fakes.merge_model import latest
+from tests.integration.targets.iceberg.world import IcebergWorld, settings
+from wrackline.consumers.plan import Applied, MergePlan, OurColumns
+from wrackline.consumers.targets.iceberg import PLUGIN, progress, table, upkeep
+from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.table import Column, TableId
+from wrackline.schemas.types import ColumnType, Kind
+
+C = ("c", 3)
+PATIENCE = 60.0
+DAYS_MS = 4 * 24 * 3_600_000
+
+
+@pytest.fixture
+def world(spark: SparkSession, namespace: str) -> IcebergWorld:
+    return IcebergWorld(spark, namespace)
+
+
+def waiting(frame: DataFrame, folder: Path) -> DataFrame:
+    """Let the frame's rows wait, once they are asked for, until somebody says go."""
+    here, go = folder / "here", folder / "go"
+
+    @F.udf("string")
+    def wait(text: str) -> str:
+        here.touch()
+        deadline = time.monotonic() + PATIENCE
+        while not go.exists():
+            if time.monotonic() > deadline:
+                raise TimeoutError("nobody said go")
+            time.sleep(0.02)
+        return text
+
+    return frame.withColumn("seq", wait("seq"))
+
+
+def overtaken(world: IcebergWorld, folder: Path, plan: MergePlan, other: Iterator[None]) -> None:
+    """Apply a batch, and while its rows are read let something else happen."""
+    frame = waiting(world.newest(latest([change("u", A, 20, "slow")]), plan), folder)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(lambda: world.target.apply(world.target.stage(frame, plan), plan))
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while not (folder / "here").exists():
+                assert time.monotonic() < deadline
+                assert not slow.done(), slow.result()
+                time.sleep(0.02)
+            next(other)
+        finally:
+            (folder / "go").touch()
+        slow.result(PATIENCE)
+
+
+def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld, tmp_path: Path) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    plan = plan_for(world, 20)
+
+    def rows() -> Iterator[None]:
+        put(world, plan_for(world, 10), change("u", A, 10, "quick"), change("c", B, 9, "y"))
+        yield
+
+    with pytest.raises(Transient) as caught:
+        overtaken(world, tmp_path, plan, rows())
+    assert caught.value.code == "iceberg.conflict"
+    assert labels(world) == {A: "quick", B: "y"}
+    assert world.target.applied(TABLE.id).offsets == {HERE: 10}
+    put(world, plan, change("u", A, 20, "slow"))
+    assert labels(world) == {A: "slow", B: "y"}
+
+
+def test_offsets_that_come_between_are_not_lost(world: IcebergWorld, tmp_path: Path) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    plan = plan_for(world, 20)
+
+    def offsets() -> Iterator[None]:
+        put(world, replace(plan, upto=Applied({THERE: 7}, seq(0))))
+        yield
+
+    overtaken(world, tmp_path, plan, offsets())
+    assert labels(world) == {A: "slow"}
+    applied = world.target.applied(TABLE.id)
+    assert (applied.offsets, applied.floor) == ({HERE: 20, THERE: 7}, seq(0))
+
+
+def test_rows_that_slipped_below_a_floor_go_with_the_next_batch(world: IcebergWorld) -> None:
+    put(world, plan_for(world, 2, floor=10), change("c", B, 11, "y"))
+    session = world.spark.newSession()  # a driver that read its base before the floor was there
+    late = world.newest({}, plan_for(world, 1)).sparkSession
+    with progress.saying(late, Applied({THERE: 3})):
+        late.sql(
+            f"INSERT INTO {world.name(TABLE.id)} BY NAME"
+            f" SELECT * EXCEPT (shop, _wl_seq), 'a' shop, '{seq(5)}' _wl_seq FROM {world.name(TABLE.id)}"
+        )
+    assert world.target.applied(TABLE.id).floor == seq(10)
+    put(world, plan_for(world, 12))
+    assert labels(world) == {B: "y"}
+    assert session.table(world.name(TABLE.id)).count() == 1
+
+
+def test_an_alteration_that_ended_anywhere_is_finished(
+    world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Swap two names, widen one column, drop one and add one; end after each statement in turn."""
+    count = Column("count", 5, ColumnType(Kind.INT32, "integer"))
+    before = replace(TABLE, columns=(*COLUMNS, count, Column("gone", 6, ColumnType(Kind.STRING, "text"))))
+    put(
+        world, plan_for(world, 1, table=before), change("c", A, 1, "x", "b", count=7), partial("c", B, 2, "y")
+    )
+    swapped = (*COLUMNS[:2], replace(COLUMNS[2], name="big"), replace(COLUMNS[3], name="label"))
+    wide = replace(count, type=ColumnType(Kind.INT64, "bigint"))
+    plan = plan_for(
+        world,
+        2,
+        table=replace(TABLE, columns=(*swapped, wide, Column("new", 8, ColumnType(Kind.STRING, "text")))),
+    )
+
+    class Ended(BaseException):
+        pass
+
+    made = table._statements
+
+    def one_only(*asked: Any) -> Iterator[str]:
+        statements = made(*asked)
+        yield from statements[:1]
+        if statements:
+            raise Ended
+
+    monkeypatch.setattr(table, "_statements", one_only)
+    ended = 0
+    while world.target.held(TABLE.id) != plan.columns:
+        assert ended < 20
+        with suppress(Ended):
+            alter(world, plan, before)
+        ended += 1
+        world.restart()
+    assert ended == 7, "drop, three renames, widen, add, and what is told of the columns"
+    assert world.visible(TABLE.id) == {
+        A: {"shop": "a", "number": 1, "big": "x", "label": "b", "count": 7, "new": None}
+    }
+    assert world.stored(TABLE.id)[B].missing == {"label"}
+
+
+def test_a_row_that_lacked_a_dropped_column_is_whole(world: IcebergWorld) -> None:
+    put(world, plan_for(world, 1), partial("c", A, 1, "x"))
+    plan = plan_for(world, 2, table=replace(TABLE, columns=COLUMNS[:3]))
+    alter(world, plan, TABLE)
+    assert labels(world) == {A: "x"}
+
+
+def test_a_user_s_column_stays_and_is_told_when_it_is_in_the_way(world: IcebergWorld) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    world.spark.newSession().sql(f"ALTER TABLE {world.name(TABLE.id)} ADD COLUMN extra string")
+    wider = replace(TABLE, columns=(*COLUMNS, Column("extra", 5, ColumnType(Kind.STRING, "text"))))
+    plan = plan_for(world, 2, table=wider)
+    with pytest.raises(OperatorNeeded) as caught:
+        alter(world, plan, TABLE)
+    assert caught.value.code == "iceberg.column_in_the_way"
+    put(world, plan_for(world, 3), change("u", A, 3, "y"))
+    assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "y", "big": None, "extra": None}
+
+
+@pytest.mark.parametrize("version", ["3", pytest.param("2", marks=pytest.mark.deep)])
+def test_upkeep_changes_nothing_that_is_seen(
+    spark: SparkSession, namespace: str, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = IcebergWorld(spark, namespace, format_version=version)
+    for number in range(1, 7):
+        put(world, plan_for(world, number), change("c", ("k", number), number, "x"), change("d", A, number))
+    name = world.name(TABLE.id)
+    session = spark.newSession()
+    files = session.table(f"{name}.files").count()
+    before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
+    session.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('wrackline.orphans' = '1')")
+    data_file = session.table(f"{name}.files").collect()[0]["file_path"]
+    orphan = Path(data_file.removeprefix("file:")).parent / "orphan"
+    orphan.touch()
+    os.utime(orphan, (time.time() - DAYS_MS / 1000,) * 2)
+    monkeypatch.setattr(upkeep, "_KEPT", 1)
+    monkeypatch.setattr(upkeep, "_FAR_BACK", 0)  # the compaction stands before the last batch: say it anew
+    ours = OurColumns.prefixed("_wl_")
+    upkeep.upkeep(session, name, ours, forget_before_ms=0, retention_ms=0)
+    assert session.table(f"{name}.snapshots").count() == 1
+    assert (world.stored(TABLE.id), world.target.applied(TABLE.id)) == before
+    assert not orphan.exists()
+    assert session.table(f"{name}.files").count() < files
+    world.restart()
+    assert world.target.applied(TABLE.id) == before[1]
+
+
+def test_a_check_names_what_stands_in_the_way(world: IcebergWorld, namespace: str, tmp_path: Path) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"))
+    assert world.target.check([TABLE.id]) == []
+    fixed = settings(world.spark, namespace=f"{namespace}_public", format_version="2")
+    other = PLUGIN.open(fixed, world.spark)
+    stranger = TableId("other", "schema", TABLE.id.name)
+    assert [finding.id for finding in other.check([TABLE.id, stranger])] == [
+        "iceberg.newer_format",
+        "iceberg.table_not_ours",
+    ]
+    for ask in (other.held, other.applied):
+        with pytest.raises(OperatorNeeded) as caught:
+            ask(stranger)
+        assert caught.value.code == "iceberg.not_ours"
+    with pytest.raises(OperatorNeeded) as caught:
+        PLUGIN.open(settings(world.spark, warehouse=str(tmp_path)), world.spark)
+    assert caught.value.code == "iceberg.no_catalogue"
