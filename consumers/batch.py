@@ -16,7 +16,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from wrackline.consumers.decode import decode, outlines
+from wrackline.consumers.decode import decode, outlines, partial_columns
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.evolve import Behaviour, reshape
 from wrackline.consumers.failpoints import reach
@@ -40,6 +40,12 @@ NO_KEY = define(
     OperatorNeeded,
     "topic {topic} holds rows without a key, which can't be merged",
     hint="give the table a primary key, or set message.key.columns={table}:<columns>",
+)
+BROKEN = define(
+    "consume.broken_records",
+    OperatorNeeded,
+    "{broken} records of topic {topic} are not what their schemas say",
+    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
 )
 VALUE_UNFIT = define(
     "consume.value_unfit",
@@ -132,8 +138,9 @@ def merge_records(
         pair: one for pair, one in writers.items() if pair in pairs(upto, seen) and _key(one) == _key(newest)
     }
     columns = [column.target for column in plan.columns]
+    partial = partial_columns({one.pair: one.unsent for one in seen}, alike, plan)
     reach("before_stage")
-    staged = target.stage(dedupe(decode(records, alike, plan), columns, plan.key), plan)
+    staged = target.stage(dedupe(decode(records, alike, plan), columns, plan.key, partial), plan)
     reach("before_apply")
     target.apply(staged, plan)
     reach("after_apply")
@@ -152,7 +159,7 @@ def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool
 def _seen(
     topic: str, records: DataFrame, before: Applied, schema_text: Callable[[int], str]
 ) -> list[Outline]:
-    """Return the outlines of the batch by pair of schemas, all of them readable and with keys."""
+    """Return the outlines of the batch by pair of schemas, all of them readable."""
     known = before.newest
     texts = {} if known is None else {known.value_id: schema_text(known.value_id)}
     while True:  # twice at most: once more when the batch was written with schemas not seen before
@@ -163,18 +170,23 @@ def _seen(
         if not strange:
             break
         texts |= {value_id: schema_text(value_id) for value_id in strange}
-    if any(row["changes"] and row["key_id"] is None for row in rows):
-        raise NO_KEY(topic=topic, table=table_id(topic))
+    if broken := sum(row["broken"] for row in rows):
+        raise BROKEN(topic=topic, broken=broken)
     return [
-        Outline(Pair(row["key_id"], row["value_id"]), row["newest"], row["floor"], row["changes"])
+        Outline(
+            Pair(row["key_id"], row["value_id"]),
+            row["newest"],
+            row["floor"],
+            row["changes"],
+            frozenset(row["unsent"]),
+        )
         for row in rows
     ]
 
 
 def _writer(topic: str, pair: Pair, schema_text: Callable[[int], str]) -> Writer:
-    if pair.key_id is None:
-        raise NO_KEY(topic=topic, table=table_id(topic))
-    return writer(topic, schema_text(pair.key_id), schema_text(pair.value_id))
+    key_text = None if pair.key_id is None else schema_text(pair.key_id)
+    return writer(topic, key_text, schema_text(pair.value_id))
 
 
 def _pair(written: Written) -> Pair:

@@ -24,7 +24,7 @@ from wrackline.schemas.types import Kind, spark_type
 
 TRUNCATE = "t"
 GONE = "-"  # behind the seq of an event that took a row away
-UNDECODABLE = "consume.undecodable"
+BROKEN = "consume.broken_records"
 VALUE_UNFIT = "consume.value_unfit"
 
 Writers = Mapping[tuple[int | None, int], Writer]
@@ -178,12 +178,12 @@ def _fault(writer: Writer, plan: MergePlan) -> Column:
     """Return code and reason of what is wrong with a record that was not parsed strictly, or null."""
     e, k = F.col("e"), F.col("k")
     unreadable = ~_readable(e["op"], e["seq"])
-    found = F.when(unreadable, _reason(UNDECODABLE, "the value is not what its schema says"))
+    found = F.when(unreadable, _reason(BROKEN, "the value is not what its schema says"))
     if writer.key_fields:
         # nulls are what bad bytes become, and what a key of nulls is, whose every byte is zero
         nulls = reduce(Column.__and__, [k.getField(field).isNull() for field in writer.key_fields.values()])
         zeros = body("key") == F.lit(bytes(len(writer.key_fields)))
-        found = found.when(nulls & ~zeros, _reason(UNDECODABLE, "the key is not what its schema says"))
+        found = found.when(nulls & ~zeros, _reason(BROKEN, "the key is not what its schema says"))
     for column in plan.columns if _same_key(writer, plan) else ():
         its_type = spark_type(column.type)
         if column.target in plan.key and column.identity in writer.key_fields:

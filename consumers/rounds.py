@@ -27,6 +27,7 @@ class Outline:
     newest: str  # seq
     floor: str | None  # seq of the newest truncate
     changes: int  # truncates aside
+    unsent: frozenset[str] = frozenset()  # columns that some change lacks, as the source names them
 
 
 def after(before: Applied, topic: str, ends: Mapping[int, int], outlines: Iterable[Outline]) -> Applied:

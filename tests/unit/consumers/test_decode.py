@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from tests.fakes.merge_model import Event, content, halves, latest
 from wrackline.consumers.decode import (
-    UNDECODABLE,
+    BROKEN,
     VALUE_UNFIT,
     decode,
     outlines,
@@ -178,10 +178,10 @@ def test_every_record_is_a_change_or_refused(spark: SparkSession) -> None:  # IN
 
     for value in (good[:-1], good + b"\0", good[:5] + b"\xff" * 50, good[:5]):
         topic.raw(key, value)
-        bad(UNDECODABLE)
+        bad(BROKEN)
     for damaged in (key[:-1], key[:5], key[:5] + b"\x09" + key[6:]):
         topic.raw(damaged, good)
-        bad(UNDECODABLE)
+        bad(BROKEN)
     topic.tell("c", 5, (3.0, "x", "infinity", None))
     bad(VALUE_UNFIT)
     topic.tell("c", 6, (4.0, "x", None, [NOON, "294276-12-31T23:59:59.999999Z"]))
