@@ -38,10 +38,13 @@ def world(
     ways: tuple[CutProxy, CutProxy],
 ) -> Iterator[World]:
     """A database with a table, and a pipeline over it."""
-    brokers, schemas = ways
-    World.brokers = f"{HOST}:{brokers.port}"
-    World.url = registry.url.replace(str(registry.port), str(schemas.port))
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
+    proxied, schemas = ways
+
+    class Proxied(World):
+        brokers = f"{HOST}:{proxied.port}"
+        url = registry.url.replace(str(registry.port), str(schemas.port))
+
+    made = Proxied(tmp_path, database, kafka, registry, topic_prefix, 0)
     yield made
     made.close()
 
