@@ -56,6 +56,7 @@ IN_THE_WAY = define(
     hint="give it another name: ALTER TABLE {target} RENAME COLUMN {column} TO <another>",
 )
 
+_OURS = "wrackline."
 _OF_ITSELF = "wrackline.table"
 _COLUMNS = "wrackline.columns"
 _BETWEEN = "_wl_moving_"  # names that change places need a third one
@@ -94,7 +95,8 @@ def properties(session: SparkSession, target: str) -> Mapping[str, str] | None:
     """Return the table's properties, its current snapshot among them; None: there is no such table."""
     if not session.catalog.tableExists(target):
         return None
-    return {row["key"]: row["value"] for row in session.sql(f"SHOW TBLPROPERTIES {target}").collect()}
+    shown = session.sql(f"SHOW TBLPROPERTIES {target}").collect()
+    return {row["key"]: _plain(row["key"], row["value"]) for row in shown}
 
 
 def say(session: SparkSession, target: str, said: Mapping[str, str]) -> None:
@@ -231,7 +233,16 @@ def _definition(column: PlannedColumn) -> str:
 
 
 def _listed(of: Mapping[str, str]) -> str:
-    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in of.items())
+    return ", ".join(f"{literal(name)} = {literal(_veiled(name, value))}" for name, value in of.items())
+
+
+def _veiled(name: str, value: str) -> str:
+    """Write what is ours as digits: Spark shows no value with `token`, `url` or the like in it."""
+    return value.encode().hex() if name.startswith(_OURS) else value
+
+
+def _plain(name: str, value: str) -> str:
+    return bytes.fromhex(value).decode() if name.startswith(_OURS) else value
 
 
 def _stored(session: SparkSession, target: str) -> dict[int, tuple[str, DataType]]:
