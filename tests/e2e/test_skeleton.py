@@ -9,50 +9,53 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.fixtures.servers import Database
-from wrackline.consumers.loop import Pipeline, run_once
-from wrackline.consumers.plan import OurColumns
-from wrackline.consumers.targets.iceberg import schema
-from wrackline.consumers.writers import registry as schemas_of
+from tests.integration.targets.iceberg.world import settings as lake_settings
+from wrackline.consumers.batch import Batches, Rules
+from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.targets.iceberg.target import IcebergTarget
+from wrackline.consumers.topics import Topics
 from wrackline.control.demo import settings, shop
 from wrackline.control.demo.equality import Verdict, judge
 from wrackline.control.demo.worker_process import worker_process
 from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
-OURS = OurColumns.prefixed("_wl_")
 TOASTED = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'orders'"
-LAKE = "lake.public.orders"
 
 
 class World:
     """A shop, its worker, and the rounds that merge what it publishes."""
 
-    def __init__(self, spark: SparkSession, database: Database, file: Path, registry: str) -> None:
+    def __init__(
+        self, spark: SparkSession, database: Database, file: Path, registry: Registry, namespace: str
+    ) -> None:
         self.db = psycopg.connect(database.dsn, autocommit=True)
         self.db.execute(shop.CREATE)
         self._spark, self._dsn = spark, database.dsn
         self._values = settings.read(file)
         self._partition = SourcePartition(self._values.text("topic.prefix"), database.name)
         self._table = TableId(database.name, shop.SCHEMA, shop.TABLE)
-        brokers = self._values.text("kafka.bootstrap.servers")
-        self._pipeline = Pipeline(self._partition.server, brokers, schemas_of(registry))
+        given = self._values.below("kafka.")
+        self._topics = Topics(asking(given))
+        self._target = IcebergTarget(lake_settings(spark, namespace=namespace), spark)
+        self._batches = Batches(spark, self._topics, self._target, Rules(reading(given), registry.text))
+        self.lake = f"lake.{namespace}.orders"
 
-    def verdict(self) -> Verdict:
-        session = self._spark.newSession()
-        return judge(self._dsn, self._described(), schema.live_rows(session, self._table, OURS))
+    def verdict(self) -> Verdict | None:
+        """Compare; nothing while there is no copy."""
+        rows = self._target.rows(self._table)
+        return None if rows is None else judge(self._dsn, self._described(), rows)
 
-    def arrives(self) -> Verdict:
+    def arrives(self) -> Verdict | None:
         """Merge until both sides are equal, or for long enough."""
         deadline = time.monotonic() + 90
         while True:
-            for done in run_once(self._spark, self._pipeline):
-                if done.error is not None:
-                    raise done.error
-            if schema.exists(self._spark, self._table):
-                verdict = self.verdict()
-                if verdict.equal or time.monotonic() > deadline:
-                    return verdict
-            assert time.monotonic() < deadline
+            for topic, ends in self._topics.ends(self._partition.server).items():
+                self._batches.merge(topic, ends)
+            verdict = self.verdict()
+            if (verdict is not None and verdict.equal) or time.monotonic() > deadline:
+                return verdict
 
     def _described(self) -> TableSchema:
         source = settings.open_source(self._values, lambda table: pytest.fail(f"{table.id} is not written"))
@@ -69,6 +72,7 @@ def world(
     kafka: Broker,
     registry: SchemaRegistry,
     topic_prefix: str,
+    namespace: str,
     tmp_path: Path,
 ) -> Iterator[World]:
     port = database.server.port
@@ -80,13 +84,13 @@ def world(
         database=database.name,
         server=topic_prefix,
     )
-    made = World(spark, database, file, registry.url)
-    worker = worker_process(tmp_path / "worker", file)
-    worker.start()
-    yield made
-    worker.stop()
-    made.db.close()
-    spark.sql(f"DROP TABLE IF EXISTS {LAKE}")
+    with Registry(Access(registry.url)) as texts:
+        made = World(spark, database, file, texts, namespace)
+        worker = worker_process(tmp_path / "worker", file)
+        worker.start()
+        yield made
+        worker.stop()
+        made.db.close()
 
 
 def test_the_sequence_arrives_value_for_value_and_a_difference_is_seen(world: World) -> None:
@@ -110,9 +114,9 @@ def test_the_sequence_arrives_value_for_value_and_a_difference_is_seen(world: Wo
     db.execute(shop.ADD_COLUMN)  # no event says what the rows have in it
     assert world.arrives() == Verdict(10, 20)
 
-    world._spark.sql(f"UPDATE {LAKE} SET amount = amount + 0.01 WHERE id = 1")
+    world._spark.sql(f"UPDATE {world.lake} SET amount = amount + 0.01 WHERE id = 1")
     assert world.verdict() == Verdict(10, 20, changed=("1: amount",))
-    world._spark.sql(f"DELETE FROM {LAKE} WHERE id = 6")
+    world._spark.sql(f"DELETE FROM {world.lake} WHERE id = 6")
     assert world.verdict() == Verdict(10, 20, missing=("6",), changed=("1: amount",))
     db.execute("ALTER TABLE orders DROP COLUMN gift_wrap")
     assert world.verdict() == Verdict(10, 19, absent=("gift_wrap",))
