@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from psycopg import sql
 
 from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.place import Place
 from wrackline.consumers.targets.postgres.stage import STAGE, staged_names
+from wrackline.consumers.targets.postgres.types import column_type
 
 _UPDATE = """
 UPDATE {table} t SET {assigned} FROM {stage} s
@@ -25,7 +27,7 @@ _INSERT = """
 INSERT INTO {table} ({into}) SELECT {values} FROM {stage} s
 WHERE s.turn = %(turn)s AND NOT EXISTS (SELECT FROM {table} t WHERE {same})"""
 _STORED_OR_SENT = """
-CASE WHEN s.deleted OR ({name} = ANY(s.unsent) AND NOT t.{deleted}) THEN t.{column} ELSE s.{staged} END"""
+CASE WHEN s.deleted OR ({name} = ANY(s.unsent) AND NOT t.{deleted}) THEN t.{column} ELSE {staged} END"""
 _STILL_MISSING = """
 nullif(CASE
   WHEN s.deleted THEN NULL
@@ -45,10 +47,10 @@ def void_changes() -> sql.Composed:
     return sql.SQL("DELETE FROM {} WHERE seq < %(floor)s").format(STAGE)
 
 
-def update(plan: MergePlan, place: Place) -> sql.Composed:
+def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
     """Change the rows that are there, of one %(turn)s."""
     ours = plan.ours
-    staged = staged_names(plan)
+    staged = _staged(plan, shape)
     deleted = sql.Identifier(ours.deleted)
     values: dict[str, sql.Composable] = {
         column.target: sql.SQL(_STORED_OR_SENT).format(
@@ -73,12 +75,9 @@ def update(plan: MergePlan, place: Place) -> sql.Composed:
     )
 
 
-def insert(plan: MergePlan, place: Place) -> sql.Composed:
+def insert(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
     """Add the keys that are not there, of one %(turn)s."""
-    staged = staged_names(plan)
-    values: dict[str, sql.Composable] = {
-        name: sql.SQL("s.{}").format(column) for name, column in staged.items()
-    }
+    values = _staged(plan, shape)
     values |= {**_marks(plan), plan.ours.missing: sql.SQL("s.missing || s.unsent")}
     return sql.SQL(_INSERT).format(
         table=place.table,
@@ -87,6 +86,16 @@ def insert(plan: MergePlan, place: Place) -> sql.Composed:
         stage=STAGE,
         same=_same(plan),
     )
+
+
+def _staged(plan: MergePlan, shape: Shape) -> dict[str, sql.Composable]:
+    """Return each column's staged value in the table's type: of two forms of one kind it keeps the first."""
+    types = {column.target: column_type(column.type) for column in shape.columns}
+    names = staged_names(plan)
+    return {
+        column.target: sql.SQL("s.{}::{}").format(names[column.target], sql.SQL(types[column.target]))
+        for column in plan.columns
+    }
 
 
 def _marks(plan: MergePlan) -> dict[str, sql.Composable]:

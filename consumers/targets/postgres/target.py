@@ -26,13 +26,13 @@ from wrackline.consumers.targets.postgres.connect import Connect, Connection, Co
 from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout
 from wrackline.consumers.targets.postgres.refusals import of_statement
 from wrackline.consumers.targets.postgres.stage import STAGE, Staged, fill
-from wrackline.consumers.targets.postgres.types import NATIVE, WIDENS_BY_REWRITING, WIDENS_IN_PLACE
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.consumers.targets.postgres.types import WIDENS_BY_REWRITING, WIDENS_IN_PLACE
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.evolution import ChangeType, Widening
 from wrackline.schemas.findings import Finding, Severity
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
-from wrackline.schemas.types import MOST_DIGITS
+from wrackline.schemas.types import MOST_DIGITS, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,6 +72,12 @@ _EXPLAINED = (  # refusals whose reason the check can see: what was done by hand
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.ReadOnlySqlTransaction,
 )
+SHAPE_MOVED = define(
+    "pg_target.shape_moved",
+    Transient,
+    "somebody else changed the shape of {table} in the target while a batch was on its way",
+    hint="the batch is made again for the new shape; if it goes on, stop the second driver of the pipeline",
+)
 TYPE_CHANGED = define(
     "pg_target.type_changed",
     OperatorNeeded,
@@ -92,7 +98,7 @@ class PostgresTarget(Generic[Frame]):
 
     can = Capabilities(
         identifiers=IDENTIFIERS,
-        native=NATIVE,
+        native=frozenset(Kind),  # each has a type here; where it is text or bytes, it was before
         most_decimal_digits=MOST_DIGITS,
         merge=MergeStyle.MERGE,
         deletes=frozenset({Deletes.SOFT}),
@@ -174,21 +180,8 @@ class PostgresTarget(Generic[Frame]):
     def apply(self, staged: Staged, plan: MergePlan) -> None:
         """Merge rows and offsets in one transaction (INV-5, INV-7)."""
         table = plan.table.id
-        place = self._layout.place(table)
-        connection = staged.connection
         try:
-            kept = self._locked(connection, table)
-            after = kept.applied.then(plan.upto)
-            if after.floor is not None:
-                if after.floor != kept.applied.floor:
-                    connection.execute(merge.void_rows(plan, place), {"floor": after.floor})
-                connection.execute(merge.void_changes(), {"floor": after.floor})
-            for turn in range(1, staged.turns + 1):
-                connection.execute(merge.update(plan, place), {"turn": turn})
-                connection.execute(merge.insert(plan, place), {"turn": turn})
-            self._book.advance(connection, place, after)
-            connection.execute(sql.SQL("DROP TABLE {}").format(STAGE))
-            connection.commit()
+            self._merge(staged, plan)
         except psycopg.Error as exc:
             self._end_staged(table)
             raise self._refusal(exc, table, "the merge of a batch", plan) from None
@@ -197,7 +190,25 @@ class PostgresTarget(Generic[Frame]):
             raise
         with self._lock:
             self._staged.pop(table, None)
-        self._connections.give_back(connection)
+        self._connections.give_back(staged.connection)
+
+    def _merge(self, staged: Staged, plan: MergePlan) -> None:
+        table, connection = plan.table.id, staged.connection
+        place = self._layout.place(table)
+        kept = self._locked(connection, table)
+        if not {column.target for column in plan.columns} <= {one.target for one in kept.shape.columns}:
+            raise SHAPE_MOVED(table=table)
+        after = kept.applied.then(plan.upto)
+        if after.floor is not None:
+            if after.floor != kept.applied.floor:
+                connection.execute(merge.void_rows(plan, place), {"floor": after.floor})
+            connection.execute(merge.void_changes(), {"floor": after.floor})
+        for turn in range(1, staged.turns + 1):
+            connection.execute(merge.update(plan, place, kept.shape), {"turn": turn})
+            connection.execute(merge.insert(plan, place, kept.shape), {"turn": turn})
+        self._book.advance(connection, place, after)
+        connection.execute(sql.SQL("DROP TABLE {}").format(STAGE))
+        connection.commit()
 
     def applied(self, table: TableId) -> Applied:
         """Return what was committed with the table's rows."""

@@ -42,9 +42,14 @@ _TYPES: Mapping[Kind, str] = MappingProxyType(
         Kind.ARRAY: "{element}[]",
     }
 )
-NATIVE = frozenset(_TYPES) - {Kind.BITS, Kind.XML, Kind.ENUM, Kind.ENUM_SET, Kind.TEXT_OF}
-
-WIDENS_IN_PLACE = frozenset({(Kind.DECIMAL, Kind.NUMERIC_TEXT), (Kind.ENUM, Kind.STRING)})
+WIDENS_IN_PLACE = frozenset(
+    {
+        (Kind.DECIMAL, Kind.NUMERIC_TEXT),
+        (Kind.ENUM, Kind.ENUM),
+        (Kind.ENUM, Kind.STRING),
+        (Kind.ENUM_SET, Kind.ENUM_SET),
+    }
+)
 WIDENS_BY_REWRITING = frozenset(  # the server writes every row again, and readers wait
     {
         (Kind.INT16, Kind.INT32),
@@ -58,6 +63,8 @@ WIDENS_BY_REWRITING = frozenset(  # the server writes every row again, and reade
         (Kind.INT32, Kind.DECIMAL),
         (Kind.INT64, Kind.DECIMAL),
         (Kind.UINT64, Kind.DECIMAL),
+        (Kind.DECIMAL, Kind.DECIMAL),  # only where the scale grows; more digits before it cost nothing
+        (Kind.ARRAY, Kind.ARRAY),
     }
 )
 

@@ -221,3 +221,16 @@ def test_rights_that_lack_are_named_with_their_grant(database: Database) -> None
     finally:
         world.target.close()
         world.sql(f'DROP OWNED BY "{role}" CASCADE; DROP ROLE "{role}"')
+
+
+def test_a_kind_with_two_forms_keeps_the_first(world: PostgresWorld) -> None:
+    """A column of json became jsonb at the source: the same kind, so nobody asks for a change of shape."""
+    plain, normal = (
+        replace(TABLE, columns=(*COLUMNS, Column("v", 5, ColumnType(Kind.JSON, of))))
+        for of in ("json", "jsonb")
+    )
+    alter(world, plan_for(world, 2, table=plain), TABLE)
+    for number, table in enumerate((plain, normal), start=2):
+        batch = [change("u", A, number, v='{"a":  1}'), change("c", ("b", number), number, v='{"a":  1}')]
+        put(world, plan_for(world, number, table=table), *batch)
+    assert {row["v"] for row in world.sql("SELECT v::text FROM orders")} <= {'{"a":  1}', '{"a": 1}'}

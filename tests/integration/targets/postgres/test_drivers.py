@@ -8,10 +8,23 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from tests.contract.target_suite import COLUMNS, TABLE, A, B, change, labels, partial, plan_for, put, seq
+from tests.contract.target_suite import (
+    COLUMNS,
+    TABLE,
+    A,
+    B,
+    alter,
+    change,
+    labels,
+    partial,
+    plan_for,
+    put,
+    seq,
+)
 from tests.fakes.merge_model import Change
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import (
+    LAYOUT,
     POINTS,
     PostgresWorld,
     end_backend,
@@ -19,6 +32,7 @@ from tests.integration.targets.postgres.world import (
 )
 from wrackline.consumers.plan import Applied
 from wrackline.consumers.targets.postgres import PLUGIN
+from wrackline.consumers.targets.postgres.applied import Book
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
@@ -55,9 +69,9 @@ def test_a_connection_that_ends_is_tried_again(world: PostgresWorld, point: str)
 
 
 def test_a_second_driver_waits_and_harms_nothing(world: PostgresWorld) -> None:
-    """The older batch of the one comes after the newer one of the other, in spite of having begun first."""
+    """It has begun first and brings what is older; what the other one commits meanwhile stands."""
     second = PostgresWorld(world.dsn)
-    newer, older = plan_for(world, 9, floor=7), plan_for(world, 5)
+    older = plan_for(world, 5)
     staged = second.target.stage(second.frame([change("u", A, 3, "older"), partial("c", B, 2)], older), older)
     done = threading.Thread(target=second.target.apply, args=(staged, older))
     with psycopg.connect(world.dsn) as holder:
@@ -66,15 +80,24 @@ def test_a_second_driver_waits_and_harms_nothing(world: PostgresWorld) -> None:
         wait = (
             "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
         )
+        deadline = time.monotonic() + 30
         while not world.sql(wait):
-            assert done.is_alive(), "it did not wait"
+            assert time.monotonic() < deadline, "it did not wait"
+        newer = replace(world.target.applied(TABLE.id), floor=seq(7))
+        Book(LAYOUT).advance(holder, LAYOUT.place(TABLE.id), newer)
     done.join(30)
-    put(world, newer, change("c", A, 8, "newer"))
-    staged = second.target.stage(second.frame([change("u", A, 3, "older"), change("c", B, 4)], older), older)
-    second.target.apply(staged, older)
-    assert labels(world) == {A: "newer"}
-    assert world.target.applied(TABLE.id) == newer.upto
     second.target.close()
+    assert world.target.applied(TABLE.id) == newer.then(older.upto)
+    assert labels(world) == {A: "x"}, "its changes are older than the truncate"
+
+
+def test_a_batch_for_another_shape_is_made_again(world: PostgresWorld) -> None:
+    plan = plan_for(world, 2)
+    staged = world.target.stage(world.frame([change("u", A, 2, "y")], plan), plan)
+    alter(world, plan_for(world, 2, table=replace(TABLE, columns=COLUMNS[:3])), TABLE)
+    with pytest.raises(Transient, match=r"pg_target.shape_moved"):
+        world.target.apply(staged, plan)
+    assert labels(world) == {A: "x"}
 
 
 def test_patience_with_a_second_driver_has_an_end(world: PostgresWorld) -> None:

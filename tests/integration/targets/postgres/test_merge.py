@@ -6,12 +6,24 @@ from dataclasses import replace
 from math import nan
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.keyless_suite import BAG, NAMES, row, tell
 from tests.contract.target_suite import TABLE, plan_for, put, seq
-from tests.fakes.merge_model import Change, Event, Key, Stored, copies, halves, latest, merge, settle, visible
+from tests.fakes.merge_model import (
+    NONE,
+    Change,
+    Event,
+    Key,
+    Stored,
+    copies,
+    halves,
+    latest,
+    merge,
+    settle,
+    visible,
+)
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import PostgresWorld
 from wrackline.schemas.table import TableId
@@ -71,8 +83,31 @@ def one_after_another(world: PostgresWorld, told: list[tuple[list[Change], int |
 _EACH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+_PARTIAL = Change(
+    KEYS[0], seq(9), "u", {"shop": "a", "number": 1, "label": None, "big": None}, frozenset(CARRIED)
+)
+
+
 @settings(_EACH, max_examples=20)
 @given(told=batches())
+@example(  # a row that came again has nothing of the one that was deleted, not even where nobody sees it
+    told=[
+        (
+            [
+                replace(
+                    _PARTIAL,
+                    seq=seq(2),
+                    op="c",
+                    values={**_PARTIAL.values, "label": "y", "big": "x"},
+                    unsent=NONE,
+                )
+            ],
+            None,
+        ),
+        ([replace(_PARTIAL, seq=seq(4), op="d", unsent=NONE)], None),
+        ([_PARTIAL], None),
+    ]
+)
 def test_the_table_is_the_models(world: PostgresWorld, told: list[tuple[list[Change], int | None]]) -> None:
     one_after_another(world, told)
 
