@@ -115,6 +115,7 @@ class KeylessPromises:
         minus, zero, no_number = row("x", weight=-0.0), row("x", weight=0.0), row("x", weight=nan)
         tell(world, bag_plan(world, 4), came(1, minus), came(2, zero), came(3, no_number), came(4, no_number))
         assert bag(world) == of(minus, zero, no_number, no_number)
+        assert len(bag(world)) == 3, "each of them is another content"
         tell(world, bag_plan(world, 6), went(5, minus), went(6, no_number))
         assert bag(world) == of(zero, no_number)
 
