@@ -42,6 +42,7 @@ def test_a_transient_error_stops_the_table_after_the_set_time() -> None:
 
 def test_an_outage_is_waited_for_and_its_time_does_not_count() -> None:
     assert not tried((0, OUTAGE), (1000, OUTAGE)).stopped
+    assert not tried((0, BUSY), (100, OUTAGE)).stopped
     assert not tried((0, BUSY), (30, OUTAGE), (1000, OUTAGE), (1001, BUSY), (1060, BUSY)).stopped
     assert tried((0, OUTAGE), (1001, BUSY), (1061, BUSY)).stopped
 
