@@ -57,7 +57,7 @@ class Capabilities:
     transactional_ddl: bool  # a change of shape can be undone with the rows
     renames: bool  # a column can change its name and keep its values
     drops: bool
-    widens: frozenset[tuple[Kind, Kind]]  # from, to: in place, without writing rows again
+    widens: frozenset[tuple[Kind, Kind]]  # from, to: the values stay; PostgreSQL writes rows again for some
 
 
 class Target(Protocol[Frame, Staged]):

@@ -62,7 +62,7 @@ REFUSED = define(
     "pg_target.refused",
     OperatorNeeded,
     "the target refused {doing}: {name} ({state})",
-    hint="the server's log says more; what stands in the way of a table: wrackline check <pipeline.toml>",
+    hint="the server's log has the statement and the reason: look there for {state}",
 )
 
 _CLOSED_DOORS = (
