@@ -169,7 +169,9 @@ def _seen(
             raise NOT_WIRE_FORMAT(topic=topic)
         if not strange:
             break
-        texts |= {value_id: schema_text(value_id) for value_id in strange}
+        for value_id in strange:
+            texts[value_id] = schema_text(value_id)
+            writer(topic, None, texts[value_id])  # raises if it is not one of ours
     if broken := sum(row["broken"] for row in rows):
         raise BROKEN(topic=topic, broken=broken)
     return [

@@ -93,11 +93,11 @@ def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
     """Read a pair of schemas back into the table's shape."""
     try:
         keys = [] if key_text is None else [_parsed(field) for field in json.loads(key_text)["fields"]]
-    except (KeyError, TypeError) as exc:
+    except (KeyError, IndexError, TypeError, ValueError) as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="key") from exc
     try:
         columns = [_parsed(field) for field in _row_fields(json.loads(value_text))]
-    except (KeyError, TypeError, StopIteration) as exc:
+    except (KeyError, IndexError, TypeError, ValueError, StopIteration) as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="value") from exc
     return Writer(
         TableSchema(
