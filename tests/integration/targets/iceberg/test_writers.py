@@ -199,7 +199,7 @@ def test_upkeep_changes_nothing_that_is_seen(
     session = spark.newSession()
     files = session.table(f"{name}.files").count()
     before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
-    session.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('wrackline.orphans' = '1')")
+    table.say(session, name, {"wrackline.orphans": "1"})
     data_file = session.table(f"{name}.files").collect()[0]["file_path"]
     orphan = Path(data_file.removeprefix("file:")).parent / "orphan"
     orphan.touch()
