@@ -37,6 +37,10 @@ nullif(CASE
 END, '{{}}')"""
 
 
+# The cost follows the batch: each of its keys is looked up, where the planner may prefer to read all rows.
+LOOK_UP = "SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
+
+
 def void_rows(plan: MergePlan, place: Place) -> sql.Composed:
     """Delete the table's rows that are older than %(floor)s."""
     return sql.SQL("DELETE FROM {} WHERE {} < %(floor)s").format(place.table, sql.Identifier(plan.ours.seq))

@@ -203,6 +203,7 @@ class PostgresTarget(Generic[Frame]):
             if after.floor != kept.applied.floor:
                 connection.execute(merge.void_rows(plan, place), {"floor": after.floor})
             connection.execute(merge.void_changes(), {"floor": after.floor})
+        connection.execute(merge.LOOK_UP)
         for turn in range(1, staged.turns + 1):
             connection.execute(merge.update(plan, place, kept.shape), {"turn": turn})
             connection.execute(merge.insert(plan, place, kept.shape), {"turn": turn})

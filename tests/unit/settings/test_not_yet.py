@@ -30,6 +30,13 @@ COMPOSED = {
     ),
     "database.{libpq}": ("database.password", "database.sslpassword"),
     "database.{ours}": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
+    "target.{name}": (
+        "target.password",
+        "target.sslpassword",
+        "target.sslrootcert",
+        "target.sslcert",
+        "target.sslkey",
+    ),
 }
 # the validator lets only that through
 ONE_ANSWER = {"plugin.name", "slot.drop.on.stop", *(mode.name for mode in MODES)}
