@@ -8,14 +8,10 @@ import os
 import sys
 from pathlib import Path
 
-from wrackline.consumers.plan import OurColumns
-from wrackline.consumers.spark import build_session
-from wrackline.consumers.targets.iceberg import schema
+from wrackline.consumers import spark
 from wrackline.control.demo import settings, shop
-from wrackline.control.demo.merging import WAREHOUSE
+from wrackline.control.demo.merging import open_lake
 from wrackline.control.stack import java
-from wrackline.control.stack.jars import spark_jars
-from wrackline.schemas.versions import SPARK
 
 _ROWS = 50
 
@@ -25,11 +21,13 @@ def main() -> None:
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     os.environ["JAVA_HOME"] = str(java.find().home)
-    session = build_session(spark_jars(SPARK), Path(sys.argv[1]) / "lake" / WAREHOUSE)
-    ours = OurColumns.prefixed("_wl_")
-    schema.live_rows(session, settings.ORDERS, ours).createOrReplaceTempView(shop.TABLE)
-    session.sql(sys.argv[2]).show(_ROWS, truncate=60)
-    session.stop()
+    session, target = open_lake(Path(sys.argv[1]) / "lake")
+    rows = target.rows(settings.ORDERS)
+    if rows is None:
+        sys.exit("the warehouse has no such table")
+    rows.createOrReplaceTempView(shop.TABLE)
+    rows.sparkSession.sql(sys.argv[2]).show(_ROWS, truncate=60)
+    spark.end(session)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import os
 import queue
 import sys
 import threading
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -16,38 +17,46 @@ from typing import IO
 import orjson
 from pyspark.sql import SparkSession
 
-from wrackline.consumers.loop import Pipeline, run_once
-from wrackline.consumers.plan import OurColumns
-from wrackline.consumers.spark import build_session
-from wrackline.consumers.targets.iceberg import schema
-from wrackline.consumers.writers import registry
+from wrackline.consumers import spark
+from wrackline.consumers.batch import Batches, Rules
+from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.targets.iceberg.config import SETTINGS
+from wrackline.consumers.targets.iceberg.connect import needs
+from wrackline.consumers.targets.iceberg.target import IcebergTarget
+from wrackline.consumers.topics import Topics
 from wrackline.control.demo import settings
 from wrackline.control.demo.equality import judge
 from wrackline.control.stack.jars import spark_jars
 from wrackline.producers.plugin import WriterIds
-from wrackline.schemas.errors import Transient
+from wrackline.schemas import registry
+from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings import Registry, Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.versions import SPARK
 
 WAREHOUSE = "warehouse"
 _PAUSE = 0.5  # seconds between two rounds
-_PATIENCE = 20.0  # seconds that Java gets to end
-_OURS = OurColumns.prefixed("_wl_")
+_SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g"}  # small enough for a laptop
 
 
 class Merging:
     """Merges and answers; every answer is one line."""
 
-    def __init__(self, session: SparkSession, file: Path, answers: IO[bytes]) -> None:
-        values = settings.read(file)
-        self._session, self._values, self._answers = session, values, answers
-        self._pipeline = Pipeline(
-            values.text("topic.prefix"),
-            values.text("kafka.bootstrap.servers"),
-            registry(values.listed("schema.registry.url")[0]),
-        )
-        database = values.text("database.dbname")
-        self._table = TableId(database, settings.ORDERS.schema, settings.ORDERS.name)
+    def __init__(
+        self,
+        session: SparkSession,
+        target: IcebergTarget,
+        values: Values,
+        texts: registry.Registry,
+        answers: IO[bytes],
+    ) -> None:
+        self._target, self._values, self._answers = target, values, answers
+        self._server = values.text("topic.prefix")
+        kafka = values.below("kafka.")
+        self._topics = Topics(asking(kafka))
+        self._batches = Batches(session, self._topics, target, Rules(reading(kafka), texts.text))
+        self._table = TableId(values.text("database.dbname"), settings.ORDERS.schema, settings.ORDERS.name)
         self._offsets = 0
 
     def say(self, **answer: object) -> None:
@@ -59,36 +68,46 @@ class Merging:
         """Merge what is new and say what there is now."""
         moved = 0
         try:
-            rounds = run_once(self._session, self._pipeline)
+            ends = self._topics.ends(self._server)
         except Transient as error:  # Kafka does not answer just now
             self.say(error=str(error))
             return
-        for done in rounds:
-            moved += done.offsets
-            if done.error is not None:
-                self.say(error=str(done.error))
-        if moved:
+        for topic, end in ends.items():
+            try:
+                moved += self._batches.merge(topic, end).offsets
+            except WracklineError as error:
+                self.say(error=str(error))
+        rows = self._target.rows(self._table) if moved else None
+        if rows is not None:
             self._offsets += moved
-            rows = schema.live_rows(self._session.newSession(), self._table, _OURS).count()
-            self.say(offsets=self._offsets, rows=rows)
+            self.say(offsets=self._offsets, rows=rows.count())
 
     def compare(self, dsn: str) -> None:
         """Say the verdict."""
-        session = self._session.newSession()
-        if not schema.exists(session, self._table):
+        rows = self._target.rows(self._table)
+        if rows is None:
             self.say(error="the warehouse has no such table")
             return
-        verdict = judge(dsn, self._described(), schema.live_rows(session, self._table, _OURS))
-        self.say(verdict=asdict(verdict))
+        self.say(verdict=asdict(judge(dsn, self._described(), rows)))
 
     def _described(self) -> TableSchema:
         """Ask the source for the table's shape now."""
         source = settings.open_source(self._values, _registers_nothing)
         try:
-            partition = SourcePartition(self._pipeline.server, self._table.database)
+            partition = SourcePartition(self._server, self._table.database)
             return source.describe(partition, self._table)
         finally:
             source.close()
+
+
+def open_lake(folder: Path) -> tuple[SparkSession, IcebergTarget]:
+    """Start Spark over the warehouse of a folder; whoever calls it ends both."""
+    given = {"target.warehouse": str(folder / WAREHOUSE)}
+    values = Registry(SETTINGS).read(given, Resolver(Allowed(), {})).values
+    if values is None:
+        raise ValueError(f"{folder} can't hold a warehouse")
+    session = spark.start(spark_jars(SPARK), needs(values).conf, _SPARK, name="wrackline-demo")
+    return session, IcebergTarget(values, session)
 
 
 def main() -> None:
@@ -98,20 +117,21 @@ def main() -> None:
     os.dup2(2, 1)  # Java writes to standard output too
     asked: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=[asked], daemon=True).start()
-    session = build_session(spark_jars(SPARK), folder / WAREHOUSE)
-    try:
+    with ExitStack() as opened:
+        session, target = open_lake(folder)
+        opened.callback(spark.end, session)
         while not file.exists():  # the servers are still starting
             if _next(asked, _PAUSE) is None:
                 return
-        merging = Merging(session, file, answers)
+        values = settings.read(file)
+        texts = opened.enter_context(registry.Registry(registry.access(values)))
+        merging = Merging(session, target, values, texts, answers)
         merging.say(ready=True)
         while (command := _next(asked, _PAUSE)) is not None:
             if command:
                 merging.compare(command.partition(" ")[2])
             else:
                 merging.round()
-    finally:
-        _end(session)
 
 
 def _next(asked: "queue.SimpleQueue[str | None]", patience: float) -> str | None:
@@ -126,16 +146,6 @@ def _listen(asked: "queue.SimpleQueue[str | None]") -> None:
     for line in sys.stdin:
         asked.put(line.strip())
     asked.put(None)
-
-
-def _end(session: SparkSession) -> None:
-    """Stop Spark and wait until its Java has gone, with its temporary files."""
-    gateway = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no other way to its process
-    session.stop()
-    if gateway is not None:
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait(_PATIENCE)
 
 
 def _registers_nothing(table: TableSchema) -> WriterIds:

@@ -118,11 +118,16 @@ class IcebergWorld:
             return {}
         names = {column.identity: column.target for column in held}
         rows = self._session().table(self.name(table)).collect()
-        return {self._key(table, row): _stored(row, names) for row in rows}
+        found = {self._key(table, row): _stored(row, names) for row in rows}
+        assert len(found) == len(rows), "a key stands twice"
+        return found
 
     def visible(self, table: TableId) -> Mapping[Key, Cells]:
-        rows = self.opened.rows(table)
-        return {} if rows is None else {self._key(table, row): row.asDict() for row in rows.collect()}
+        frame = self.opened.rows(table)
+        rows = [] if frame is None else frame.collect()
+        found = {self._key(table, row): row.asDict() for row in rows}
+        assert len(found) == len(rows), "a key stands twice"
+        return found
 
     def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
         rows = self.opened.rows(table)
