@@ -59,7 +59,7 @@ NO_RIGHT = rule(
     "GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}",
 )
 NAME_TAKEN = rule(
-    "pg_target.place_taken",
+    "pg_target.not_our_place",
     Severity.ERROR,
     "name taken",
     "{place} is there and is not ours",

@@ -181,7 +181,7 @@ def test_a_name_that_is_taken_is_left_alone(database: Database) -> None:
     world = PostgresWorld(database.dsn)
     world.sql("CREATE TABLE orders (mine text); INSERT INTO orders VALUES ('own')")
     (found,) = world.target.check([TABLE.id])
-    assert found.id == "pg_target.place_taken"
+    assert found.id == "pg_target.not_our_place"
     with pytest.raises(OperatorNeeded, match=r"pg_target.name_taken"):
         put(world, plan_for(world, 1), change("c", A, 1, "x"))
     assert world.sql("SELECT * FROM orders") == [{"mine": "own"}]
