@@ -35,12 +35,6 @@ NOT_WIRE_FORMAT = define(
     "topic {topic} holds records that do not begin with a schema id",
     hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
 )
-NO_KEY = define(
-    "consume.no_key",
-    OperatorNeeded,
-    "topic {topic} holds rows without a key, which can't be merged",
-    hint="give the table a primary key, or set message.key.columns={table}:<columns>",
-)
 BROKEN = define(
     "consume.broken_records",
     OperatorNeeded,

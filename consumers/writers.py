@@ -6,30 +6,14 @@ that Avro writes alike (plain text of several kinds) come back as one of them, w
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from http import HTTPStatus
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
-from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import FORMS, ColumnType, Kind
 
-UNKNOWN_SCHEMA = define(
-    "consume.schema_unknown",
-    OperatorNeeded,
-    "rows were written with schema id {id}, which the registry does not have",
-    hint="look with: curl {url}/schemas/ids/{id}; restore the registry that the topic was written with",
-)
-REGISTRY_UNREACHABLE = define(
-    "consume.registry_unreachable",
-    Transient,
-    "the schema registry at {url} did not give schema id {id}",
-    hint="try: curl {url}/schemas/ids/{id}",
-)
 NOT_OUR_SCHEMA = define(
     "consume.not_our_schema",
     OperatorNeeded,
@@ -37,10 +21,8 @@ NOT_OUR_SCHEMA = define(
     hint="look at it with: curl <registry>/subjects/{topic}-{part}/versions/latest",
 )
 
-SchemaById = Callable[[int], str]
 Field = Mapping[str, Any]  # an Avro field, just parsed
 
-_PATIENCE = 10.0  # seconds for one answer
 _KINDS = {
     (form.avro, form.logical_type, form.connect_name, form.connect_type): kind for kind, form in FORMS.items()
 } | {
@@ -58,29 +40,6 @@ class Writer:
     value_text: str
     key_fields: Mapping[int, str]
     fields: Mapping[int, str]
-
-
-def registry(url: str) -> SchemaById:
-    """Return a look-up by id that remembers: an id's text never changes."""
-
-    @cache
-    def text(schema_id: int) -> str:
-        request = Request(  # noqa: S310 - the operator's own setting, not a user's input
-            f"{url}/schemas/ids/{schema_id}", headers={"Accept": "application/vnd.schemaregistry.v1+json"}
-        )
-        try:
-            with urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310 - as above
-                found: str = json.load(answer)["schema"]
-        except HTTPError as exc:
-            with exc:
-                if exc.code == HTTPStatus.NOT_FOUND:
-                    raise UNKNOWN_SCHEMA(id=schema_id, url=url) from exc
-                raise REGISTRY_UNREACHABLE(id=schema_id, url=url) from exc
-        except (OSError, ValueError, KeyError) as exc:
-            raise REGISTRY_UNREACHABLE(id=schema_id, url=url) from exc
-        return found
-
-    return text
 
 
 def table_id(topic: str) -> TableId:

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from tests.fakes.merge_model import Change, Key, Rows, Values, latest, merge
-from wrackline.consumers import plan as plans
+from tests.integration.targets.iceberg.world import settings as target_settings
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import MergePlan, plan_merge
-from wrackline.consumers.targets.iceberg import schema
-from wrackline.consumers.targets.iceberg.applied import Applied, applied
-from wrackline.consumers.targets.iceberg.apply import apply
+from wrackline.consumers.plan import Applied, MergePlan, TopicPartition, plan_merge
+from wrackline.consumers.targets.iceberg import connect
+from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
+HERE = TopicPartition("s.d.t", 0)
 COLUMNS = ("id", "a", "it's `b`")
 CHANGES = (
     "row struct<id: bigint, a: string, `it's ``b```: string>, seq string, op string, "
@@ -50,14 +50,14 @@ def comparable(rows: Rows) -> dict[Key, Row]:
     }
 
 
-def plan(namespace: str, floor: str | None = None) -> MergePlan:
+def plan(namespace: str, upto: Applied) -> MergePlan:
     kinds = (Kind.INT64, Kind.STRING, Kind.STRING)
     columns = tuple(
         Column(name, at, ColumnType(kind, "x"))
         for at, (name, kind) in enumerate(zip(COLUMNS, kinds, strict=True), 1)
     )
     table = TableSchema(TableId("d", namespace, "t"), columns, ("id",), KeyKind.PRIMARY)
-    return plan_merge(table, Identifiers(255), plans.Applied(floor=floor))
+    return plan_merge(table, Identifiers(255), upto)
 
 
 class Merged:
@@ -65,9 +65,11 @@ class Merged:
 
     def __init__(self, spark: SparkSession, namespace: str) -> None:
         self._spark = spark
-        self._plan = plan(namespace)
+        self._plan = plan(namespace, Applied())
         self._offset = 0
-        schema.ensure(spark.newSession(), self._plan)
+        settings = target_settings(spark)
+        self._place, self._target = connect.place(settings), IcebergTarget(settings, spark)
+        self._target.ensure_table(self._plan)
 
     def take(self, changes: Sequence[Change], floor: str | None = None) -> None:
         session = self._spark.newSession()
@@ -81,14 +83,13 @@ class Merged:
             row = (*change.key, *values)
             rows.append((row, change.seq, change.op, at, list(change.unsent), self._offset))
         random.Random(len(rows)).shuffle(rows)  # the order of a frame means nothing
-        self._plan = plan(self._plan.table.id.schema, floor)
+        self._plan = plan(self._plan.table.id.schema, Applied({HERE: self._offset}, floor))
         newest = dedupe(session.createDataFrame(rows, CHANGES), COLUMNS, ("id",))
-        after = Applied({0: self._offset}, floor)
-        apply(session, newest, self._plan, after, truncated=floor is not None)
+        self._target.apply(self._target.stage(newest, self._plan), self._plan)
 
     def rows(self) -> dict[Key, Row]:
         session = self._spark.newSession()
-        found = session.table(schema.target_table(self._plan.table.id)).collect()
+        found = session.table(self._place.quoted_name(self._plan.table.id)).collect()
         assert len({row["id"] for row in found}) == len(found), "a key stands twice"
         for row in found:
             at = row["_wl_commit_ts"].replace(tzinfo=UTC).timestamp()
@@ -97,20 +98,20 @@ class Merged:
             (row["id"],): (
                 row["_wl_seq"],
                 row["_wl_deleted"],
-                frozenset(row["_wl_missing"] or ()),
+                frozenset(COLUMNS[identity - 1] for identity in row["_wl_missing"] or ()),
                 {} if row["_wl_deleted"] else {name: row[name] for name in COLUMNS[1:]},
             )
             for row in found
         }
 
     def read(self) -> set[tuple[object, ...]]:
-        session = self._spark.newSession()
-        live = schema.live_rows(session, self._plan.table.id, self._plan.ours)
+        live = self._target.rows(self._plan.table.id)
+        assert live is not None
         assert tuple(live.columns) == COLUMNS
         return {tuple(row) for row in live.collect()}
 
     def applied(self) -> Applied:
-        return applied(self._spark.newSession(), self._plan.table.id)
+        return self._target.applied(self._plan.table.id)
 
 
 def history(chance: random.Random, keys: int, length: int) -> list[Change]:
@@ -157,7 +158,7 @@ def test_the_same_batch_twice_changes_nothing(spark: SparkSession, namespace: st
     before = merged.rows()
     merged.take(batch)
     assert merged.rows() == before
-    assert merged.applied().offsets == {0: 160}
+    assert merged.applied().offsets == {HERE: 160}
 
 
 def test_what_comes_late_changes_nothing(spark: SparkSession, namespace: str) -> None:
@@ -227,4 +228,4 @@ def test_an_empty_batch_still_moves_the_offsets(spark: SparkSession, namespace: 
     merged = Merged(spark, namespace)
     merged._offset = 41
     merged.take([])
-    assert merged.applied().offsets == {0: 41}
+    assert merged.applied().offsets == {HERE: 41}
