@@ -2,6 +2,7 @@
 
     main thread     looks for news every `consume.trigger.interval.ms`, hands tables out, hears their outcome
     pool            one batch of one table each, at most `consume.parallel.tables` at a time
+    upkeep          beside both, one table at a time (tending.py)
 
 A table fails alone: how long it is left alone stands in standing.py.  While Kafka does not answer nobody is
 handed out, and the look is tried again without end.  What is known here of progress (`_reached`) only saves
@@ -19,6 +20,7 @@ from typing import Protocol
 from wrackline.consumers.batch import SPARK_GONE
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Patience, Standing
+from wrackline.consumers.tending import Tended, Tending
 from wrackline.consumers.topics import Ends
 from wrackline.schemas.errors import Transient, WracklineError
 
@@ -52,6 +54,10 @@ class Witness(Protocol):
         """Kafka does not answer, or does again."""
         ...
 
+    def tended(self, tended: Tended) -> None:
+        """A table's upkeep has ended."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -83,9 +89,11 @@ class Driver:
         merge: Merge,
         pace: Pace,
         witness: Witness,
+        tending: Tending,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._look, self._merge, self._pace, self._witness, self._clock = look, merge, pace, witness, clock
+        self._tending = tending
         self._tables: dict[str, _Table] = {}
         self._running: dict[Future[Range], str] = {}
         self._outage: Standing = Standing()
@@ -118,6 +126,8 @@ class Driver:
                     due = self._clock() + self._pace.interval
                     self._round(pool)
                 self._hear(min(_LOOK, max(0.01, due - self._clock())))
+                for tended in self._tending.done():
+                    self._witness.tended(tended)
             deadline = self._clock() + self._pace.last_word
             for future in [one for one in self._running if one.cancel()]:
                 del self._running[future]
@@ -125,6 +135,7 @@ class Driver:
                 self._hear(_LOOK)
             return not self._running
         finally:
+            self._tending.close()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _round(self, pool: ThreadPoolExecutor) -> None:
@@ -178,6 +189,7 @@ class Driver:
                     self._witness.recovered(topic)
                 if not read.empty:
                     self._witness.merged(topic, read, self._clock() - table.begun)
+                    self._tending.merged(topic)
 
     def _note(self, topic: str, table: _Table, error: WracklineError) -> None:
         before = table.standing

@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,6 +27,8 @@ from wrackline.consumers.driver import Driver, Pace, Wish
 from wrackline.consumers.evolve import Behaviour
 from wrackline.consumers.kafka_settings import asking, reading
 from wrackline.consumers.standing import Patience
+from wrackline.consumers.tending import Tending, Upkeep
+from wrackline.consumers.writers import table_id
 from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.run import asked_to_stop
@@ -71,7 +74,8 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
         asks = topics.Topics(asking(given))
         batches = Batches(session, asks, place, _rules(values, given, texts.text))
         server = values.text("topic.prefix")
-        driver = Driver(lambda: asks.ends(server), batches.merge, _pace(values), teller)
+        tending = Tending(_upkeep(place, values), values.integer("consume.upkeep.interval.ms") / 1000)
+        driver = Driver(lambda: asks.ends(server), batches.merge, _pace(values), teller, tending)
         teller.begins(pipeline.target, os.getpid())
         if once:
             return _exit(driver.once())
@@ -110,6 +114,15 @@ def _pace(values: Values) -> Pace:
         Patience(most_wait, None if in_all < 0 else in_all / 1000, _OUTAGES),
         LAST_WORD,
     )
+
+
+def _upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
+    retention_ms = values.integer("consume.delete.retention.ms")
+
+    def upkeep(topic: str) -> None:
+        place.upkeep(table_id(topic), forget_before_ms=time.time_ns() // 1_000_000 - retention_ms)
+
+    return upkeep
 
 
 def _exit(errors: Sequence[WracklineError]) -> int:

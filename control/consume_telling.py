@@ -12,6 +12,7 @@ import orjson
 
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
+from wrackline.consumers.tending import Tended
 from wrackline.schemas.errors import WracklineError
 
 _EVERY = 10.0  # seconds between two lines of figures
@@ -59,6 +60,15 @@ class Teller:
             self._print({"event": "goes on"}, "Kafka answers again")
         else:
             self._print({"event": "waits", "error": _document(error)}, f"waits: {error}")
+
+    def tended(self, tended: Tended) -> None:
+        """Say how long a table's upkeep took, or why it did not succeed."""
+        table, error = _table(tended.topic), tended.error
+        told: dict[str, object] = {"event": "upkeep", "table": table, "seconds": round(tended.seconds, 3)}
+        if error is None:
+            self._print(told, f"{table}: upkeep took {tended.seconds:.1f} s")
+        else:
+            self._print(told | {"error": _document(error)}, f"{table}: {error}")
 
     def ends(self, *, whole: bool) -> None:
         """Say how it ended."""

@@ -51,6 +51,25 @@ CONSUME = (
         validator=at_least(1),
     ),
     Setting(
+        "consume.upkeep.interval.ms",
+        Kind.LONG,
+        "How often a table that gets batches is compacted, expired and vacuumed, beside them; 0 is never.",
+        "3600000",
+        Importance.MEDIUM,
+        _MERGING,
+        validator=between(0, 30 * _LONGEST_WAIT),
+    ),
+    Setting(
+        "consume.delete.retention.ms",
+        Kind.LONG,
+        "How long after its commit a deleted row is remembered in the target, so that no older event brings"
+        " it back: longer than what a topic could be read again from.",
+        "604800000",
+        Importance.MEDIUM,
+        _MERGING,
+        validator=at_least(0),
+    ),
+    Setting(
         "errors.retry.timeout",
         Kind.LONG,
         "For how many milliseconds a table's batch is tried again after a transient error, before the table "

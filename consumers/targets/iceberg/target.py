@@ -109,7 +109,7 @@ class IcebergTarget:
             return
         ours = table.check_own(properties, table_id, target).ours
         upkeep.upkeep(
-            self._session,
+            self._session.newSession(),  # it runs beside whatever else is asked
             target,
             ours,
             forget_before_ms=forget_before_ms,

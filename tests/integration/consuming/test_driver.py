@@ -11,8 +11,8 @@ import pytest
 
 from tests.fixtures.cut_proxy import CutProxy
 from tests.fixtures.servers import Database
-from tests.integration.consuming.world import COPY, Consuming, World
-from tests.integration.running.world import CANARY
+from tests.integration.consuming.world import COPY, SPARK_PATIENCE, Consuming, World
+from tests.integration.running.world import CANARY, wait_until
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import HOST, Broker, SchemaRegistry
 
@@ -68,6 +68,7 @@ def test_tables_are_copied_fail_alone_and_go_on(world: World, ways: tuple[CutPro
     world.arrives("orders")
     world.arrives("items")
     _a_table_without_a_place(world, consuming)
+    _forgotten_deletes(world, consuming)
     _outages(world, consuming, *ways)
     assert consuming.stop() == Exit.OK
     assert consuming.events[-1]["event"] == "stopped"
@@ -90,6 +91,21 @@ def _a_table_without_a_place(world: World, consuming: Consuming) -> None:
     consuming.process.send_signal(signal.SIGHUP)
     world.arrives("items")
     consuming.told("goes on", table=table)
+
+
+def _forgotten_deletes(world: World, consuming: Consuming) -> None:
+    """Upkeep comes with a later batch, and takes what deletes left."""
+    world.sql.execute("DELETE FROM items WHERE id = 2")
+    world.arrives("items")
+    count = f'SELECT count(*) FROM wrackline."{COPY}.items" WHERE _wl_deleted'
+
+    def forgotten() -> bool:
+        world.sql.execute("UPDATE items SET price = price + 1 WHERE id = 3")
+        return world.sql.execute(count).fetchone() == (0,)
+
+    wait_until(forgotten, look=1.0, patience=SPARK_PATIENCE)
+    world.arrives("items")
+    consuming.told("upkeep", table=f"{world.database.name}.public.items")
 
 
 def _outages(world: World, consuming: Consuming, brokers: CutProxy, schemas: CutProxy) -> None:

@@ -28,6 +28,8 @@ sslmode = "disable"
 schema = "copy"
 [consume]
 trigger.interval.ms = 200
+upkeep.interval.ms = 500
+delete.retention.ms = 0
 [errors]
 retry.delay.max.ms = 500
 [spark]

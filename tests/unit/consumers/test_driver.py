@@ -10,6 +10,7 @@ from wrackline.consumers.batch import SPARK_GONE
 from wrackline.consumers.driver import Driver, Pace, Wish
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Patience, Standing
+from wrackline.consumers.tending import Tended, Tending
 from wrackline.consumers.topics import Ends
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 
@@ -33,6 +34,17 @@ class World:
     holding: threading.Event | None = None
     at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    every: float = 0.0  # seconds between two upkeeps
+    tending: threading.Event | None = None
+
+    def upkeep(self, topic: str) -> None:
+        if self.tending is not None:
+            self.tending.wait(PATIENCE)
+        if topic == "s.d.p.a":
+            raise ValueError(topic)
+
+    def tended(self, tended: Tended) -> None:
+        self.told.append(f"{tended.topic} {'tended' if tended.error is None else tended.error.code}")
 
     def look(self) -> Ends:
         if self.away:
@@ -72,7 +84,7 @@ class World:
 
     def driver(self, *, at_once: int = 2, last_word: float = PATIENCE) -> Driver:
         pace = Pace(0.01, at_once, Patience(0.01, None), last_word)
-        return Driver(self.look, self.merge, pace, self)
+        return Driver(self.look, self.merge, pace, self, Tending(self.upkeep, self.every))
 
     def until(self, holds: Callable[[], bool]) -> Callable[[], Wish]:
         """Wish for an end once it holds, or after long enough."""
@@ -150,3 +162,18 @@ def test_a_driver_without_spark_ends() -> None:
     world = World(wrong={"s.d.p.a": SPARK_GONE()})
     with pytest.raises(Transient, match=r"Spark driver"):
         world.driver().run(world.until(lambda: False))
+
+
+def test_upkeep_runs_beside_the_batches_and_its_failure_is_told() -> None:
+    world = World(every=1e-9, tending=threading.Event())
+
+    def more() -> bool:
+        batches = [line for line in world.told if "+" in line]
+        if len(batches) > 6 and world.tending is not None:
+            world.tending.set()  # more batches of both tables came while an upkeep was under way
+        else:
+            world.ends = {topic: {0: end[0] + 2} for topic, end in world.ends.items()}
+        return {"s.d.p.a consume.upkeep_failed", "s.d.p.b tended"} <= set(world.told)
+
+    assert world.driver().run(world.until(more))
+    assert {"s.d.p.a consume.upkeep_failed", "s.d.p.b tended"} <= set(world.told)

@@ -1,0 +1,81 @@
+"""When a table is tended: so long after its first batch and its last upkeep, and never twice at once."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from wrackline.consumers.tending import Tended, Tending
+
+HOUR = 3600.0
+
+
+class Upkeep:
+    """Notes which tables were tended; waits where it is told to."""
+
+    def __init__(self) -> None:
+        self.tended: list[str] = []
+        self.go_on = threading.Event()
+        self.go_on.set()
+
+    def __call__(self, topic: str) -> None:
+        assert self.go_on.wait(20)
+        self.tended.append(topic)
+
+
+class Clock:
+    now = 50.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def until(tending: Tending, holds: Callable[[list[Tended]], bool]) -> list[Tended]:
+    done: list[Tended] = []
+    deadline = time.monotonic() + 20
+    while not holds(done):
+        assert time.monotonic() < deadline
+        done += tending.done()
+    return done
+
+
+def test_a_table_is_tended_an_interval_after_its_first_batch_and_then_after_its_last_upkeep() -> None:
+    upkeep, clock = Upkeep(), Clock()
+    tending = Tending(upkeep, HOUR, clock)
+    for late in (0, 1, HOUR - 1):
+        clock.now = 50 + late
+        tending.merged("s.d.p.a")
+    clock.now = 50 + HOUR
+    tending.merged("s.d.p.a")
+    tending.merged("s.d.p.b")  # its first
+    assert [one.topic for one in until(tending, lambda done: len(done) == 1)] == ["s.d.p.a"]
+    clock.now += HOUR - 1
+    tending.merged("s.d.p.a")
+    clock.now += 1
+    tending.merged("s.d.p.b")
+    until(tending, lambda done: len(done) == 1)
+    assert upkeep.tended == ["s.d.p.a", "s.d.p.b"]
+    tending.close()
+
+
+def test_a_table_is_not_tended_twice_at_once() -> None:
+    upkeep, clock = Upkeep(), Clock()
+    upkeep.go_on.clear()
+    tending = Tending(upkeep, 1.0, clock)
+    for _ in range(5):
+        tending.merged("s.d.p.a")
+        clock.now += 1
+    assert list(tending.done()) == []
+    upkeep.go_on.set()
+    until(tending, lambda done: len(done) == 1)
+    assert upkeep.tended == ["s.d.p.a"]
+    tending.close()
+
+
+def test_nothing_is_tended_where_the_interval_is_nothing() -> None:
+    upkeep, clock = Upkeep(), Clock()
+    tending = Tending(upkeep, 0.0, clock)
+    for _ in range(3):
+        tending.merged("s.d.p.a")
+        clock.now += HOUR
+    tending.close()
+    assert upkeep.tended == []
