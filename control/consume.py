@@ -78,7 +78,9 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
         driver = Driver(lambda: asks.ends(server), batches.merge, _pace(values), teller, tending)
         teller.begins(pipeline.target, os.getpid())
         if once:
-            return _exit(driver.once())
+            failed = driver.once()
+            teller.ends(whole=True)
+            return _exit(failed)
         whole = driver.run(lambda: Wish.STOP if asked() else Wish.RESUME if resumed() else Wish.GO_ON)
         teller.ends(whole=whole)
     return Exit.OK

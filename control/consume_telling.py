@@ -71,9 +71,12 @@ class Teller:
             self._print(told | {"error": _document(error)}, f"{table}: {error}")
 
     def ends(self, *, whole: bool) -> None:
-        """Say how it ended."""
+        """Say how it ended, and how much it was."""
         left = "" if whole else "; a batch under way was let go, and is merged again by the next start"
-        self._print({"event": "stopped", "whole": whole}, f"stopped{left}")
+        told = {"event": "stopped", "whole": whole, "batches": self._batches, "offsets": self._offsets}
+        self._print(
+            told, f"stopped: merged {self._batches:,} batches, {self._offsets:,} offsets in all{left}"
+        )
 
     def _print(self, told: Mapping[str, object], text: str) -> None:
         if self._json:

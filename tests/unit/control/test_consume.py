@@ -74,9 +74,11 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     teller.merged("s.d.p.t", READ, 1.5)  # too soon for a line
     teller.failed("s.d.p.t", Standing(BUSY, stopped=True))
     teller.outage(None)
+    teller.ends(whole=True)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["event"] for line in lines] == ["merged", "stopped", "goes on"]
+    assert [line["event"] for line in lines] == ["merged", "stopped", "goes on", "stopped"]
     assert (lines[0]["batches"], lines[0]["offsets"], lines[0]["pipeline"]) == (1, 4, "shop")
+    assert (lines[3]["batches"], lines[3]["offsets"], lines[3]["whole"]) == (2, 8, True)
     assert lines[1]["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
 
 
