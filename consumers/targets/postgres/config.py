@@ -1,88 +1,18 @@
-"""What can be set about a PostgreSQL target.
-
-Strings for the driver are never pasted together from these: each goes to libpq as a field of its own.
-"""
+"""What can be set about a PostgreSQL target."""
 
 from wrackline.consumers.targets.postgres.place import template_fault
-from wrackline.schemas.setting import Declared, Importance, Need, Setting
-from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
-
-HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
-GROUP = "PostgreSQL"
-
-_CONNECTION = (
-    Setting(
-        "target.hostname",
-        Kind.STRING,
-        "The target server's host name or address.",
-        None,
-        HIGH,
-        GROUP,
-        required=True,
-        validator=matching(r"[A-Za-z0-9._:-]+", "a host name or an address, not a path or a list"),
-    ),
-    Setting("target.port", Kind.INT, "Its port.", "5432", HIGH, GROUP, validator=between(1, 65535)),
-    Setting(
-        "target.user",
-        Kind.STRING,
-        "The role to log in as; it makes schemas, tables and views.",
-        None,
-        HIGH,
-        GROUP,
-        required=True,
-        validator=not_empty,
-    ),
-    Setting("target.password", Kind.PASSWORD, "Its password.", None, HIGH, GROUP),
-    Setting(
-        "target.dbname",
-        Kind.STRING,
-        "The database to write to.",
-        None,
-        HIGH,
-        GROUP,
-        required=True,
-        validator=matching(r"[^=\0]{1,63}", "a database's name, not a connection string"),
-    ),
-    Setting(
-        "target.sslmode",
-        Kind.STRING,
-        "How the connection is protected; less than verify-full only where you trust the network.",
-        "verify-full",
-        MEDIUM,
-        GROUP,
-        validator=one_of("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
-        recommended=("verify-full", "verify-ca", "require", "disable"),
-    ),
-    *(
-        Setting(
-            f"target.{name}",
-            Kind.STRING,
-            doc,
-            None,
-            LOW,
-            GROUP,
-            validator=not_empty,
-            file=True,
-            authorities=name == "sslrootcert",
-        )
-        for name, doc in (
-            (
-                "sslrootcert",
-                (
-                    "The file with the authorities that sign the server, or the word system. "
-                    "It lies in one of secrets.allow.folders or of the system's own."
-                ),
-            ),
-            ("sslcert", "The file with our certificate. It lies in one of secrets.allow.folders."),
-            ("sslkey", "The file with our private key. It lies in one of secrets.allow.folders."),
-        )
-    ),
-    Setting("target.sslpassword", Kind.PASSWORD, "What unlocks our private key.", None, LOW, GROUP),
-)
+from wrackline.schemas.libpq_settings import GROUP, LOW, MEDIUM, connection
+from wrackline.schemas.setting import Declared, Need, Setting
+from wrackline.schemas.setting_kinds import Kind, between, matching
 
 SETTINGS = Declared(
     settings=(
-        *_CONNECTION,
+        *connection(
+            "target",
+            host="The target server's host name or address.",
+            role="The role to log in as; it makes schemas, tables and views.",
+            database="The database to write to.",
+        ),
         Setting(
             "target.schema",
             Kind.STRING,

@@ -12,13 +12,12 @@ import psycopg
 from psycopg import conninfo
 
 from wrackline.consumers.targets.postgres.refusals import at_the_door
-from wrackline.schemas.redaction import Secret
+from wrackline.schemas import libpq
 from wrackline.schemas.settings import Values
 
 Connection = psycopg.Connection
 Connect = Callable[[], Connection]
 
-_CONNECT_LIMIT_S = 10
 _MOST_IDLE = 8  # connections kept; more than tables are merged at once
 
 
@@ -33,28 +32,12 @@ class Server:
             "statement_timeout": "0",
             "lock_timeout": str(settings.integer("target.lock.timeout.ms")),
         }
-        self._fields = {
-            "host": settings.text("target.hostname"),
-            "port": str(settings.integer("target.port")),
-            "user": settings.text("target.user"),
-            "dbname": settings.text("target.dbname"),
-            "sslmode": settings.text("target.sslmode"),
-            "connect_timeout": str(_CONNECT_LIMIT_S),
+        self._fields = libpq.fields(settings, "target") | {
             "application_name": f"wrackline {settings.text('name')}",
-            "client_encoding": "UTF8",
-            "keepalives_idle": "30",
-            "keepalives_interval": "10",
             "keepalives_count": "3",
             "options": " ".join(f"-c {name}={value}" for name, value in session.items()),
         }
-        for name in ("sslrootcert", "sslcert", "sslkey"):
-            if settings[f"target.{name}"] is not None:
-                self._fields[name] = settings.text(f"target.{name}")
-        self._secrets: dict[str, Secret] = {
-            name: settings.secret(f"target.{name}")
-            for name in ("password", "sslpassword")
-            if settings[f"target.{name}"] is not None
-        }
+        self._secrets = libpq.secrets(settings, "target")
         self._redactor = settings.redactor
 
     def connect(self) -> Connection:

@@ -1,15 +1,10 @@
-"""What can be set about a PostgreSQL source; names and defaults are Debezium's.
-
-Strings for the driver are never pasted together from these: each goes to libpq as a field of its own,
-so a host name or password can't smuggle in `service`, `passfile` or `options`.
-"""
+"""What can be set about a PostgreSQL source; names and defaults are Debezium's."""
 
 from wrackline.producers.sources.postgres.types import INSTANTS
-from wrackline.schemas.setting import Declared, Importance, Need, NotHonoured, NotYet, Setting
-from wrackline.schemas.setting_kinds import Kind, Value, between, matching, not_empty, one_of
+from wrackline.schemas.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
+from wrackline.schemas.setting import Declared, Need, NotHonoured, NotYet, Setting
+from wrackline.schemas.setting_kinds import Kind, Value, between, matching, one_of
 
-HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
-GROUP = "PostgreSQL"
 _PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
 _OURS = "our own reader speaks pgoutput only"
 _TAKE_OUT = "take the line out"
@@ -21,74 +16,13 @@ def _kept(value: Value) -> str | None:
 
 SETTINGS = Declared(
     settings=(
-        Setting(
-            "database.hostname",
-            Kind.STRING,
-            "The server's host name or address.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=matching(r"[A-Za-z0-9._:-]+", "a host name or an address, not a path or a list"),
+        *connection(
+            "database",
+            host="The server's host name or address.",
+            role="The role to log in as; it needs LOGIN and REPLICATION.",
+            database="The database to copy.",
+            authorities=" (/etc/ssl, /etc/pki, /usr/share/ca-certificates, /usr/local/share/ca-certificates)",
         ),
-        Setting("database.port", Kind.INT, "Its port.", "5432", HIGH, GROUP, validator=between(1, 65535)),
-        Setting(
-            "database.user",
-            Kind.STRING,
-            "The role to log in as; it needs LOGIN and REPLICATION.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=not_empty,
-        ),
-        Setting("database.password", Kind.PASSWORD, "Its password.", None, HIGH, GROUP),
-        Setting(
-            "database.dbname",
-            Kind.STRING,
-            "The database to copy.",
-            None,
-            HIGH,
-            GROUP,
-            required=True,
-            validator=matching(r"[^=\0]{1,63}", "a database's name, not a connection string"),
-        ),
-        Setting(
-            "database.sslmode",
-            Kind.STRING,
-            "How the connection is protected; less than verify-full only where you trust the network.",
-            "verify-full",
-            MEDIUM,
-            GROUP,
-            validator=one_of("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
-            recommended=("verify-full", "verify-ca", "require", "disable"),
-        ),
-        *(
-            Setting(
-                f"database.{name}",
-                Kind.STRING,
-                doc,
-                None,
-                LOW,
-                GROUP,
-                validator=not_empty,
-                file=True,
-                authorities=name == "sslrootcert",
-            )
-            for name, doc in (
-                (
-                    "sslrootcert",
-                    (
-                        "The file with the authorities that sign the server, or the word system. "
-                        "It lies in one of secrets.allow.folders or of the system's own (/etc/ssl, /etc/pki, "
-                        "/usr/share/ca-certificates, /usr/local/share/ca-certificates)."
-                    ),
-                ),
-                ("sslcert", "The file with our certificate. It lies in one of secrets.allow.folders."),
-                ("sslkey", "The file with our private key. It lies in one of secrets.allow.folders."),
-            )
-        ),
-        Setting("database.sslpassword", Kind.PASSWORD, "What unlocks our private key.", None, LOW, GROUP),
         Setting(
             "plugin.name",
             Kind.STRING,

@@ -14,8 +14,8 @@ from psycopg import conninfo, generators, pq, waiting
 from wrackline.producers.sources.postgres.patience import Guarded
 from wrackline.producers.sources.postgres.position import History
 from wrackline.producers.sources.postgres.refusals import refusal
+from wrackline.schemas import libpq
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings import Values
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -41,7 +41,6 @@ _SESSION = {
     "quote_all_identifiers": "off",
     "array_nulls": "on",
 }
-_CONNECT_LIMIT_S = 10
 _HISTORY = """
 SELECT system_identifier::text,
        CASE WHEN pg_is_in_recovery() THEN timeline_id
@@ -54,28 +53,12 @@ class Server:
 
     def __init__(self, settings: Values) -> None:
         self.database = settings.text("database.dbname")
-        self._fields = {
-            "host": settings.text("database.hostname"),
-            "port": str(settings.integer("database.port")),
-            "user": settings.text("database.user"),
-            "dbname": self.database,
-            "sslmode": settings.text("database.sslmode"),
-            "connect_timeout": str(_CONNECT_LIMIT_S),
+        self._fields = libpq.fields(settings, "database") | {
             "application_name": f"wrackline {settings.text('topic.prefix')}",
-            "client_encoding": "UTF8",
-            "keepalives_idle": "30",
-            "keepalives_interval": "10",
             "tcp_user_timeout": str(settings.integer("wal.receiver.timeout.ms")),
             "options": " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in _SESSION.items()),
         }
-        for ours, libpq in (("sslrootcert",) * 2, ("sslcert",) * 2, ("sslkey",) * 2):
-            if settings[f"database.{ours}"] is not None:
-                self._fields[libpq] = settings.text(f"database.{ours}")
-        self._secrets: dict[str, Secret] = {
-            libpq: settings.secret(f"database.{libpq}")
-            for libpq in ("password", "sslpassword")
-            if settings[f"database.{libpq}"] is not None
-        }
+        self._secrets = libpq.secrets(settings, "database")
         self._redactor = settings.redactor
         self._most_silence = settings.integer("wal.receiver.timeout.ms") / 1000
 
@@ -114,7 +97,7 @@ class Server:
         """Open a connection for START_REPLICATION."""
         steps = generators.connect(self._conninfo(replication="database"))
         try:
-            stream: pq.abc.PGconn = waiting.wait_conn(steps, interval=0.1, timeout=_CONNECT_LIMIT_S)
+            stream: pq.abc.PGconn = waiting.wait_conn(steps, interval=0.1, timeout=libpq.CONNECT_LIMIT_S)
         except psycopg.OperationalError as exc:
             reason = str(exc)
         else:

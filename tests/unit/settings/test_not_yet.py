@@ -17,6 +17,7 @@ DECLARING = {
     "snapshot_settings",
     "not_yet_settings",
     "kafka_client_settings",
+    "libpq_settings",
     "config",
 }
 CODE = "settings.not_yet"
@@ -28,14 +29,14 @@ COMPOSED = {
         "table.include.list",
         "table.exclude.list",
     ),
-    "database.{libpq}": ("database.password", "database.sslpassword"),
-    "database.{ours}": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
-    "target.{name}": (
-        "target.password",
-        "target.sslpassword",
-        "target.sslrootcert",
-        "target.sslcert",
-        "target.sslkey",
+    **{
+        f"{{prefix}}.{name}": (f"database.{name}", f"target.{name}")
+        for name in ("hostname", "port", "user", "dbname", "sslmode")
+    },
+    "{prefix}.{name}": tuple(
+        f"{prefix}.{name}"
+        for prefix in ("database", "target")
+        for name in ("password", "sslpassword", "sslrootcert", "sslcert", "sslkey")
     ),
 }
 # the validator lets only that through

@@ -1,0 +1,78 @@
+"""How a PostgreSQL server is reached, as settings: the same for a source and for a target (read by libpq.py)."""
+
+from wrackline.schemas.setting import Importance, Setting
+from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+GROUP = "PostgreSQL"
+
+FILES = ("sslrootcert", "sslcert", "sslkey")
+
+
+def connection(
+    prefix: str, *, host: str, role: str, database: str, authorities: str = ""
+) -> tuple[Setting, ...]:
+    """Declare them below a prefix; the texts say what is meant of host, role and database."""
+    return (
+        Setting(
+            f"{prefix}.hostname",
+            Kind.STRING,
+            host,
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[A-Za-z0-9._:-]+", "a host name or an address, not a path or a list"),
+        ),
+        Setting(f"{prefix}.port", Kind.INT, "Its port.", "5432", HIGH, GROUP, validator=between(1, 65535)),
+        Setting(f"{prefix}.user", Kind.STRING, role, None, HIGH, GROUP, required=True, validator=not_empty),
+        Setting(f"{prefix}.password", Kind.PASSWORD, "Its password.", None, HIGH, GROUP),
+        Setting(
+            f"{prefix}.dbname",
+            Kind.STRING,
+            database,
+            None,
+            HIGH,
+            GROUP,
+            required=True,
+            validator=matching(r"[^=\0]{1,63}", "a database's name, not a connection string"),
+        ),
+        Setting(
+            f"{prefix}.sslmode",
+            Kind.STRING,
+            "How the connection is protected; less than verify-full only where you trust the network.",
+            "verify-full",
+            MEDIUM,
+            GROUP,
+            validator=one_of("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+            recommended=("verify-full", "verify-ca", "require", "disable"),
+        ),
+        *_files(prefix, authorities),
+        Setting(f"{prefix}.sslpassword", Kind.PASSWORD, "What unlocks our private key.", None, LOW, GROUP),
+    )
+
+
+def _files(prefix: str, authorities: str) -> tuple[Setting, ...]:
+    signers = (
+        "The file with the authorities that sign the server, or the word system. "
+        f"It lies in one of secrets.allow.folders or of the system's own{authorities}."
+    )
+    documents = (
+        signers,
+        "The file with our certificate. It lies in one of secrets.allow.folders.",
+        "The file with our private key. It lies in one of secrets.allow.folders.",
+    )
+    return tuple(
+        Setting(
+            f"{prefix}.{name}",
+            Kind.STRING,
+            document,
+            None,
+            LOW,
+            GROUP,
+            validator=not_empty,
+            file=True,
+            authorities=name == "sslrootcert",
+        )
+        for name, document in zip(FILES, documents, strict=True)
+    )
