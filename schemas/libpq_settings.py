@@ -1,4 +1,4 @@
-"""How a PostgreSQL server is reached, as settings: the same for a source and for a target (read by libpq.py)."""
+"""How a PostgreSQL server is reached, as settings: the same for source and target; read by libpq.py."""
 
 from wrackline.schemas.setting import Importance, Setting
 from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, one_of
