@@ -89,7 +89,8 @@ def prepare(
     there = _result(lambda: admin.list_topics(topic, timeout=SECONDS), topic).topics[topic].partitions
     if len(there) < slots:
         grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
-        _result(grown[topic].result, topic)
+        with contextlib.suppress(_AlreadyThereError):  # just made or grown by another: the list was behind
+            _result(grown[topic].result, topic)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     entries = _result(admin.describe_configs([resource], request_timeout=SECONDS)[resource].result, topic)
     if entries["cleanup.policy"].value != "compact":
@@ -169,7 +170,7 @@ def _result(ask: Callable[[], T], topic: str) -> T:
     try:
         return ask()
     except KafkaException as exc:
-        if exc.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+        if exc.args[0].code() in {KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.INVALID_PARTITIONS}:
             raise _AlreadyThereError from exc
         raise of_exception(exc, "the administrator", topic) from exc
 

@@ -1,5 +1,6 @@
 """The walking skeleton, step by step: PostgreSQL's log through Kafka into Iceberg, value for value."""
 
+import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from wrackline.control.demo import settings, shop
 from wrackline.control.demo.equality import Verdict, judge
 from wrackline.control.demo.worker_process import worker_process
 from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.errors import Transient
 from wrackline.schemas.registry import Access, Registry
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
@@ -51,8 +53,9 @@ class World:
         """Merge until both sides are equal, or for long enough."""
         deadline = time.monotonic() + 90
         while True:
-            for topic, ends in self._topics.ends(self._partition.server).items():
-                self._batches.merge(topic, ends)
+            with contextlib.suppress(Transient):  # a topic just made has no leader yet
+                for topic, ends in self._topics.ends(self._partition.server).items():
+                    self._batches.merge(topic, ends)
             verdict = self.verdict()
             if (verdict is not None and verdict.equal) or time.monotonic() > deadline:
                 return verdict

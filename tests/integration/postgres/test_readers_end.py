@@ -19,6 +19,7 @@ from wrackline.producers.snapshot.work import Read, Ticket
 from wrackline.producers.sources.postgres import connect
 from wrackline.producers.sources.postgres.copying import NextLine, copied
 from wrackline.producers.sources.postgres.source import PgSource
+from wrackline.schemas import libpq
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.table import TableId
 
@@ -152,7 +153,6 @@ def test_a_chunk_that_ends_early_takes_its_statement_along(
 def test_a_server_that_lets_in_and_says_nothing_is_not_waited_for_by_the_log(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "_CONNECT_LIMIT_S", 0.5)
     beats = 0
     ended = threading.Event()
 
@@ -163,6 +163,7 @@ def test_a_server_that_lets_in_and_says_nothing_is_not_waited_for_by_the_log(
 
     with socket.create_server((HOST, 0)) as silent:
         server = connect.Server(settings_of(database.dsn, **{"database.port": str(silent.getsockname()[1])}))
+        monkeypatch.setattr(libpq, "CONNECT_LIMIT_S", 0.5)
         beating = threading.Thread(target=beat)
         beating.start()
         try:
