@@ -13,8 +13,9 @@ from urllib.parse import unquote, urlsplit
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.targets.iceberg import table as tables
-from wrackline.consumers.targets.iceberg.connect import CATALOG, Place, quoted
+from wrackline.consumers.targets.iceberg.connect import CATALOG, Place
 from wrackline.schemas.findings import Finding, Severity, rule
 from wrackline.schemas.table import TableId
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.names import Case, Identifiers, target_name
 from wrackline.consumers.plugin import SparkNeeds
 from wrackline.consumers.targets.iceberg.config import OF_OUR_OWN
@@ -75,16 +76,6 @@ def needs(settings: Values) -> SparkNeeds:
     prefix = f"spark.sql.catalog.{CATALOG}"
     conf = {f"{prefix}.{name}": value for name, value in catalogue.items()}
     return SparkNeeds(_jars(kind, warehouse), {prefix: "org.apache.iceberg.spark.SparkCatalog", **conf})
-
-
-def quoted(name: str) -> str:
-    """Quote a name for Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def literal(text: str) -> str:
-    """Write a text as a Spark SQL literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType
 
+from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.plan import ROW, OurColumns
 from wrackline.consumers.targets.iceberg import types
-from wrackline.consumers.targets.iceberg.connect import quoted
 
 
 def live_rows(session: SparkSession, target: str, ours: OurColumns) -> DataFrame:

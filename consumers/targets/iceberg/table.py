@@ -21,10 +21,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType
 
+from wrackline.consumers.merge_sql import literal, quoted
 from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
 from wrackline.consumers.plugin import Alteration
 from wrackline.consumers.targets.iceberg import types
-from wrackline.consumers.targets.iceberg.connect import literal, quoted
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.table import TableId

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
@@ -81,11 +82,11 @@ class IcebergTarget:
         """Bring the table to the plan's shape, commit by commit; what a crash left is finished."""
         table.alter(self._session, plan, changes, self._place.quoted_name(plan.table.id))
 
-    def stage(self, frame: DataFrame, plan: MergePlan) -> merge.Staged:
+    def stage(self, frame: DataFrame, plan: MergePlan) -> Staged:
         """Name the frame in its own session; nothing is written yet."""
-        return merge.stage(frame, plan)
+        return stage(frame, plan)
 
-    def apply(self, staged: merge.Staged, plan: MergePlan) -> None:
+    def apply(self, staged: Staged, plan: MergePlan) -> None:
         """Merge in one commit, with all that is applied then."""
         target = self._place.quoted_name(plan.table.id)
         properties = table.properties(staged.session, target) or {}

@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from wrackline.consumers.merge_sql import literal, quoted
 from wrackline.consumers.plan import Applied, OurColumns
 from wrackline.consumers.targets.iceberg import progress, reader, table
-from wrackline.consumers.targets.iceberg.connect import CATALOG, literal, quoted
+from wrackline.consumers.targets.iceberg.connect import CATALOG
 from wrackline.consumers.targets.iceberg.merge import FAILED, is_conflict
 
 _KEPT = 20  # snapshots behind the one that says what is applied

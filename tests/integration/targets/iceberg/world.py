@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, content, latest
 from tests.fakes.merge_model import Values as Cells
+from wrackline.consumers.merge_sql import Staged
 from wrackline.consumers.plan import MergePlan
 from wrackline.consumers.plugin import Target
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
-from wrackline.consumers.targets.iceberg.merge import Staged
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings import Registry, Values
