@@ -28,6 +28,7 @@ from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.writers import Writer, table_id, writer
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.table import TableId
 
 NOT_WIRE_FORMAT = define(
     "consume.not_wire_format",
@@ -94,7 +95,7 @@ class Batches:
 
     def merge(self, topic: str, ends: Mapping[int, int]) -> Range:
         """Merge the next batch of a topic's table, towards these ends; return what was read."""
-        with _our_errors(topic):
+        with our_errors(topic, table_id(topic)):
             before = self._target.applied(table_id(topic))
             applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
             wanted = self._topics.range_of(topic, applied, ends).at_most(self._rules.most_offsets)
@@ -194,7 +195,8 @@ def _key(of: Writer) -> list[int]:
 
 
 @contextmanager
-def _our_errors(topic: str) -> Iterator[None]:
+def our_errors(topic: str, table: TableId) -> Iterator[None]:
+    """Let no error through whose text may show values."""
     try:
         yield
     except Py4JNetworkError as exc:
@@ -205,5 +207,5 @@ def _our_errors(topic: str) -> Iterator[None]:
     except Exception as exc:  # one table's fault is not the others'; its text may show values
         condition = exc.getCondition() if isinstance(exc, PySparkException) else None
         if condition is not None and condition.partition(".")[0] in _UNFIT:
-            raise VALUE_UNFIT(topic=topic, table=table_id(topic), condition=condition) from exc
+            raise VALUE_UNFIT(topic=topic, table=table, condition=condition) from exc
         raise ROUND_FAILED(topic=topic, condition=condition or type(exc).__name__) from exc

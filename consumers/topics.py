@@ -9,7 +9,7 @@ shows as lost and not as an empty range.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # it is public
@@ -55,11 +55,15 @@ class Topics:
 
     def ends(self, server: str) -> Ends:
         """Return how far each topic with rows of a server may be read; one that can't say now is left out."""
+        return self.ends_of(lambda topic: _is_of(server, topic))
+
+    def ends_of(self, wanted: Callable[[str], bool]) -> Ends:
+        """Return the same of the topics whose names are wanted."""
         try:
             known = self._client.list_topics(timeout=_TIMEOUT).topics
         except KafkaException as exc:
             raise KAFKA_UNREACHABLE(brokers=self._brokers) from exc
-        ours = [topic for topic in known if _is_of(server, topic)]
+        ours = [topic for topic in known if wanted(topic)]
         partitions = [TopicPartition(topic, number) for topic in ours for number in known[topic].partitions]
         found: defaultdict[str, dict[int, int]] = defaultdict(dict)
         for partition, end in self._offsets(partitions, OffsetSpec.latest()).items():  # type: ignore[no-untyped-call]  # the client's gap
