@@ -62,6 +62,14 @@ class Deletes(Enum):
     HARD = "hard"  # the row goes; exact only while no older event comes again
 
 
+class Mode(Enum):
+    """What a table of the target is of its source's: `target.mode`."""
+
+    UPSERT = "upsert"  # the rows as they are now
+    HISTORY = "history"  # each version of a row, from when to when it stood
+    APPEND = "append"  # every event
+
+
 @dataclass(frozen=True, slots=True)
 class OurColumns:
     """The names of our own columns in a target."""
@@ -99,6 +107,8 @@ class MergePlan:
     upto: Applied  # where the batch ends; committed with its rows
     deletes: Deletes = Deletes.SOFT
     ours: OurColumns = field(default_factory=lambda: OurColumns.prefixed("_wl_"))
+    mode: Mode = Mode.UPSERT
+    tracked: frozenset[str] | None = None  # history: a change of these begins a version; None: of any
 
     @property
     def floor(self) -> str | None:

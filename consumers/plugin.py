@@ -16,8 +16,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from wrackline.consumers import targets
+from wrackline.consumers.letters import LetterBox
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
 from wrackline.schemas import plugins
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding
@@ -58,6 +59,7 @@ class Capabilities:
     renames: bool  # a column can change its name and keep its values
     drops: bool
     widens: frozenset[tuple[Kind, Kind]]  # from, to: the values stay; PostgreSQL writes rows again for some
+    modes: frozenset[Mode] = frozenset({Mode.UPSERT})
 
 
 class Target(Protocol[Frame, Staged]):
@@ -71,6 +73,11 @@ class Target(Protocol[Frame, Staged]):
     @property
     def can(self) -> Capabilities:
         """What this target can do; the same for its whole life."""
+        ...
+
+    @property
+    def letters(self) -> LetterBox:
+        """Where it keeps the records that can't become rows; readers of the tables see nothing of them."""
         ...
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
