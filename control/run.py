@@ -23,10 +23,10 @@ from threading import Event
 
 import orjson
 
+from wrackline.control.scrape_port import HOST, METRICS, metrics_page, serving
 from wrackline.control.status_line import Narration, Screen, StatusLine
 from wrackline.producers import assembly, background
 from wrackline.producers.changes import Saved
-from wrackline.producers.exposition import HOST, serving
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.ownership import Ownership
@@ -83,8 +83,9 @@ def run(pipeline: Pipeline, tell: Tell = lambda _health, _error: None) -> None:
         measures = _measures(plugin, source)
         port = values.integer("metrics.port")
         if port:
-            opened.enter_context(serving(port, measures.families))
-            screen.say(f"metrics: http://{HOST}:{port}/metrics")
+            pages = {METRICS: metrics_page(measures.families)}
+            opened.enter_context(serving(port, pages, "metrics.port"))
+            screen.say(f"metrics: http://{HOST}:{port}{METRICS}")
         narration = Narration(measures, screen, time.monotonic, tell)
         begin = partial(_begin, plugin, values, source, narration, stopping)
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)

@@ -1,29 +1,14 @@
 """Every metric that a task serves: name, type and meaning, declared once; docs/metrics.md is printed from it.
 
+Server, task and database are labels of them all.
+
 Names of our own begin with `wrackline_`.  An alias is the attribute of Debezium's metrics that has the same
 meaning, served as its JMX exporter serves it, so that a dashboard made for it finds its figures.
 """
 
 from dataclasses import dataclass
-from enum import Enum
 
-
-class Type(Enum):
-    """A metric's type, as the text format names it."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric; `labels` come after server, task and database, which all have."""
-
-    name: str
-    type: Type
-    meaning: str
-    labels: tuple[str, ...] = ()
+from wrackline.schemas.exposition import Metric, Type
 
 
 @dataclass(frozen=True, slots=True)

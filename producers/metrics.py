@@ -16,11 +16,11 @@ from threading import Lock
 from wrackline.producers import metric_names as names
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Position
-from wrackline.producers.exposition import Family, Histogram, Sample
 from wrackline.producers.lanes import Health
 from wrackline.producers.plugin import LogState
 from wrackline.producers.table_figures import Tables
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.exposition import Family, Histogram, Metric, Sample, Type
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition, TableId
 
@@ -144,7 +144,7 @@ class Measures:
     def families(self) -> Iterator[Family]:
         """Everything that is served, as it is now."""
         with self._lock:
-            ours: dict[names.Metric, list[Sample]] = {metric: [] for metric in names.METRICS}
+            ours: dict[Metric, list[Sample]] = {metric: [] for metric in names.METRICS}
             theirs: dict[names.Alias, list[Sample]] = {
                 alias: [] for alias in (*names.ALIASES, *names.SNAPSHOT_ALIASES, names.SCANNED)
             }
@@ -170,7 +170,7 @@ class Measures:
         for metric, samples in ours.items():
             yield Family(metric.name, metric.type.value, metric.meaning, samples)
         for alias, samples in theirs.items():
-            yield Family(alias.name, names.Type.GAUGE.value, alias.meaning, samples)
+            yield Family(alias.name, Type.GAUGE.value, alias.meaning, samples)
 
     def _labels(self, partition: SourcePartition | None) -> dict[str, str]:
         """A task's own figures bear the names of all of its databases."""
@@ -179,7 +179,7 @@ class Measures:
         databases = ",".join(partition.database for partition in of_all)
         return {"server": ",".join(servers), "task": str(self._task), "database": databases}
 
-    def _ours(self, figures: Figures) -> Iterator[tuple[names.Metric, Mapping[str, str], float]]:
+    def _ours(self, figures: Figures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
         yield names.RUNNING, none, self.running
         for (table, operation), times in figures.events.items():
@@ -200,7 +200,7 @@ class Measures:
 
     def _of_the_log(
         self, figures: Figures, log: LogState
-    ) -> Iterator[tuple[names.Metric, Mapping[str, str], float]]:
+    ) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         none: Mapping[str, str] = {}
         if log.behind is not None:
             yield names.LAG_BYTES, none, log.behind

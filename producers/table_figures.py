@@ -12,6 +12,7 @@ import orjson
 from wrackline.producers import metric_names as names
 from wrackline.producers import set_aside
 from wrackline.producers.snapshot.state import Status
+from wrackline.schemas.exposition import Metric
 from wrackline.schemas.offsets import Json
 from wrackline.schemas.table import TableId
 
@@ -39,7 +40,7 @@ class Tables:
         if state is not None:
             self._tables[table] = _figures(orjson.loads(state))
 
-    def ours(self) -> Iterator[tuple[names.Metric, Mapping[str, str], float]]:
+    def ours(self) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         """What is served under our names, with the labels that it has more."""
         for table, one in self._tables.items():
             named = {"table": f"{table.schema}.{table.name}"}

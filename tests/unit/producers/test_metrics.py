@@ -3,22 +3,18 @@
 import re
 from dataclasses import replace
 from math import inf
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.fakes.place import Place
-from wrackline.producers import exposition, set_aside
+from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication, Tally
 from wrackline.producers.changes import Fault
-from wrackline.producers.exposition import PORT_TAKEN, Family, Histogram, Sample, serving
 from wrackline.producers.lanes import Health
 from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
+from wrackline.schemas import exposition
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Json, TableKey, TableState, canonical
@@ -201,37 +197,3 @@ def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Cloc
     aliases = (*ALIASES, *SNAPSHOT_ALIASES, SCANNED)
     assert names == [metric.name for metric in METRICS] + [alias.name for alias in aliases]
     assert len(set(names)) == len(names)
-
-
-@given(st.lists(st.floats(0, 5)))
-def test_a_histogram_s_buckets_hold_all_below_them(values: list[float]) -> None:
-    histogram = Histogram((0.5, 1.0))
-    for value in values:
-        histogram.observe(value)
-    half, one, rest, total, count = [sample.value for sample in histogram.samples({})]
-    assert half == sum(value <= 0.5 for value in values)
-    assert one == sum(value <= 1.0 for value in values)
-    assert rest == count == len(values)
-    assert total == pytest.approx(sum(values))
-
-
-def test_a_label_can_not_break_out_of_its_line() -> None:
-    family = Family("m", "gauge", "a\\b\nc", [Sample({"table": 'a"b\\c\nd'}, 1.5)])
-    assert exposition.text([family]) == (
-        '# HELP m a\\\\b\\nc\n# TYPE m gauge\nm{table="a\\"b\\\\c\\nd"} 1.5\n'
-    )
-    assert exposition.text([Family("m", "gauge", "", [])]) == ""
-
-
-def test_it_is_served_at_its_path_alone_and_a_taken_port_is_named() -> None:
-    family = Family("m", "gauge", "one", [Sample({}, 1)])
-    with serving(0, lambda: [family]) as port:
-        with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-            assert answer.read() == b"# HELP m one\n# TYPE m gauge\nm{} 1\n"
-        with pytest.raises(HTTPError, match="404") as refused:
-            urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=10)
-        refused.value.close()
-        with pytest.raises(OperatorNeeded) as taken, serving(port, list):
-            pass
-        assert taken.value.code == PORT_TAKEN.code
