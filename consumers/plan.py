@@ -11,10 +11,29 @@ from enum import Enum
 from typing import NamedTuple
 
 from wrackline.consumers.names import Identifiers, target_names
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.table import Column, KeyKind, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
+HISTORY_OF_NO_KEY = define(
+    "target.history_of_no_key",
+    OperatorNeeded,
+    "{table} has no key, so nobody can say which of its rows is a later version of which",
+    hint="give it one in the source, or by message.key.columns; or keep its events: target.mode=append; or"
+    " leave it out: table.exclude.list={table}",
+)
+HISTORY_NAME = define(
+    "target.history_name",
+    OperatorNeeded,
+    "column {column} of {table} would be {name} in the target, which says when a version began or ended",
+    hint="rename it, or leave it out: column.exclude.list",
+)
+
 ROW = 0  # identity of our own key column; no source's column has it
+START, END = "__START_AT", "__END_AT"  # of a version: seqs, named as Databricks does; no END while it stands
+    "__START_AT",
+    "__END_AT",
+)  # of a version, as Databricks names them: seqs; END is null while it stands
 
 
 class TopicPartition(NamedTuple):
@@ -79,12 +98,14 @@ class OurColumns:
     deleted: str
     missing: str
     commit_ts: str
-    row: str  # only where the table has no key: it is the key then
+    row: str  # only where an event has rows of its own: it tells them apart
+    unsent: str = "_wl_unsent"  # only in a history: what each event itself did not send
 
     @classmethod
     def prefixed(cls, prefix: str) -> "OurColumns":
         """Name them behind a prefix; the setting's default is `_wl_`."""
-        return cls(*(prefix + name for name in ("seq", "op", "deleted", "missing", "commit_ts", "row")))
+        names = ("seq", "op", "deleted", "missing", "commit_ts", "row", "unsent")
+        return cls(*(prefix + name for name in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +130,7 @@ class MergePlan:
     ours: OurColumns = field(default_factory=lambda: OurColumns.prefixed("_wl_"))
     mode: Mode = Mode.UPSERT
     tracked: frozenset[str] | None = None  # history: a change of these begins a version; None: of any
+    lacking_is_null: bool = False  # a column that nobody has sent is null, and its row is complete
 
     @property
     def floor(self) -> str | None:
@@ -117,8 +139,8 @@ class MergePlan:
 
     @property
     def keyless(self) -> bool:
-        """Whether the source's table has no key; its events are then told apart by their own number."""
-        return self.key == (self.ours.row,)
+        """Whether rows have no key, and stand as often as they came more than they went."""
+        return self.mode is Mode.UPSERT and self.key == (self.ours.row,)
 
 
 def plan_merge(
@@ -127,20 +149,42 @@ def plan_merge(
     upto: Applied,
     *,
     prefix: str = "_wl_",
+    mode: Mode = Mode.UPSERT,
+    deletes: Deletes = Deletes.SOFT,
 ) -> MergePlan:
     """Make the plan; names that would fall together in the target are refused here.
 
-    A table without a key is planned with a column of ours that tells its rows apart.
+    Where an event has rows of its own a column of ours tells them apart: without a key, and in a history
+    beside it.  Truncates are rows of a history and of an append table too, and have no key.
     """
     ours = OurColumns.prefixed(prefix)
     names = target_names(table, identifiers, reserved_prefix=prefix)
-    if not table.key:
+    if mode is Mode.HISTORY:
+        _check_history(table, names)
+    if mode is not Mode.UPSERT or not table.key:
         names[ours.row] = ours.row
-        row = Column(ours.row, ROW, ColumnType(Kind.STRING, "wrackline"), nullable=False)
-        table = replace(table, columns=(row, *table.columns), key=(ours.row,), key_kind=KeyKind.NONE)
+        table = _of_events(table, ours.row, mode)
+        deletes = Deletes.SOFT
     columns = tuple(
         PlannedColumn(column.identity, column.name, names[column.name], column.type)
         for column in table.columns
     )
     key = tuple(names[name] for name in table.key)
-    return MergePlan(table, columns, key, upto, ours=ours)
+    return MergePlan(table, columns, key, upto, deletes, ours, mode)
+
+
+def _of_events(table: TableSchema, row: str, mode: Mode) -> TableSchema:
+    """Return the shape of a table whose rows are events; in a history they are found by key."""
+    its_row = Column(row, ROW, ColumnType(Kind.STRING, "wrackline"), nullable=False)
+    key = (*table.key, row) if mode is Mode.HISTORY else (row,)
+    kept = (replace(one, nullable=one.nullable or one.name in table.key) for one in table.columns)
+    kind = table.key_kind if mode is Mode.HISTORY else KeyKind.NONE
+    return replace(table, columns=(its_row, *kept), key=key, key_kind=kind)
+
+
+def _check_history(table: TableSchema, names: Mapping[str, str]) -> None:
+    if not table.key:
+        raise HISTORY_OF_NO_KEY(table=table.id)
+    for column, name in names.items():
+        if name.casefold() in (START.casefold(), END.casefold()):
+            raise HISTORY_NAME(column=repr(column), table=table.id, name=name)
