@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import pytest
 
 from tests.fakes.merge_model import Change, Key, Stored, Values
+from wrackline.consumers.letters import Letter, Spot
 from wrackline.consumers.names import Case
 from wrackline.consumers.plan import (
     Applied,
@@ -188,6 +189,20 @@ class MergePromises:
         assert labels(world) == {}
         assert [world.stored(TABLE.id)[key].missing for key in (A, B)] == [BIG, BIG]
 
+    def test_what_nobody_sent_is_null_where_the_plan_says_so(self, world: TargetWorld) -> None:
+        def plan(offset: int) -> MergePlan:
+            return replace(plan_for(world, offset), lacking_is_null=True)
+
+        put(world, plan(2), partial("u", A, 1, "x"), change("u", B, 2, "y", "kept"))
+        put(world, plan(3), partial("u", B, 3, "new"))
+        assert {key: (row["label"], row["big"]) for key, row in world.visible(TABLE.id).items()} == {
+            A: ("x", None),
+            B: ("new", "kept"),
+        }
+        put(world, plan(4), change("d", B, 4))
+        put(world, plan(5), partial("u", B, 5, "again"))
+        assert world.visible(TABLE.id)[B]["big"] is None
+
     def test_a_truncate_is_a_floor(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 2), change("c", A, 1, "x"), change("c", B, 2, "x"))
         put(world, plan_for(world, 4, floor=10), change("c", A, 11, "after"), change("u", B, 9, "void"))
@@ -248,6 +263,60 @@ class CommitPromises:
             assert left in (before, after)
             assert labels(world) == {A: f"a{number}", B: "b"}
             assert after[1].offsets == {HERE: number * 10}
+
+
+def letter(offset: int, partition: int = 0, table: str = "orders", **other: Any) -> Letter:
+    """One record that could not become a row."""
+    made = Letter(
+        Spot(f"server.db.public.{table}", partition, offset), "some.code", "why", b"key", b"value", 1000
+    )
+    return replace(made, **other)
+
+
+class LetterPromises:
+    """Records that can't become rows."""
+
+    def test_letters_are_kept_as_they_are(self, world: TargetWorld) -> None:
+        assert list(world.target.letters.kept(TABLE.id)) == []
+        odd = b"\0\xff'\\\n" + "é😀".encode()
+        kept = [
+            letter(0, key=None, value=odd),
+            letter(9, value=b"", reason="a value of column 'it''s' \\ does not fit"),
+            letter(10, key=odd, kept_ms=1_700_000_000_123),
+            letter(2**40, 1, value=None),
+        ]
+        world.target.letters.keep(TABLE.id, [kept[3], kept[1], kept[0], kept[2]])
+        world.restart()
+        assert list(world.target.letters.kept(TABLE.id)) == kept, "in the order of their spots"
+        assert world.target.letters.spots(TABLE.id) == {one.spot for one in kept}
+
+    def test_a_letter_twice_is_a_letter_once(self, world: TargetWorld) -> None:
+        letters = world.target.letters
+        letters.keep(TABLE.id, [letter(1), letter(2), letter(2)])
+        letters.keep(TABLE.id, [letter(2, code="another", kept_ms=2000), letter(2, 1), letter(3)])
+        assert list(letters.kept(TABLE.id)) == [letter(1), letter(2), letter(3), letter(2, 1)]
+
+    def test_letters_are_a_tables_own(self, world: TargetWorld) -> None:
+        other, letters = TABLE.id._replace(name="more_orders"), world.target.letters
+        letters.keep(TABLE.id, [letter(1), letter(2), letter(1, 1)])
+        letters.keep(other, [letter(1, table="more_orders")])
+        letters.remove(TABLE.id, {letter(1).spot, letter(7).spot})
+        assert list(letters.kept(TABLE.id)) == [letter(2), letter(1, 1)]
+        letters.remove(TABLE.id, {letter(2).spot, letter(1, 1).spot})
+        assert list(letters.kept(TABLE.id)) == []
+        assert list(letters.kept(other)) == [letter(1, table="more_orders")]
+        letters.keep(TABLE.id, [letter(1)])
+        assert letters.spots(TABLE.id) == {letter(1).spot}, "what was removed may come again"
+
+    def test_letters_are_no_rows(self, world: TargetWorld) -> None:
+        world.target.letters.keep(TABLE.id, [letter(1)])
+        assert world.target.held(TABLE.id) is None
+        assert world.target.applied(TABLE.id) == Applied()
+        put(world, plan_for(world, 2), change("c", A, 1, "x"))
+        world.target.letters.keep(TABLE.id, [letter(5)])
+        world.target.letters.remove(TABLE.id, {letter(1).spot})
+        assert labels(world) == {A: "x"}
+        assert world.target.applied(TABLE.id).offsets == {HERE: 2}
 
 
 class ShapePromises:
@@ -338,5 +407,5 @@ class ShapePromises:
         world.target.close()
 
 
-class TargetSuite(MergePromises, CommitPromises, ShapePromises):
+class TargetSuite(MergePromises, CommitPromises, LetterPromises, ShapePromises):
     """Everything that a target promises."""

@@ -4,11 +4,12 @@ It keeps each table as one value, exchanged in one assignment, which is its comm
 the target, so a test can end one anywhere and open the next on what it left.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
+from wrackline.consumers.letters import Letter, Spot
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import ROW, Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
@@ -35,12 +36,36 @@ class Storage:
 
     tables: dict[TableId, Table] = field(default_factory=dict)
     staged: dict[int, Frame] = field(default_factory=dict)
+    letters: dict[TableId, dict[Spot, Letter]] = field(default_factory=dict)
     crash: str | None = None  # the point at which the next apply ends its process
 
     def reach(self, point: str) -> None:
         if self.crash == point:
             self.crash = None
             raise Crash(point)
+
+
+class FakeLetters:
+    """Holds letters in memory."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+        held = self._storage.letters.setdefault(table, {})
+        for letter in letters:
+            held.setdefault(letter.spot, letter)
+
+    def spots(self, table: TableId) -> frozenset[Spot]:
+        return frozenset(self._storage.letters.get(table, {}))
+
+    def kept(self, table: TableId) -> Iterator[Letter]:
+        held = self._storage.letters.get(table, {})
+        return iter([held[spot] for spot in sorted(held)])
+
+    def remove(self, table: TableId, spots: Collection[Spot]) -> None:
+        for spot in spots:
+            self._storage.letters.get(table, {}).pop(spot, None)
 
 
 class FakeTarget:
@@ -60,6 +85,7 @@ class FakeTarget:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
+        self.letters = FakeLetters(storage)
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
         found = self._storage.tables.get(table)
@@ -98,6 +124,8 @@ class FakeTarget:
         table = self._storage.tables[plan.table.id]
         applied = table.applied.then(plan.upto)
         rows = merge(table.rows, self._storage.staged[staged], applied.floor)
+        if plan.lacking_is_null:
+            rows = {key: replace(row, missing=frozenset()) for key, row in rows.items()}
         made = Table(table.columns, rows, applied)
         self._storage.reach("before the commit")
         self._storage.tables[plan.table.id] = made

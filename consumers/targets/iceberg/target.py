@@ -2,7 +2,7 @@
 
     ensure_table, held, alter   table.py        stage, apply   merge.py
     applied                     progress.py     upkeep, check  the modules of that name
-    rows                        reader.py
+    rows                        reader.py      letters        letters.py
 
 What is asked between batches is asked in one session of the target's own; its commits say nothing of what is
 applied.  A batch is staged and merged in its frame's session, which no other table may share.
@@ -16,7 +16,18 @@ from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
-from wrackline.consumers.targets.iceberg import check, connect, merge, progress, reader, table, types, upkeep
+from wrackline.consumers.spark_letters import SparkLetters
+from wrackline.consumers.targets.iceberg import (
+    check,
+    connect,
+    letters,
+    merge,
+    progress,
+    reader,
+    table,
+    types,
+    upkeep,
+)
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.settings import Values
@@ -55,6 +66,7 @@ class IcebergTarget:
                 raise NO_CATALOGUE(catalogue=connect.CATALOG, name=name)
         self._session = spark.newSession()
         self._place = connect.place(settings)
+        self.letters = SparkLetters(spark, letters.making(self._place))
         self._warehouse = conf[f"{prefix}.warehouse"]
         self._version = settings.integer("target.format.version")
         self._retention_ms = settings.integer("target.snapshot.retention.ms")

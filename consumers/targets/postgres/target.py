@@ -23,6 +23,7 @@ from wrackline.consumers.targets.postgres.applied import Book, Kept
 from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.config import SETTINGS
 from wrackline.consumers.targets.postgres.connect import Connect, Connection, Connections, Server
+from wrackline.consumers.targets.postgres.letters import CREATING, Letters
 from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout
 from wrackline.consumers.targets.postgres.refusals import of_statement
 from wrackline.consumers.targets.postgres.stage import STAGE, Staged, fill
@@ -85,7 +86,6 @@ TYPE_CHANGED = define(
     hint="read it again into a new table: DROP TABLE {place} CASCADE;"
     " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
-_CREATING = 0x7772_6163_6B6C  # the advisory lock of those who create, of all pipelines
 _MOST_FORGOTTEN = 10_000  # tombstones in one transaction
 _FORGET = """
 DELETE FROM {table} WHERE ctid = ANY(ARRAY(
@@ -114,6 +114,7 @@ class PostgresTarget(Generic[Frame]):
         self._connections = Connections(connect)
         self._layout = layout
         self._book = Book(layout)
+        self.letters = Letters(layout, self._session)
         self._lines = lines
         self._lock = threading.Lock()
         self._staged: dict[TableId, Staged] = {}
@@ -131,7 +132,7 @@ class PostgresTarget(Generic[Frame]):
             return
         place = self._layout.place(table)
         with self._session(table, "the creation") as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_CREATING])
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [CREATING])
             if self._kept(connection, table) is not None:
                 return  # somebody else was faster
             if relation(connection, place.schema, place.name) is not None:

@@ -1,0 +1,111 @@
+"""Dead letters in a table of Spark SQL, one a namespace: for every target that merges inside Spark.
+
+In: how the target names and makes such a table.  Out: a `LetterBox`.  Each block is one MERGE that inserts
+what is not there, so a block twice is a block once.  The sessions are this module's own: no commit of it
+says what is applied.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from wrackline.consumers.letters import NAME, Letter, Spot, blocks
+from wrackline.consumers.merge_sql import literal, quoted
+from wrackline.schemas.table import TableId
+
+_VIEW = "wrackline_letters"
+_COLUMNS = (
+    "topic string, `partition` int, `offset` bigint, code string, reason string, key binary, value binary,"
+    " kept_at timestamp"
+)
+_GIVEN = _COLUMNS.replace("kept_at timestamp", "kept_ms bigint")
+_SAME = "t.topic = s.topic AND t.`partition` = s.`partition` AND t.`offset` = s.`offset`"
+_SPOT = ("topic", "partition", "offset")
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How one kind of target names and makes its table of letters."""
+
+    namespace: Callable[[TableId], str]  # quoted, as Spark has it
+    using: str  # what stands behind the columns of CREATE TABLE
+    purge: Callable[[SparkSession, str], None]  # let go of the files that hold what was removed
+
+
+class SparkLetters:
+    """The letters of one target."""
+
+    def __init__(self, spark: SparkSession, making: Making) -> None:
+        self._session, self._making = spark.newSession(), making
+        self._writing = threading.Lock()  # two of our own threads need not refuse each other's commits
+
+    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+        """Insert those that are not there, block by block."""
+        for block in blocks(letters):
+            with self._writing:
+                self._insert(self._made(table), block)
+
+    def spots(self, table: TableId) -> frozenset[Spot]:
+        """Read the spots alone."""
+        rows = self._of(table)
+        return frozenset() if rows is None else frozenset(Spot(*row) for row in rows.select(*_SPOT).collect())
+
+    def kept(self, table: TableId) -> Iterator[Letter]:
+        """Read them with their bytes, partition by partition."""
+        rows = self._of(table)
+        if rows is None:
+            return
+        told = rows.select(*_SPOT, "code", "reason", "key", "value", F.unix_millis("kept_at"))
+        for row in told.orderBy(*_SPOT).toLocalIterator():
+            key, value = (None if part is None else bytes(part) for part in row[5:7])
+            yield Letter(Spot(*row[:3]), row[3], row[4], key, value, row[7])
+
+    def remove(self, table: TableId, spots: Collection[Spot]) -> None:
+        """Delete in one commit, and let the files go."""
+        if not spots or self._of(table) is None:
+            return
+        offsets: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        for topic, partition, offset in spots:
+            offsets[topic, partition].append(offset)
+        which = " OR ".join(
+            f"(topic = {literal(topic)} AND `partition` = {partition} AND `offset` IN ({_listed(found)}))"
+            for (topic, partition), found in offsets.items()
+        )
+        with self._writing:
+            self._session.sql(f"DELETE FROM {self._name(table)} WHERE {which}")  # noqa: S608 - names and texts are quoted
+            self._making.purge(self._session, self._name(table))
+
+    def _insert(self, name: str, block: list[Letter]) -> None:
+        rows = [(*one.spot, one.code, one.reason, one.key, one.value, one.kept_ms) for one in block]
+        frame = self._session.createDataFrame(rows, _GIVEN)
+        frame.withColumn("kept_at", F.timestamp_millis("kept_ms")).drop("kept_ms").createOrReplaceTempView(
+            _VIEW
+        )
+        self._session.sql(f"MERGE INTO {name} t USING {_VIEW} s ON {_SAME} WHEN NOT MATCHED THEN INSERT *")
+        self._session.catalog.dropTempView(_VIEW)
+
+    def _made(self, table: TableId) -> str:
+        name = self._name(table)
+        if not self._session.catalog.tableExists(name):
+            self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._making.namespace(table)}")
+            self._session.sql(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS}) {self._making.using}")
+        return name
+
+    def _of(self, table: TableId) -> DataFrame | None:
+        """Return a table's own letters among those of its namespace."""
+        name = self._name(table)
+        if not self._session.catalog.tableExists(name):
+            return None
+        own = F.substring_index("topic", ".", -3) == ".".join(table)
+        return self._session.table(name).where(own)
+
+    def _name(self, table: TableId) -> str:
+        return f"{self._making.namespace(table)}.{quoted(NAME)}"
+
+
+def _listed(offsets: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(offsets)))
