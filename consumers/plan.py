@@ -30,10 +30,7 @@ HISTORY_NAME = define(
 )
 
 ROW = 0  # identity of our own key column; no source's column has it
-START, END = "__START_AT", "__END_AT"  # of a version: seqs, named as Databricks does; no END while it stands
-    "__START_AT",
-    "__END_AT",
-)  # of a version, as Databricks names them: seqs; END is null while it stands
+START, END = "__START_AT", "__END_AT"  # of a version, as Databricks names them: seqs, or null
 
 
 class TopicPartition(NamedTuple):
