@@ -58,6 +58,7 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
         f"CASE WHEN t.{deleted} THEN concat(s.unsent_ids, s.missing_ids) ELSE concat(s.missing_ids,"
         f" array_intersect(coalesce(t.{missing}, {_NOBODY}), s.unsent_ids)) END"
     )
+    new_missing = "concat(s.unsent_ids, s.missing_ids)"
     known = {deleted: "s.deleted", seq: "s.seq", op: "s.op", commit_ts: "s.commit_ts"}
     mark = known | {missing: "NULL"}
     update = {
@@ -68,9 +69,9 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
         for column in plan.columns
         if column.target not in plan.key
     }
-    update |= known | {missing: _or_null(still_missing)}
+    update |= known | {missing: "NULL" if plan.lacking_is_null else _or_null(still_missing)}
     insert = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
-    insert |= known | {missing: _or_null("concat(s.unsent_ids, s.missing_ids)")}
+    insert |= known | {missing: "NULL" if plan.lacking_is_null else _or_null(new_missing)}
     valid = "" if floor is None else f" WHERE seq >= {literal(floor)}"
     same = [f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key]
     same += [] if floor is None else [f"t.{seq} >= {literal(floor)}"]

@@ -67,7 +67,7 @@ def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
         if column.target not in plan.key
     }
     still_missing = sql.SQL(_STILL_MISSING).format(deleted=deleted, missing=sql.Identifier(ours.missing))
-    values |= {**_marks(plan), ours.missing: still_missing}
+    values |= {**_marks(plan), ours.missing: sql.SQL("NULL") if plan.lacking_is_null else still_missing}
     assigned = (sql.SQL("{} = {}").format(sql.Identifier(name), value) for name, value in values.items())
     return sql.SQL(_UPDATE).format(
         table=place.table,
@@ -82,7 +82,8 @@ def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
 def insert(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
     """Add the keys that are not there, of one %(turn)s."""
     values = _staged(plan, shape)
-    values |= {**_marks(plan), plan.ours.missing: sql.SQL("s.missing || s.unsent")}
+    missing = sql.SQL("NULL" if plan.lacking_is_null else "s.missing || s.unsent")
+    values |= {**_marks(plan), plan.ours.missing: missing}
     return sql.SQL(_INSERT).format(
         table=place.table,
         into=sql.SQL(", ").join(map(sql.Identifier, values)),
