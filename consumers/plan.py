@@ -59,6 +59,7 @@ class Applied:
     offsets: Offsets = field(default_factory=dict)
     floor: str | None = None  # seq of the newest truncate; what is older is void
     newest: Written | None = None  # a change behind it can't reshape the table
+    topic_ids: Mapping[str, str] = field(default_factory=dict)  # Kafka's own: a topic made anew has another
 
     def then(self, later: "Applied") -> "Applied":
         """What holds after another batch: nothing of it ever moves back, so a late writer harms nothing."""
@@ -68,7 +69,8 @@ class Applied:
         }
         floor = max(filter(None, (self.floor, later.floor)), default=None)
         written = (one for one in (self.newest, later.newest) if one is not None)
-        return Applied(offsets, floor, max(written, key=lambda one: one.seq, default=None))
+        newest = max(written, key=lambda one: one.seq, default=None)
+        return Applied(offsets, floor, newest, {**self.topic_ids, **later.topic_ids})
 
 
 class Deletes(Enum):

@@ -2,19 +2,22 @@
 
     ends      every topic of a server, and the last stable offset of each of its partitions
     range_of  one topic's ends + the offsets that a table has applied -> what it has to read
+    known_by  one topic, and the id by which the table knows it -> the same with Kafka's id of now
 
 Aborted records never appear: an end is the last *stable* offset.  Offsets that the topic no longer has are
-an error, never skipped.  The ends are asked for before the beginnings, so that what is deleted meanwhile
+an error, never skipped; so is a topic with another id than the table knows: its offsets count something
+else, however far they reach.  The ends are asked for before the beginnings, so that what is deleted meanwhile
 shows as lost and not as an empty range.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # it is public
 
 from wrackline.consumers.kafka_settings import Settings
+from wrackline.consumers.plan import Applied
 from wrackline.consumers.rounds import Range
 from wrackline.schemas.errors import Definite, Transient, define
 
@@ -28,8 +31,7 @@ OFFSETS_GONE = define(
 TOPIC_CUT = define(
     "consume.topic_cut",
     Definite,
-    "{topic}-{partition} ends at offset {end}, but the table has applied up to {applied}:"
-    " the topic was made anew",
+    "topic {topic} was made anew since its table was merged: {sign}",
     hint="drop the table in the target, then have its rows read: wrackline snapshot start <pipeline.toml>"
     " '{table}'; and start it again: wrackline consume <pipeline.toml>",
 )
@@ -41,6 +43,7 @@ KAFKA_UNREACHABLE = define(
 )
 
 _TIMEOUT = 10.0  # seconds for one question to Kafka
+_UNSIGNED = 2**64 - 1
 _PARTS = 4  # server.database.schema.table
 
 Ends = Mapping[str, Mapping[int, int]]  # by topic and partition: the next offset that nobody may read yet
@@ -82,6 +85,17 @@ class Topics:
             raise KAFKA_UNREACHABLE(brokers=self._brokers)
         return checked(topic, applied, firsts, ends)
 
+    def known_by(self, topic: str, before: Applied) -> Applied:
+        """Return what is applied with the topic's id, unless it knows the topic by another one."""
+        answer = self._client.describe_topics(
+            TopicCollection([topic]), request_timeout=_TIMEOUT
+        )  # Kafka before 2.8 has no ids, and says zeros
+        try:
+            found = answer[topic].result().topic_id
+        except KafkaException as exc:
+            raise KAFKA_UNREACHABLE(brokers=self._brokers) from exc
+        return same_topic(topic, before, _hex(found))
+
     def _offsets(self, partitions: list[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
         """Return the offsets of those partitions whose leaders answer."""
         if not partitions:
@@ -107,14 +121,29 @@ def checked(
     table = topic.partition(".")[2]
     for partition, offset in applied.items():
         if partition not in ends or ends[partition] < offset:
-            raise TOPIC_CUT(
-                topic=topic, partition=partition, end=ends.get(partition, 0), applied=offset, table=table
-            )
+            sign = f"partition {partition} ends at {ends.get(partition, 0)}, and {offset} is applied"
+            raise TOPIC_CUT(topic=topic, sign=sign, table=table)
         if firsts[partition] > offset:
             raise OFFSETS_GONE(
                 topic=topic, partition=partition, first=firsts[partition], applied=offset, table=table
             )
     return Range(topic, {partition: applied.get(partition, firsts[partition]) for partition in ends}, ends)
+
+
+def same_topic(topic: str, before: Applied, its_id: str | None) -> Applied:
+    """Add a topic's id to what is applied; what is applied of another topic of that name is worth nothing."""
+    known = before.topic_ids.get(topic)
+    if its_id is None:
+        return before
+    if known is not None and known != its_id:
+        sign = f"its id was {known} and is {its_id}"
+        raise TOPIC_CUT(topic=topic, sign=sign, table=topic.partition(".")[2])
+    return before.then(Applied(topic_ids={topic: its_id}))
+
+
+def _hex(given: Uuid) -> str | None:
+    parts = (given.get_most_significant_bits(), given.get_least_significant_bits())  # type: ignore[attr-defined]  # the client's gap
+    return "".join(f"{part & _UNSIGNED:016x}" for part in parts) if any(parts) else None
 
 
 def _is_of(server: str, topic: str) -> bool:

@@ -238,6 +238,17 @@ class CommitPromises:
         world.restart()
         assert world.target.applied(TABLE.id) == Applied({HERE: 5, THERE: 7}, seq(1), newest)
 
+    def test_a_topic_is_known_by_its_id(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 3), change("c", A, 1, "x"))
+        plan = plan_for(world, 4)
+        named = replace(plan.upto, topic_ids={HERE.topic: "00ab"})
+        put(world, replace(plan, upto=named))
+        put(world, plan_for(world, 5), change("c", B, 2, "y"))
+        world.restart()
+        assert world.target.applied(TABLE.id) == Applied(
+            {HERE: 5}, None, Written(seq(5), 1, 2), {HERE.topic: "00ab"}
+        )
+
     def test_what_is_staged_is_not_seen(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 1), change("c", A, 1, "x"))
         plan = plan_for(world, 2)

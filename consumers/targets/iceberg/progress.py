@@ -55,7 +55,8 @@ def text(applied: Applied) -> str:
     for (topic, partition), offset in sorted(applied.offsets.items()):
         offsets.setdefault(topic, {})[str(partition)] = offset
     newest = applied.newest and [applied.newest.seq, applied.newest.key_id, applied.newest.value_id]
-    return json.dumps({"version": _VERSION, "offsets": offsets, "floor": applied.floor, "newest": newest})
+    said = {"version": _VERSION, "offsets": offsets, "floor": applied.floor, "newest": newest}
+    return json.dumps({**said, "topic_ids": dict(sorted(applied.topic_ids.items()))})
 
 
 def parse(written: str, target: str) -> Applied:
@@ -68,7 +69,8 @@ def parse(written: str, target: str) -> Applied:
         for topic, partitions in found["offsets"].items()
         for partition, offset in partitions.items()
     }
-    return Applied(offsets, found["floor"], found["newest"] and Written(*found["newest"]))
+    newest = found["newest"] and Written(*found["newest"])
+    return Applied(offsets, found["floor"], newest, found.get("topic_ids", {}))  # older texts have none
 
 
 def walk(snapshots: Mapping[int, Snapshot], head: int | None, target: str) -> Progress:

@@ -101,9 +101,10 @@ class Book:
         if version != VERSION:
             raise UNREADABLE(table=place.view.as_string(), applied=self._applied.as_string())
         applied = Applied(
-            {TopicPartition(topic, partition): offset for topic, partition, offset in offsets},
+            {TopicPartition(topic, partition): offset for topic, partition, offset, *_ in offsets},
             floor,
             Written(*newest) if newest else None,
+            {topic: one for topic, _, _, *ids in offsets for one in ids},  # older rows have none
         )
         return Kept(TableId(*source), _shape(shape), applied)
 
@@ -115,7 +116,10 @@ class Book:
 
     def advance(self, connection: Connection, place: Place, applied: Applied) -> None:
         """Write how far the table has come."""
-        offsets = [[*partition, offset] for partition, offset in sorted(applied.offsets.items())]
+        offsets = []
+        for partition, offset in sorted(applied.offsets.items()):
+            its_id = applied.topic_ids.get(partition.topic)
+            offsets.append([*partition, offset, *([] if its_id is None else [its_id])])
         newest = applied.newest
         written = None if newest is None else Jsonb([newest.seq, newest.key_id, newest.value_id])
         row = [Jsonb(offsets), applied.floor, written, place.schema, place.name]

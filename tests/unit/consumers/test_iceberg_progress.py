@@ -18,6 +18,7 @@ appliances = st.builds(
     st.dictionaries(st.sampled_from(PARTITIONS), st.integers(0, 2**63 - 1)),
     st.none() | seqs,
     st.none() | st.builds(Written, seqs, st.none() | st.integers(1, 9), st.integers(1, 9)),
+    st.dictionaries(st.sampled_from(["s.d.p.a", "s.d.p.b"]), st.sampled_from(["0a", "0b"])),
 )
 
 
@@ -33,6 +34,11 @@ def history(*said: Applied | None) -> tuple[dict[int, Snapshot], int]:
 @given(appliances)
 def test_what_is_written_is_read(applied: Applied) -> None:
     assert parse(text(applied), "t") == applied
+
+
+def test_what_was_written_before_topics_had_ids_is_read() -> None:
+    older = '{"version": 2, "offsets": {"s.d.p.a": {"0": 5}}, "floor": null, "newest": null}'
+    assert parse(older, "t") == Applied({PARTITIONS[0]: 5})
 
 
 @given(st.lists(st.none() | appliances, min_size=1, max_size=6))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from wrackline.consumers.plan import Applied, TopicPartition, Written
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
-from wrackline.consumers.topics import checked
+from wrackline.consumers.topics import checked, same_topic
 from wrackline.schemas.errors import Definite
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -45,6 +45,15 @@ def test_a_cut_range_is_a_first_part_and_never_empty(sizes: dict[int, tuple[int,
     assert all(cut.start[p] <= cut.end[p] <= whole.end[p] for p in sizes)
     assert cut.offsets < most + len(sizes)
     assert cut.empty == whole.empty
+
+
+def test_a_topic_made_anew_is_another_however_far_it_reaches() -> None:
+    before = same_topic("s.d.p.t", Applied({HERE: 5}), "0a")
+    assert before == Applied({HERE: 5}, topic_ids={"s.d.p.t": "0a"})
+    assert same_topic("s.d.p.t", before, "0a") == before
+    assert same_topic("s.d.p.t", before, None) == before, "older brokers have no ids"
+    with pytest.raises(Definite, match=r"consume.topic_cut.*id was 0a and is 0b"):
+        same_topic("s.d.p.t", before, "0b")
 
 
 def test_what_is_gone_is_never_skipped() -> None:
