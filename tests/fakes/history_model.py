@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from tests.fakes.merge_model import GONE, NONE, Change, Key, Rows, Stored, Values
+from tests.fakes.merge_model import GONE, NONE, Change, Rows, Stored, Values
 from wrackline.consumers.plan import END, START
 
 TRUNCATE = "t"
