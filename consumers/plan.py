@@ -129,6 +129,7 @@ class MergePlan:
     ours: OurColumns = field(default_factory=lambda: OurColumns.prefixed("_wl_"))
     mode: Mode = Mode.UPSERT
     tracked: frozenset[str] | None = None  # history: a change of these begins a version; None: of any
+    truncated: bool = True  # history: whether the batch may hold truncates, which may end any version
     lacking_is_null: bool = False  # a column that nobody has sent is null, and its row is complete
 
     @property
