@@ -16,6 +16,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from wrackline.consumers.account import Account, Step, Stopwatch
 from wrackline.consumers.decode import decode, outlines, partial_columns
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.evolve import Behaviour, reshape
@@ -25,6 +26,7 @@ from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
 from wrackline.consumers.rekeyed import floor_of_keys
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
+from wrackline.consumers.tally import Tally, tally, total
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.writers import Writer, table_id, writer
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
@@ -90,35 +92,58 @@ class Rules:
 class Batches:
     """Makes the batches of a pipeline; each call is one of one table, on any thread."""
 
-    def __init__(self, spark: SparkSession, topics: Topics, target: SparkTarget, rules: Rules) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        topics: Topics,
+        target: SparkTarget,
+        rules: Rules,
+        tell: Callable[[Account], None] = lambda _: None,
+    ) -> None:
+        """Take what batches need, and who hears of each that is over; on the thread that made it."""
         self._spark, self._topics, self._target, self._rules = spark, topics, target, rules
+        self._tell = tell
 
     def merge(self, topic: str, ends: Mapping[int, int]) -> Range:
         """Merge the next batch of a topic's table, towards these ends; return what was read."""
+        watch = Stopwatch()
         with our_errors(topic, table_id(topic)):
             before = self._target.applied(table_id(topic))
             applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
             wanted = self._topics.range_of(topic, applied, ends).at_most(self._rules.most_offsets)
+            watch.lap(Step.ASK)
             if wanted.empty:
+                self._tell(Account(wanted, before))
                 return wanted
             session = self._spark.newSession()
             records = read(session, self._rules.kafka, wanted).persist()  # looked at twice, fetched once
             try:
-                merge_records(records, wanted, before, self._target, self._rules)
+                upto, counted = merge_records(records, wanted, before, self._target, self._rules, watch)
             finally:
                 records.unpersist()
+            self._tell(watch.account(wanted, upto, counted))
             return wanted
 
 
 def merge_records(
-    records: DataFrame, wanted: Range, before: Applied, target: SparkTarget, rules: Rules
-) -> None:
-    """Merge one batch and commit its end; before a table's first row there is nothing to commit to."""
+    records: DataFrame,
+    wanted: Range,
+    before: Applied,
+    target: SparkTarget,
+    rules: Rules,
+    watch: Stopwatch,
+) -> tuple[Applied, Tally]:
+    """Merge one batch and commit its end; before a table's first row there is nothing to commit to.
+
+    Return what is applied now, and what was counted.
+    """
     topic = wanted.topic
     seen = _seen(topic, records, before, rules.schema_text)
+    watch.lap(Step.READ)
+    counted = total(one.tally for one in seen)
     upto = after(before, topic, wanted.end, seen)
     if upto.newest is None:
-        return
+        return before, counted
     used = pairs(upto, seen) | pairs(before, ())
     writers = {pair: _writer(topic, pair, rules.schema_text) for pair in used}
     newest = writers[_pair(upto.newest)]
@@ -134,11 +159,15 @@ def merge_records(
     }
     columns = [column.target for column in plan.columns]
     partial = partial_columns({one.pair: one.unsent for one in seen}, alike, plan)
+    watch.lap(Step.SHAPE)
     reach("before_stage")
     staged = target.stage(dedupe(decode(records, alike, plan), columns, plan.key, partial), plan)
+    watch.lap(Step.STAGE)
     reach("before_apply")
     target.apply(staged, plan)
+    watch.lap(Step.APPLY)
     reach("after_apply")
+    return upto, counted
 
 
 def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool) -> MergePlan:
@@ -176,6 +205,7 @@ def _seen(
             row["floor"],
             row["changes"],
             frozenset(row["unsent"]),
+            tally(row),
         )
         for row in rows
     ]

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.plan import ROW, MergePlan
+from wrackline.consumers.tally import OPERATIONS, counted
 from wrackline.consumers.wire import body, events, of_pair, parsed, told
 from wrackline.consumers.writers import Writer
 from wrackline.schemas.types import Kind, spark_type
@@ -29,7 +30,6 @@ VALUE_UNFIT = "consume.value_unfit"
 
 Writers = Mapping[tuple[int | None, int], Writer]
 
-_OPS = ("c", "u", "d", "r", TRUNCATE)
 _LEAD = ("op", "seq", "source")
 _LETTER = ("partition", "offset", "key", "value")
 
@@ -38,7 +38,8 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     """Return for each pair of schemas what its records tell, without their rows.
 
     key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), changes;
-    broken: how many can't be read; unsent: the columns, as the source names them, that some event lacks.
+    broken: how many can't be read; unsent: the columns, as the source names them, that some event lacks; and
+    what tally.py counts.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
@@ -46,14 +47,18 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     strange = ~F.coalesce(F.col("value_id").isin(*value_texts), F.lit(False))
     nothing = F.lit(None).cast("string")
     no_names = F.array().cast("array<string>")
-    columns = ("key_id", "value_id", "value")
+    columns = ("key_id", "value_id", "value", "timestamp")
     blank = (nothing.alias("op"), nothing.alias("seq"), no_names.alias("unsent"), F.lit(False).alias("known"))
-    parts = [all_events.where(strange).select(*columns, *blank)]
+    never = F.lit(None).cast("bigint").alias("committed_ms")
+    parts = [all_events.where(strange).select(*columns, *blank, never)]
     for value_id, text in value_texts.items():
         lead = parsed("value", text, told(text, _LEAD), strict=False).alias("e")
         unsent = F.coalesce("e.source.unchanged", no_names).alias("unsent")
+        committed = F.col("e.source.ts_ms").alias("committed_ms")
         of_schema = all_events.where(F.col("value_id") == value_id).select(*columns, lead)
-        parts.append(of_schema.select(*columns, "e.op", "e.seq", unsent, F.lit(True).alias("known")))
+        parts.append(
+            of_schema.select(*columns, "e.op", "e.seq", unsent, F.lit(True).alias("known"), committed)
+        )
     change = F.col("readable") & (F.col("op") != TRUNCATE)
     newest = F.max(F.when(change, F.col("seq")))
     return (
@@ -66,6 +71,7 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
             F.count_if(change).alias("changes"),
             F.count_if(F.col("known") & ~F.col("readable")).alias("broken"),
             F.array_distinct(F.flatten(F.collect_set("unsent"))).alias("unsent"),
+            *counted(),
         )
     )
 
@@ -210,7 +216,7 @@ def _reason(code: str, reason: str) -> Column:
 def _readable(op: Column, seq: Column) -> Column:
     """Whether a value was read to its last byte: its seq stands last in it."""
     ends = F.endswith("value", seq.cast("binary"))
-    return F.coalesce(op.isin(*_OPS) & (seq != "") & ends, F.lit(False))
+    return F.coalesce(op.isin(*OPERATIONS) & (seq != "") & ends, F.lit(False))
 
 
 def _unsent(unchanged: Column, writer: Writer, plan: MergePlan) -> Column:

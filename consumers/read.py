@@ -1,4 +1,4 @@
-"""The bytes of a range of offsets as a frame: key, value, partition, offset.
+"""The bytes of a range of offsets as a frame: key, value, partition, offset, timestamp.
 
 In: a range that topics.py found (whole: nothing of it is gone) and the options of kafka_settings.py.  Spark
 reads `read_committed`, so aborted records never appear; gaps between offsets are control records, not loss.
@@ -25,7 +25,7 @@ def read(session: SparkSession, options: Mapping[str, str], wanted: Range) -> Da
         .option("startingOffsets", _json(wanted.topic, wanted.start))
         .option("endingOffsets", _json(wanted.topic, wanted.end))
         .load()
-        .select("key", "value", "partition", "offset")
+        .select("key", "value", "partition", "offset", "timestamp")
     )
 
 

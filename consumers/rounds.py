@@ -6,10 +6,11 @@ one that comes late, from another partition or after a restart, is older and res
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wrackline.consumers.plan import Applied, TopicPartition, Written
+from wrackline.consumers.tally import Tally
 
 
 class Pair(NamedTuple):
@@ -28,6 +29,7 @@ class Outline:
     floor: str | None  # seq of the newest truncate
     changes: int  # truncates aside
     unsent: frozenset[str] = frozenset()  # columns that some change lacks, as the source names them
+    tally: Tally = field(default_factory=Tally)
 
 
 def after(before: Applied, topic: str, ends: Mapping[int, int], outlines: Iterable[Outline]) -> Applied:

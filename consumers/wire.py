@@ -1,7 +1,7 @@
 """The bytes of a Kafka record: which schemas they were written with, and the part of a row that is wanted.
 
-In: a frame of key, value, partition, offset.  Out: the same with key_id and value_id, without Kafka's
-tombstones: a record without a value is made for compaction, and the delete before it has said all.
+In: a frame of key, value, partition, offset, timestamp.  Out: the same with key_id and value_id, without
+Kafka's tombstones: a record without a value is made for compaction, and the delete before it has said all.
 The value's id is null where the bytes, its own or the key's, do not begin as the registry's wire format
 does; the key's is null too where there is no key.
 """
@@ -28,6 +28,7 @@ def events(records: DataFrame) -> DataFrame:
         "value",
         "partition",
         "offset",
+        "timestamp",
         key_id.alias("key_id"),
         F.when(ours, value_id).alias("value_id"),
     )

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import fastavro
@@ -25,6 +26,7 @@ from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Written, plan_merge
 from wrackline.consumers.rekeyed import floor_of_keys
+from wrackline.consumers.tally import Latest, Tally, tally, total
 from wrackline.consumers.writers import writer
 from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
@@ -41,7 +43,8 @@ COLUMNS = (
 KEYLESS = TableSchema(TableId("shop", "public", "things"), COLUMNS)
 KEYED = replace(KEYLESS, key=("a b",), key_kind=KeyKind.UNIQUE)
 NOON = "2026-01-02T12:00:00Z"
-RECORDS = "key binary, value binary, partition int, offset bigint"
+RECORDS = "key binary, value binary, partition int, offset bigint, timestamp timestamp"
+PUBLISHED = datetime(2026, 1, 2, 12, tzinfo=UTC)
 NAMES = ("a b", "b", "at", "times")
 
 
@@ -90,7 +93,10 @@ class Topic:
         self.records.append((key, value, 0, len(self.records)))
 
     def rows(self) -> list[tuple[object, ...]]:
-        return [(key and bytearray(key), value and bytearray(value), *at) for key, value, *at in self.records]
+        return [
+            (key and bytearray(key), value and bytearray(value), *at, PUBLISHED)
+            for key, value, *at in self.records
+        ]
 
     def frame(self, spark: SparkSession) -> DataFrame:
         return spark.createDataFrame(self.rows(), RECORDS)
@@ -157,6 +163,12 @@ def test_outlines_tell_what_is_there_and_what_is_broken(spark: SparkSession) -> 
     told = found[1, 2]
     assert (told["newest"], told["floor"], told["changes"], told["broken"]) == (f"{3:08x}", None, 2, 5)
     assert told["unsent"] == ["b"]
+    at_noon = int(PUBLISHED.timestamp() * 1000)
+    assert tally(told) == Tally({"c": 1, "u": 1}, Latest(f"{3:08x}", 3000, at_noon))
+    assert tally(found[None, 2]) == Tally({"t": 2})
+    assert total([tally(told), tally(found[None, 2]), Tally({"u": 2}, Latest("0", 9000, 9000))]) == Tally(
+        {"c": 1, "u": 3, "t": 2}, Latest(f"{3:08x}", 3000, at_noon)
+    )
     assert (found[None, 2]["newest"], found[None, 2]["floor"]) == ("", f"{7:08x}")
     assert [found[pair]["newest"] for pair in ((1, None), (None, None), (1, 99))] == [None] * 3
     assert partial_columns({(1, 2): told["unsent"]}, topic.writers, topic.plan) == {"b"}
