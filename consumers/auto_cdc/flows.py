@@ -1,0 +1,159 @@
+"""The flows of one pipeline: feeds from Kafka's topics into a target, each batch exactly once.
+
+    view     what a topic's records are, as a frame of columns
+    flow     which view becomes which table
+    look     how far each flow's topic may be read
+    merge    applied (in the table) -> range -> view -> changes -> newest a key -> staged -> applied
+
+The last two are what consumers/driver.py drives, by the flow's name.  As for our own topics the applied
+offsets in the table are all that is remembered, so a batch that did not commit is done again.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+from pyspark.sql import DataFrame, SparkSession
+
+from wrackline.consumers.auto_cdc.changes import Prepared, changes, prepared, summary
+from wrackline.consumers.auto_cdc.flow import ARGUMENTS, Arguments, Flow, Named, flow
+from wrackline.consumers.auto_cdc.shape import table_of
+from wrackline.consumers.batch import our_errors
+from wrackline.consumers.dedupe import dedupe
+from wrackline.consumers.evolve import Behaviour, reshape
+from wrackline.consumers.plan import Applied, MergePlan, Mode, TopicPartition, Written, plan_merge
+from wrackline.consumers.plugin import SparkTarget
+from wrackline.consumers.read import read
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.topics import Ends, Topics
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.table import TableId
+
+NO_SEQUENCE = define(
+    "auto_cdc.no_sequence",
+    Definite,
+    "{rows} events of {flow} have no sequence: sequence_by is null",
+    hint="leave them out in the view, or give them one: coalesce(...); nothing of the batch is merged",
+)
+NO_KEY = define(
+    "auto_cdc.no_key",
+    Definite,
+    "{rows} events of {flow} have a key that is null",
+    hint="leave them out in the view: .where('{key} IS NOT NULL'); nothing of the batch is merged",
+)
+
+View = Callable[[DataFrame], DataFrame]
+_NO_SCHEMA = 0  # of a registry, whose ids begin at 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the topics are read."""
+
+    kafka: Mapping[str, str]  # options of Spark's source
+    prefix: str = "_wl_"
+    most_offsets: int = 2**63 - 1  # of one batch
+
+
+class Flows:
+    """Holds views and flows, and makes the flows' batches; each call of `merge` is on any thread."""
+
+    def __init__(self, spark: SparkSession, topics: Topics, target: SparkTarget, reading: Reading) -> None:
+        self._spark, self._topics, self._target, self._reading = spark, topics, target, reading
+        self._views: dict[str, tuple[str, View]] = {}
+        self._flows: dict[str, Flow] = {}
+
+    def view(self, *, topic: str, name: str | None = None) -> Callable[[View], View]:
+        """Name what turns a topic's records into columns; its source's name is the function's own."""
+
+        def named(view: View) -> View:
+            self._views[name or view.__name__] = (topic, view)
+            return view
+
+        return named
+
+    def create_auto_cdc_flow(
+        self, target: str, source: str, keys: Sequence[Named], sequence_by: Named, **more: Unpack[Arguments]
+    ) -> Flow:
+        """Add a flow; what the arguments mean is told in flow.py."""
+        made = flow(target, source, keys, sequence_by, **more)
+        if source not in self._views:
+            raise ARGUMENTS(
+                target=target,
+                why=f"there is no view {source!r}",
+                mend="define it before: @flows.view(topic=...)",
+            )
+        if made.name in self._flows:
+            raise ARGUMENTS(target=target, why=f"a flow {made.name!r} is there", mend="give it another name=")
+        self._flows[made.name] = made
+        return made
+
+    def look(self) -> Ends:
+        """Return each flow's ends."""
+        topics = {name: self._views[one.source][0] for name, one in self._flows.items()}
+        ends = self._topics.ends_of(set(topics.values()).__contains__)
+        return {name: ends[topic] for name, topic in topics.items() if topic in ends}
+
+    def table_of(self, name: str) -> TableId:
+        """Return the table of a flow."""
+        return self._flows[name].target
+
+    def merge(self, name: str, ends: Mapping[int, int]) -> Range:
+        """Merge the next batch of a flow, towards these ends; return what was read."""
+        made = self._flows[name]
+        topic, view = self._views[made.source]
+        with our_errors(topic, made.target):
+            before = self._target.applied(made.target)
+            applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
+            wanted = self._topics.range_of(topic, applied, ends).at_most(self._reading.most_offsets)
+            if not wanted.empty:
+                records = read(self._spark.newSession(), self._reading.kafka, wanted)
+                ready = prepared(view(records), made)
+                ready = replace(ready, frame=ready.frame.persist())  # looked at twice, fetched once
+                try:
+                    self._merge(ready, made, wanted, before)
+                finally:
+                    ready.frame.unpersist()
+            return wanted
+
+    def _merge(self, ready: Prepared, made: Flow, wanted: Range, before: Applied) -> None:
+        told = summary(ready)
+        if told.without_sequence:
+            raise NO_SEQUENCE(rows=told.without_sequence, flow=made.name)
+        if told.without_key:
+            raise NO_KEY(rows=told.without_key, flow=made.name, key=ready.keys[0])
+        offsets = {TopicPartition(wanted.topic, partition): end for partition, end in wanted.end.items()}
+        newest = None if told.newest is None else Written(told.newest, None, _NO_SCHEMA)
+        upto = before.then(Applied(offsets, told.floor, newest))
+        if upto.newest is None:
+            return  # there is no row yet, and nothing to commit to
+        plan = self._shaped(ready, made, upto)
+        found = changes(ready, made, plan)
+        if plan.mode is Mode.UPSERT:
+            columns = [column.target for column in plan.columns]
+            found = dedupe(found, columns, plan.key, _may_lack(ready, made, plan))
+        self._target.apply(self._target.stage(found, plan), plan)
+
+    def _shaped(self, ready: Prepared, made: Flow, upto: Applied) -> MergePlan:
+        held = self._target.held(made.target)
+        table = table_of(made.target, ready.fields, ready.keys, held)
+        plan = plan_merge(
+            table, self._target.can.identifiers, upto, prefix=self._reading.prefix, mode=made.mode
+        )
+        tracked = None if made.tracked is None else frozenset(ready.chosen(made.tracked))
+        plan = replace(plan, tracked=_targets(plan, tracked), lacking_is_null=True)
+        plan, alterations = reshape(plan, held, self._target.can, Behaviour.LENIENT)
+        self._target.ensure_table(plan)
+        if alterations:
+            self._target.alter(plan, alterations)
+        return plan
+
+
+def _may_lack(ready: Prepared, made: Flow, plan: MergePlan) -> set[str]:
+    """Return the target's columns that some change may not send."""
+    silent = set() if made.null_is_unsent is None else set(ready.chosen(made.null_is_unsent))
+    return {one.target for one in plan.columns if one.source in silent or one.source not in ready.names}
+
+
+def _targets(plan: MergePlan, sources: Collection[str] | None) -> frozenset[str] | None:
+    return None if sources is None else frozenset(c.target for c in plan.columns if c.source in sources)

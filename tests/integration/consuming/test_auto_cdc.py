@@ -1,0 +1,174 @@
+"""Feeds that no worker of ours wrote: hand-made JSON on hand-made topics, in any order, twice, in any cut.
+
+Each history is compared with a model of a few lines: of each key the event with the greatest sequence.
+"""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from tests.integration.targets.iceberg.world import FEW_ROWS, settings
+from wrackline.consumers.auto_cdc.flow import Arguments
+from wrackline.consumers.auto_cdc.flows import NO_KEY, NO_SEQUENCE, Flows, Reading
+from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.targets.iceberg.target import IcebergTarget
+from wrackline.consumers.topics import Topics
+from wrackline.control.stack.servers import Broker
+from wrackline.schemas.errors import Definite
+from wrackline.schemas.table import TableId
+
+TABLE = TableId("legacy", "sales", "customers")
+PARTITIONS = 3
+FIELDS = "id bigint, name string, city string, op string, at bigint"
+Event = Mapping[str, Any]
+Row = tuple[Any, ...]
+
+
+@dataclass
+class Feed:
+    """A topic of JSON, and the table that its flow makes."""
+
+    spark: SparkSession
+    kafka: Broker
+    topic: str
+    namespace: str
+    fields: str = FIELDS
+
+    def __post_init__(self) -> None:
+        admin = AdminClient({"bootstrap.servers": self.kafka.bootstrap})
+        admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])[self.topic].result(30)
+        self.target = IcebergTarget(settings(self.spark, namespace=self.namespace), self.spark)
+        self._producer = Producer({"bootstrap.servers": self.kafka.bootstrap})
+
+    def send(self, events: Sequence[Event], chance: random.Random) -> None:
+        """Write them anywhere: no key, no order."""
+        for event in events:
+            self._producer.produce(self.topic, json.dumps(event), partition=chance.randrange(PARTITIONS))
+        assert self._producer.flush(30) == 0
+
+    def flows(self, most_offsets: int = 1_000, **more: Any) -> Flows:
+        """Make the one flow, as a user's script does; each call is a process begun anew."""
+        given = {"bootstrap.servers": self.kafka.bootstrap}
+        flows = Flows(
+            self.spark, Topics(asking(given)), self.target, Reading(reading(given), most_offsets=most_offsets)
+        )
+
+        @flows.view(topic=self.topic)
+        def customers(records: DataFrame) -> DataFrame:
+            value = F.from_json(F.col("value").cast("string"), self.fields)
+            return records.select(value.alias("v")).select("v.*")
+
+        arguments: Arguments = {"except_column_list": ["op", "at"], "name": "customers", **more}  # type: ignore[typeddict-item]  # what a test asks for
+        flows.create_auto_cdc_flow(str(TABLE), "customers", ["id"], "at", **arguments)
+        return flows
+
+    def merge(self, flows: Flows) -> int:
+        """Merge until there is no news; return how many batches it took."""
+        for batches in range(1000):
+            if flows.merge("customers", flows.look()["customers"]).empty:
+                return batches
+        raise AssertionError("it never ends")
+
+    def rows(self, *names: str) -> list[Row]:
+        """Return what a reader sees."""
+        found = self.target.rows(TABLE)
+        assert found is not None
+        return sorted(map(tuple, found.select(*names).collect()), key=repr)
+
+
+@pytest.fixture
+def feed(spark: SparkSession, kafka: Broker, topic_prefix: str, namespace: str) -> Iterator[Feed]:
+    for name, value in FEW_ROWS.items():
+        spark.conf.set(name, value)
+    yield Feed(spark, kafka, f"{topic_prefix}-customers", namespace)
+    for name in FEW_ROWS:
+        spark.conf.unset(name)
+
+
+def event(at: int, key: int, op: str = "put", **values: object) -> Event:
+    return {"id": key, "op": op, "at": at, **values}
+
+
+def now(events: Sequence[Event]) -> list[Row]:
+    """Return each key's newest event, unless it is a delete, behind the newest truncate."""
+    floor = max((one["at"] for one in events if one["op"] == "truncate"), default=-1)
+    newest: dict[int, Event] = {}
+    for one in sorted(events, key=lambda one: one["at"]):
+        if one["op"] != "truncate" and one["at"] > floor:
+            newest[one["id"]] = one
+    return sorted(
+        ((one["id"], one["name"], one["city"]) for one in newest.values() if one["op"] == "put"), key=repr
+    )
+
+
+def history(chance: random.Random, events: int) -> list[Event]:
+    """Make events of few keys, a delete in five, a truncate in thirty."""
+    made = []
+    for at in range(events):
+        op = chance.choices(("put", "delete", "truncate"), (24, 5, 1))[0]
+        city = chance.choice((None, "Rom", "Genf"))
+        made.append(event(at - 20, chance.randrange(6), op, name=f"n{at}", city=city))
+    return made
+
+
+def test_any_order_and_any_cut_and_any_repetition_give_the_same_table(feed: Feed) -> None:
+    chance = random.Random(7)
+    events = history(chance, 60)
+    twice = [*events, *chance.sample(events, 20)]
+    chance.shuffle(twice)
+    batches = 0
+    for part in (twice[:30], twice[30:]):
+        feed.send(part, chance)
+        batches += feed.merge(
+            feed.flows(17, apply_as_deletes="op = 'delete'", apply_as_truncates=F.expr("op = 'truncate'"))
+        )
+    assert batches > 3
+    assert feed.rows("id", "name", "city") == now(events)
+
+
+def test_a_null_says_nothing_where_it_is_told_to(feed: Feed) -> None:
+    chance = random.Random(1)
+    flow = {"apply_as_deletes": "op = 'delete'", "ignore_null_updates_column_list": ["city"]}
+    feed.send([event(1, 1, name="a", city="Rom"), event(2, 2, name="b", city=None)], chance)
+    feed.merge(feed.flows(**flow))
+    feed.send([event(3, 1, name=None, city=None), event(4, 2, name="c", city="Genf")], chance)
+    feed.merge(feed.flows(**flow))
+    assert feed.rows("id", "name", "city") == [(1, None, "Rom"), (2, "c", "Genf")]
+    feed.send([event(5, 1, "delete"), event(6, 1, name="again", city=None)], chance)
+    feed.merge(feed.flows(**flow))
+    assert feed.rows("id", "name", "city") == [(1, "again", None), (2, "c", "Genf")]
+
+
+def test_a_new_column_comes_and_an_old_one_stays(feed: Feed) -> None:
+    chance = random.Random(1)
+    feed.send([event(1, 1, name="a", city="Rom"), event(2, 2, name="b", city="Genf")], chance)
+    feed.merge(feed.flows())
+    feed.fields = "id bigint, name string, op string, at bigint, age int"
+    feed.send([event(3, 1, name="c", age=7), event(4, 3, name="d", age=8)], chance)
+    feed.merge(feed.flows())
+    assert feed.rows("id", "name", "city", "age") == [
+        (1, "c", "Rom", 7),
+        (2, "b", "Genf", None),
+        (3, "d", None, 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"), [({"id": 1, "at": None}, NO_SEQUENCE.code), ({"id": None, "at": 1}, NO_KEY.code)]
+)
+def test_an_event_without_order_or_key_stops_the_flow_before_anything_is_merged(
+    feed: Feed, bad: Event, code: str
+) -> None:
+    feed.send([event(1, 1, name="a", city="Rom"), bad], random.Random(1))
+    with pytest.raises(Definite) as raised:
+        feed.merge(feed.flows())
+    assert raised.value.code == code
+    assert feed.target.rows(TABLE) is None

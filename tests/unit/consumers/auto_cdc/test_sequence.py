@@ -1,0 +1,74 @@
+"""A sequence's text sorts, byte by byte, as its values do: tried in Spark on what is hard of each type."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from wrackline.consumers.auto_cdc.sequence import NO_ORDER, ordered_text
+from wrackline.schemas.errors import Definite
+
+LONGS = [-(2**63), -1000, -999, -1, 0, 1, 9, 10, 2**63 - 1]
+TEXTS = [
+    "",
+    "\x01",
+    "\x01a",
+    "\x02",
+    "\x02\x01",
+    "\x03",
+    " ",
+    "0",
+    "1",
+    "10",
+    "2",
+    "a",
+    "a\x01",
+    "aa",
+    "é",
+    "😀",
+]
+ORDERED: dict[str, list[object]] = {
+    "bigint": list(LONGS),
+    "int": [-(2**31), -1, 0, 7, 2**31 - 1],
+    "smallint": [-(2**15), 0, 2**15 - 1],
+    "decimal(37,0)": [Decimal(-(10**37) + 1), Decimal(-1), Decimal(0), Decimal(10**37 - 1)],
+    "decimal(5,3)": [
+        Decimal(one) for one in ("-99.999", "-0.001", "0", "0.001", "0.01", "9.999", "10", "99.999")
+    ],
+    "date": [date(1, 1, 1), date(1969, 12, 31), date(1970, 1, 1), date(9999, 12, 31)],
+    "timestamp": [datetime(1901, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC)],
+    "timestamp_ntz": [datetime(1901, 1, 1), datetime(2026, 1, 1), datetime(2026, 1, 1, 0, 0, 0, 1)],  # noqa: DTZ001
+    "string": list(TEXTS),
+    "struct<a: string, b: bigint>": [
+        (text, number) for text in (None, *sorted(TEXTS, key=str.encode)) for number in (None, *LONGS)
+    ],
+}
+
+
+@pytest.mark.parametrize("its_type", ORDERED)
+def test_the_text_sorts_as_the_values(spark: SparkSession, its_type: str) -> None:
+    values = ORDERED[its_type]
+    frame = spark.createDataFrame([(at, value) for at, value in enumerate(values)], f"at int, it {its_type}")
+    text = ordered_text(F.col("it"), frame.schema["it"].dataType)
+    rows = frame.repartition(3).select("at", text.alias("text")).collect()
+    assert [row["at"] for row in sorted(rows, key=lambda row: row["text"].encode())] == list(
+        range(len(values))
+    )
+    assert len({row["text"] for row in rows}) == len(values)
+
+
+@pytest.mark.parametrize("its_type", [one for one in ORDERED if not one.startswith("struct")])
+def test_what_is_null_stays_null(spark: SparkSession, its_type: str) -> None:
+    frame = spark.createDataFrame([(None,)], f"it {its_type}")
+    [row] = frame.select(ordered_text(F.col("it"), frame.schema["it"].dataType).alias("text")).collect()
+    assert row["text"] is None
+
+
+@pytest.mark.parametrize("written", ["double", "boolean", "array<int>", "struct<a: double>", "decimal(38,0)"])
+def test_what_has_no_order_is_refused(spark: SparkSession, written: str) -> None:
+    its_type = spark.createDataFrame([], f"it {written}").schema["it"].dataType
+    with pytest.raises(Definite) as raised:
+        ordered_text(F.col("it"), its_type)
+    assert raised.value.code == NO_ORDER.code
