@@ -12,6 +12,7 @@ shows as lost and not as an empty range.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # it is public
@@ -19,7 +20,10 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from wrackline.consumers.kafka_settings import Settings
 from wrackline.consumers.plan import Applied
 from wrackline.consumers.rounds import Range
-from wrackline.schemas.errors import Definite, Transient, define
+from wrackline.schemas import kafka_refusals
+from wrackline.schemas.errors import Definite, Transient, WracklineError, define
+from wrackline.schemas.kafka_client_settings import SECRET
+from wrackline.schemas.redaction import Redactor, Secret
 
 OFFSETS_GONE = define(
     "consume.offsets_gone",
@@ -39,7 +43,7 @@ KAFKA_UNREACHABLE = define(
     "consume.kafka_unreachable",
     Transient,
     "Kafka at {brokers} did not answer",
-    hint="try: kcat -b {brokers} -L",
+    hint="it is waited for; whether it lets us in: wrackline check <pipeline.toml>",
 )
 
 _TIMEOUT = 10.0  # seconds for one question to Kafka
@@ -54,7 +58,17 @@ class Topics:
 
     def __init__(self, settings: Settings) -> None:
         self._brokers = settings["bootstrap.servers"]
-        self._client = AdminClient(dict(settings))
+        clean = Redactor(Secret(str(settings[name])) for name in SECRET & settings.keys()).clean
+        protocol = str(settings.get("security.protocol", "plaintext"))
+        self._heard = kafka_refusals.Heard(protocol, clean, settings.get("logger"))
+        try:
+            heard: dict[str, Any] = {"error_cb": self._heard.error, "logger": self._heard}
+            self._client = AdminClient({**settings, **heard})
+        except KafkaException as exc:
+            reason = clean(exc.args[0].str())
+        else:
+            return
+        raise kafka_refusals.CLIENT_REFUSED(reason=reason)  # out here, so that frames with secrets go
 
     def ends(self, server: str) -> Ends:
         """Return how far each topic with rows of a server may be read; one that can't say now is left out."""
@@ -65,7 +79,7 @@ class Topics:
         try:
             known = self._client.list_topics(timeout=_TIMEOUT).topics
         except KafkaException as exc:
-            raise KAFKA_UNREACHABLE(brokers=self._brokers) from exc
+            raise self._why_not() from exc
         ours = [topic for topic in known if wanted(topic)]
         partitions = [TopicPartition(topic, number) for topic in ours for number in known[topic].partitions]
         found: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -95,6 +109,14 @@ class Topics:
         except KafkaException as exc:
             raise KAFKA_UNREACHABLE(brokers=self._brokers) from exc
         return same_topic(topic, before, _hex(found))
+
+    def _why_not(self) -> WracklineError:
+        """Say why Kafka did not answer: it refuses us, or it is away."""
+        self._client.poll(0)  # hands over what it said beside
+        refusal = self._heard.refusal
+        if refusal is None or refusal.code == kafka_refusals.HUNG_UP.code:  # so does one that goes down
+            return KAFKA_UNREACHABLE(brokers=self._brokers)
+        return refusal
 
     def _offsets(self, partitions: list[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
         """Return the offsets of those partitions whose leaders answer."""

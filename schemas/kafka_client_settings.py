@@ -414,6 +414,8 @@ _REFUSED = (
 PRODUCING = frozenset(setting.name.removeprefix("kafka.") for setting in _PRODUCING)
 READING = frozenset(setting.name.removeprefix("kafka.") for setting in _READING)
 
+SECRET = frozenset(s.name.removeprefix("kafka.") for s in _SECURITY if s.type is Kind.PASSWORD)
+
 KAFKA_CLIENT = Declared(
     settings=(_BOOTSTRAP, *_SECURITY, *_CONNECTION, *_PRODUCING, *_READING),
     not_honoured=_REFUSED,

@@ -11,6 +11,7 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException
 
 from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.kafka_refusals import LOGIN_REFUSED
 
 TRANSACTION_FAILED = define(
     "kafka.transaction_failed",
@@ -37,13 +38,6 @@ DENIED = define(
     hint="check kafka.sasl.*, and the rights on the topics and the transactional id: "
     "kafka-acls --bootstrap-server <brokers> --add --producer --transactional-id '{who}' --topic '*'"
     " --allow-principal User:<user>",
-)
-LOGIN_REFUSED = define(
-    "kafka.login_refused",
-    OperatorNeeded,
-    "{who} is not let in: {reason}",
-    hint="check kafka.sasl.mechanism, and kafka.sasl.username and kafka.sasl.password; for OAUTHBEARER"
-    " kafka.sasl.oauthbearer.client.id, .client.secret and .token.endpoint.url",
 )
 TOO_LARGE = define(
     "kafka.record_refused",

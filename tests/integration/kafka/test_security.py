@@ -11,6 +11,8 @@ from confluent_kafka.admin import AdminClient
 
 from tests.integration.kafka.guarded import Guarded, guarded
 from tests.integration.kafka.world import Names, made_publisher
+from wrackline.consumers import topics as consumed
+from wrackline.consumers.kafka_settings import asking
 from wrackline.control.check_server import broker_findings
 from wrackline.control.installed import Installed
 from wrackline.producers.kafka import offsets_topic
@@ -163,6 +165,18 @@ def test_a_refusal_asks_for_somebody_names_the_setting_and_tells_no_secret(
     assert "\n" not in error.sentence
     assert 20 < len(error.sentence) < 300
     no_canary(*traceback.format_exception(error), repr(error.args), log.getvalue(), *capfd.readouterr())
+
+
+@pytest.mark.parametrize("case", ["password", "authority", "key"])
+def test_who_reads_is_told_the_same(
+    door: Guarded, case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(consumed, "_TIMEOUT", 2.0)
+    given, code, named = refusals(door)[case]
+    with pytest.raises(OperatorNeeded, match=code) as refused:
+        consumed.Topics(asking(client_of(door, given).given)).ends("shop1")
+    assert named in refused.value.hint
+    no_canary(*traceback.format_exception(refused.value), repr(refused.value.args), *capfd.readouterr())
 
 
 def test_who_is_refused_while_it_runs_is_told_and_does_not_try_for_ever(
