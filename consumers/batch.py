@@ -9,41 +9,27 @@ their own.  An error of Spark becomes one of ours without its text, which may sh
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from wrackline.consumers.account import Account, Step, Stopwatch
-from wrackline.consumers.decode import decode, outlines, partial_columns
+from wrackline.consumers.decode import decode, partial_columns
 from wrackline.consumers.dedupe import dedupe
-from wrackline.consumers.evolve import Behaviour, reshape
+from wrackline.consumers.evolve import reshape
 from wrackline.consumers.failpoints import reach
-from wrackline.consumers.plan import Applied, MergePlan, Written, plan_merge
+from wrackline.consumers.plan import Applied, MergePlan
+from wrackline.consumers.planning import Rules, look, planned
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
-from wrackline.consumers.rekeyed import floor_of_keys
-from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
-from wrackline.consumers.tally import Tally, tally, total
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.tally import Tally
 from wrackline.consumers.topics import Topics
-from wrackline.consumers.writers import Writer, table_id, writer
+from wrackline.consumers.writers import table_id
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
 
-NOT_WIRE_FORMAT = define(
-    "consume.not_wire_format",
-    OperatorNeeded,
-    "topic {topic} holds records that do not begin with a schema id",
-    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
-)
-BROKEN = define(
-    "consume.broken_records",
-    OperatorNeeded,
-    "{broken} records of topic {topic} are not what their schemas say",
-    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
-)
 VALUE_UNFIT = define(
     "consume.value_unfit",
     OperatorNeeded,
@@ -78,17 +64,6 @@ _UNFIT = frozenset(  # the same rows give the same error
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the batches of one pipeline have in common."""
-
-    kafka: Mapping[str, str]  # options of Spark's source
-    schema_text: Callable[[int], str]
-    behaviour: Behaviour = Behaviour.EVOLVE
-    prefix: str = "_wl_"
-    most_offsets: int = 2**63 - 1  # of one batch
-
-
 class Batches:
     """Makes the batches of a pipeline; each call is one of one table, on any thread."""
 
@@ -110,6 +85,7 @@ class Batches:
         with our_errors(topic, table_id(topic)):
             before = self._target.applied(table_id(topic))
             applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
+            before = self._topics.known_by(topic, before)
             wanted = self._topics.range_of(topic, applied, ends).at_most(self._rules.most_offsets)
             watch.lap(Step.ASK)
             if wanted.empty:
@@ -137,37 +113,24 @@ def merge_records(
 
     Return what is applied now, and what was counted.
     """
-    topic = wanted.topic
-    seen = _seen(topic, records, before, rules.schema_text)
+    seen = look(wanted.topic, records, before, rules.schema_text)
     watch.lap(Step.READ)
-    counted = total(one.tally for one in seen)
-    upto = after(before, topic, wanted.end, seen)
-    if upto.newest is None:
-        return before, counted
-    used = pairs(upto, seen) | pairs(before, ())
-    writers = {pair: _writer(topic, pair, rules.schema_text) for pair in used}
-    newest = writers[_pair(upto.newest)]
-    told = {Written(one.newest, *one.pair) for one in seen if one.changes} | {upto.newest}
-    told |= set() if before.newest is None else {before.newest}
-    upto = upto.then(Applied(floor=floor_of_keys(told, lambda one: _key(writers[_pair(one)]))))
-    rekeyed = before.newest is not None and _key(writers[_pair(before.newest)]) != _key(newest)
-    plan = plan_merge(newest.table, target.can.identifiers, upto, prefix=rules.prefix)
-    plan = _shaped(plan, target, rules, rekeyed=rekeyed)
-    # what was told under another key lies below the floor
-    alike: Mapping[Any, Writer] = {
-        pair: one for pair, one in writers.items() if pair in pairs(upto, seen) and _key(one) == _key(newest)
-    }
+    seen.check(wanted.topic)
+    made = planned(seen, wanted, before, target.can.identifiers, rules)
+    if made is None:
+        return before, seen.tally
+    plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
     columns = [column.target for column in plan.columns]
-    partial = partial_columns({one.pair: one.unsent for one in seen}, alike, plan)
+    partial = partial_columns({one.pair: one.unsent for one in seen.outlines}, made.writers, plan)
     watch.lap(Step.SHAPE)
     reach("before_stage")
-    staged = target.stage(dedupe(decode(records, alike, plan), columns, plan.key, partial), plan)
+    staged = target.stage(dedupe(decode(records, made.writers, plan), columns, plan.key, partial), plan)
     watch.lap(Step.STAGE)
     reach("before_apply")
     target.apply(staged, plan)
     watch.lap(Step.APPLY)
     reach("after_apply")
-    return upto, counted
+    return plan.upto, seen.tally
 
 
 def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool) -> MergePlan:
@@ -178,50 +141,6 @@ def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool
     if alterations or rekeyed:
         target.alter(plan, alterations)
     return plan
-
-
-def _seen(
-    topic: str, records: DataFrame, before: Applied, schema_text: Callable[[int], str]
-) -> list[Outline]:
-    """Return the outlines of the batch by pair of schemas, all of them readable."""
-    known = before.newest
-    texts = {} if known is None else {known.value_id: schema_text(known.value_id)}
-    while True:  # twice at most: once more when the batch was written with schemas not seen before
-        rows = outlines(records, texts).collect()
-        strange = {row["value_id"] for row in rows if row["newest"] is None}
-        if None in strange:
-            raise NOT_WIRE_FORMAT(topic=topic)
-        if not strange:
-            break
-        for value_id in strange:
-            texts[value_id] = schema_text(value_id)
-            writer(topic, None, texts[value_id])  # raises if it is not one of ours
-    if broken := sum(row["broken"] for row in rows):
-        raise BROKEN(topic=topic, broken=broken)
-    return [
-        Outline(
-            Pair(row["key_id"], row["value_id"]),
-            row["newest"],
-            row["floor"],
-            row["changes"],
-            frozenset(row["unsent"]),
-            tally(row),
-        )
-        for row in rows
-    ]
-
-
-def _writer(topic: str, pair: Pair, schema_text: Callable[[int], str]) -> Writer:
-    key_text = None if pair.key_id is None else schema_text(pair.key_id)
-    return writer(topic, key_text, schema_text(pair.value_id))
-
-
-def _pair(written: Written) -> Pair:
-    return Pair(written.key_id, written.value_id)
-
-
-def _key(of: Writer) -> list[int]:
-    return [column.identity for column in of.table.key_columns]
 
 
 @contextmanager

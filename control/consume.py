@@ -22,10 +22,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from wrackline.consumers import plugin, spark, topics
-from wrackline.consumers.batch import Batches, Rules
+from wrackline.consumers.batch import Batches
 from wrackline.consumers.driver import Driver, Pace, Wish
 from wrackline.consumers.evolve import Behaviour
 from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.planning import Rules
 from wrackline.consumers.standing import Patience
 from wrackline.consumers.tending import Tending, Upkeep
 from wrackline.consumers.writers import table_id

@@ -18,8 +18,9 @@ import orjson
 from pyspark.sql import SparkSession
 
 from wrackline.consumers import spark
-from wrackline.consumers.batch import Batches, Rules
+from wrackline.consumers.batch import Batches
 from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.planning import Rules
 from wrackline.consumers.targets.iceberg.config import SETTINGS
 from wrackline.consumers.targets.iceberg.connect import needs
 from wrackline.consumers.targets.iceberg.target import IcebergTarget

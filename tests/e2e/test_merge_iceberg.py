@@ -17,8 +17,9 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.integration.targets.iceberg.world import settings
-from wrackline.consumers.batch import Batches, Rules
+from wrackline.consumers.batch import Batches
 from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.planning import Rules
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.topics import Topics
 from wrackline.control.stack.servers import Broker, SchemaRegistry

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from tests.fixtures.servers import Database
 from tests.integration.targets.iceberg.world import settings as lake_settings
-from wrackline.consumers.batch import Batches, Rules
+from wrackline.consumers.batch import Batches
 from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.planning import Rules
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.topics import Topics
 from wrackline.control.demo import settings, shop

@@ -1,0 +1,170 @@
+"""What a batch means: from its records, by their outlines, to the plan of its merge.
+
+In: a frame of records, and what its table has applied.  Out: which schemas it was written with, what can't be
+read of it, and the plan with the writers whose rows it takes.  Nothing is changed, so who looks for what
+stands in a batch's way (sift.py) makes the same plan as who merges it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+
+from wrackline.consumers.decode import outlines
+from wrackline.consumers.evolve import Behaviour
+from wrackline.consumers.names import Identifiers
+from wrackline.consumers.plan import Applied, MergePlan, Written, plan_merge
+from wrackline.consumers.rekeyed import floor_of_keys
+from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
+from wrackline.consumers.tally import Tally, tally, total
+from wrackline.consumers.writers import NOT_OUR_SCHEMA, Writer, writer
+from wrackline.schemas import registry
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+
+NOT_WIRE_FORMAT = define(
+    "consume.not_wire_format",
+    OperatorNeeded,
+    "topic {topic} holds records that do not begin with a schema id",
+    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
+)
+BROKEN = define(
+    "consume.broken_records",
+    OperatorNeeded,
+    "{broken} records of topic {topic} are not what their schemas say",
+    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
+)
+
+SchemaText = Callable[[int], str]
+_OF_THE_RECORD = frozenset({NOT_OUR_SCHEMA.code, registry.UNKNOWN_ID.code})  # not of who answers
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the batches of one pipeline have in common."""
+
+    kafka: Mapping[str, str]  # options of Spark's source
+    schema_text: SchemaText
+    behaviour: Behaviour = Behaviour.EVOLVE
+    prefix: str = "_wl_"
+    most_offsets: int = 2**63 - 1  # of one batch
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen of a batch, before its rows are read."""
+
+    outlines: list[Outline] = field(default_factory=list)
+    broken: int = 0  # records that are not what their schema says
+    strange: dict[tuple[int | None, int | None], WracklineError] = field(default_factory=dict)
+
+    @property
+    def tally(self) -> Tally:
+        """What was counted of it."""
+        return total(one.tally for one in self.outlines)
+
+    def check(self, topic: str) -> None:
+        """Refuse a batch of which not every record can be read."""
+        for error in self.strange.values():
+            raise error
+        if self.broken:
+            raise BROKEN(topic=topic, broken=self.broken)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A batch's plan, before the target is asked about its table."""
+
+    plan: MergePlan
+    writers: Mapping[Any, Writer]  # by pair of schemas; what was told under another key lies below the floor
+    rekeyed: bool
+
+
+def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaText) -> Look:
+    """Look at all records by pair of schemas; what can't be had of a pair's schemas is told with it."""
+    known = before.newest
+    texts = {} if known is None else {known.value_id: schema_text(known.value_id)}
+    unknown: dict[int, WracklineError] = {}
+    while True:  # twice at most: once more when the batch was written with schemas not seen before
+        rows = outlines(records, texts).collect()
+        new = {row["value_id"] for row in rows if row["newest"] is None} - {None, *unknown}
+        if not new:
+            break
+        for value_id in new:
+            try:
+                text = schema_text(value_id)
+                writer(topic, None, text)  # raises if it is not one of ours
+            except WracklineError as error:
+                unknown[value_id] = _of_the_record(error)
+            else:
+                texts[value_id] = text
+    seen = Look()
+    for row in rows:
+        pair = (row["key_id"], row["value_id"])
+        fault = unknown.get(row["value_id"]) or _fault_of_key(topic, row, schema_text)
+        if fault is not None:
+            seen.strange[pair] = fault
+            continue
+        seen.broken += row["broken"]
+        seen.outlines.append(
+            Outline(
+                Pair(*pair), row["newest"], row["floor"], row["changes"], frozenset(row["unsent"]), tally(row)
+            )
+        )
+    return seen
+
+
+def planned(
+    seen: Look, wanted: Range, before: Applied, identifiers: Identifiers, rules: Rules
+) -> Planned | None:
+    """Plan the merge of what can be read; None: it has no row, and no row came before it."""
+    topic = wanted.topic
+    upto = after(before, topic, wanted.end, seen.outlines)
+    if upto.newest is None:
+        return None
+    used = pairs(upto, seen.outlines) | pairs(before, ())
+    writers = {pair: writer_of(topic, pair, rules.schema_text) for pair in used}
+    newest = writers[_pair(upto.newest)]
+    told = {Written(one.newest, *one.pair) for one in seen.outlines if one.changes} | {upto.newest}
+    told |= set() if before.newest is None else {before.newest}
+    upto = upto.then(Applied(floor=floor_of_keys(told, lambda one: _key(writers[_pair(one)]))))
+    rekeyed = before.newest is not None and _key(writers[_pair(before.newest)]) != _key(newest)
+    plan = plan_merge(newest.table, identifiers, upto, prefix=rules.prefix)
+    alike = {
+        pair: one
+        for pair, one in writers.items()
+        if pair in pairs(upto, seen.outlines) and _key(one) == _key(newest)
+    }
+    return Planned(plan, alike, rekeyed)
+
+
+def writer_of(topic: str, pair: Pair, schema_text: SchemaText) -> Writer:
+    """Read a pair of schemas."""
+    key_text = None if pair.key_id is None else schema_text(pair.key_id)
+    return writer(topic, key_text, schema_text(pair.value_id))
+
+
+def _fault_of_key(topic: str, row: Row, schema_text: SchemaText) -> WracklineError | None:
+    """Say why a pair whose value can be read can't be: its key's schema, or bytes that name none."""
+    if row["value_id"] is None:
+        return NOT_WIRE_FORMAT(topic=topic)
+    try:
+        writer_of(topic, Pair(row["key_id"], row["value_id"]), schema_text)
+    except WracklineError as error:
+        return _of_the_record(error)
+    return None
+
+
+def _of_the_record(error: WracklineError) -> WracklineError:
+    """Let an error through that is the registry's, or the way's to it."""
+    if error.code not in _OF_THE_RECORD:
+        raise error
+    return error
+
+
+def _pair(written: Written) -> Pair:
+    return Pair(written.key_id, written.value_id)
+
+
+def _key(of: Writer) -> list[int]:
+    return [column.identity for column in of.table.key_columns]
