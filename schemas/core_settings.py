@@ -439,3 +439,14 @@ CORE = Declared(
     not_honoured=(*KAFKA_CLIENT.not_honoured, *UNHONOURED),
     not_yet=NOT_YET,
 )
+FEEDS = Declared(  # a pipeline whose events no worker of ours wrote: it has no source, and no registry
+    settings=(
+        *(one for one in _PIPELINE if one.name == "name" or one.name.startswith("secrets.")),
+        *(one for one in _TARGET if one.name != "target.schema.change.behavior"),
+        *CONSUME,
+        *KAFKA_CLIENT.settings,
+    ),
+    at_most=KAFKA_CLIENT.at_most,
+    needs=KAFKA_CLIENT.needs,
+    not_honoured=KAFKA_CLIENT.not_honoured,
+)
