@@ -42,6 +42,10 @@ class Witness(Protocol):
         """A batch is in its table."""
         ...
 
+    def stands(self, topic: str, standing: Standing) -> None:
+        """A try has failed, also one like the last, or one went well after that."""
+        ...
+
     def failed(self, topic: str, standing: Standing) -> None:
         """A table waits or is stopped, with a reason that was not told before."""
         ...
@@ -186,6 +190,7 @@ class Driver:
                 table.reached = read.end
                 if table.standing.error is not None:
                     table.standing = Standing()
+                    self._witness.stands(topic, table.standing)
                     self._witness.recovered(topic)
                 if not read.empty:
                     self._witness.merged(topic, read, self._clock() - table.begun)
@@ -194,6 +199,7 @@ class Driver:
     def _note(self, topic: str, table: _Table, error: WracklineError) -> None:
         before = table.standing
         table.standing = before.failed(error, self._clock(), self._pace.patience, random.random())  # noqa: S311 - as above
+        self._witness.stands(topic, table.standing)
         if table.standing.is_news(before):
             self._witness.failed(topic, table.standing)
 

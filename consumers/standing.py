@@ -32,6 +32,11 @@ class Standing:
     due: float = 0.0  # the next try
     stopped: bool = False
 
+    @property
+    def word(self) -> str:
+        """How it stands, in one word."""
+        return "stopped" if self.stopped else "going" if self.error is None else "waiting"
+
     def ready(self, now: float) -> bool:
         """Whether it may be tried now."""
         return not self.stopped and now >= self.due

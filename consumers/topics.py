@@ -99,6 +99,14 @@ class Topics:
             raise KAFKA_UNREACHABLE(brokers=self._brokers)
         return checked(topic, applied, firsts, ends)
 
+    def firsts(self, ends: Ends) -> Ends:
+        """Return the first offset that each partition still has; those that can't say now are left out."""
+        partitions = [TopicPartition(topic, number) for topic, known in ends.items() for number in known]
+        found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for partition, first in self._offsets(partitions, OffsetSpec.earliest()).items():  # type: ignore[no-untyped-call]  # as above
+            found[partition.topic][partition.partition] = first
+        return found
+
     def known_by(self, topic: str, before: Applied) -> Applied:
         """Return what is applied with the topic's id, unless it knows the topic by another one."""
         answer = self._client.describe_topics(

@@ -10,37 +10,39 @@
 It runs without the source's half, and the source's half without it.
 """
 
-import logging
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+import orjson
 
 from wrackline.consumers import plugin, spark, topics
 from wrackline.consumers.batch import Batches
 from wrackline.consumers.driver import Driver, Pace, Wish
 from wrackline.consumers.evolve import Behaviour
+from wrackline.consumers.figures import Figures
 from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.looking import Looking
+from wrackline.consumers.metrics import families
 from wrackline.consumers.planning import Rules
 from wrackline.consumers.standing import Patience
+from wrackline.consumers.status import document
 from wrackline.consumers.tending import Tending, Upkeep
 from wrackline.consumers.writers import table_id
 from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.run import asked_to_stop
-from wrackline.control.stack import java
-from wrackline.control.stack.jars import spark_jars
+from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
+from wrackline.control.spark_session import spark_session
 from wrackline.schemas import registry
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.setting_kinds import Value
 from wrackline.schemas.settings import Values
-from wrackline.schemas.versions import SPARK_AVRO, SPARK_KAFKA, Coordinate
+from wrackline.schemas.versions import SPARK_AVRO, SPARK_KAFKA
 
 LAST_WORD = 20.0  # seconds for what was begun, once it is asked to stop
 _OUTAGES = frozenset({topics.KAFKA_UNREACHABLE.code, registry.UNREACHABLE.code})
@@ -60,23 +62,26 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
         raise ValueError("a pipeline with errors does not run")
     if pipeline.target is None:
         raise NO_TARGET(pipeline=values.text("name"))
-    teller = Teller(values.text("name"), json=json)
+    server = values.text("topic.prefix")
+    figures = Figures(server)
+    teller = Teller(values.text("name"), figures, json=json)
     with ExitStack() as opened:
         target = plugin.load(pipeline.target)
         needs = target.needs(values)
-        session = _session(values, (SPARK_KAFKA, SPARK_AVRO, *needs.jars), needs.conf, spark_log)
+        session = spark_session(values, (SPARK_KAFKA, SPARK_AVRO, *needs.jars), needs.conf, spark_log)
         opened.callback(spark.end, session)
         asked = opened.enter_context(asked_to_stop())  # after Spark, which hears SIGINT by itself
-        resumed = opened.enter_context(_asked_to_resume())
+        resumed = opened.enter_context(asked_to_resume())
         place = target.open(values, session)
         opened.callback(place.close)
         texts = opened.enter_context(registry.Registry(registry.access(values)))
         given = values.below("kafka.")
         asks = topics.Topics(asking(given))
-        batches = Batches(session, asks, place, _rules(values, given, texts.text))
-        server = values.text("topic.prefix")
+        batches = Batches(session, asks, place, _rules(values, given, texts.text), figures.batch)
+        look = Looking(lambda: asks.ends(server), asks.firsts, figures, teller.warned)
         tending = Tending(_upkeep(place, values), values.integer("consume.upkeep.interval.ms") / 1000)
-        driver = Driver(lambda: asks.ends(server), batches.merge, _pace(values), teller, tending)
+        driver = Driver(look, batches.merge, pace(values), teller, tending)
+        opened.enter_context(_served(values, pipeline.target, figures, teller))
         teller.begins(pipeline.target, os.getpid())
         if once:
             failed = driver.once()
@@ -87,15 +92,21 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
     return Exit.OK
 
 
-def _session(
-    values: Values, jars: Sequence[Coordinate], needed: Mapping[str, str], log: Path | None
-) -> SparkSession:
-    os.environ["JAVA_HOME"] = str(java.find().home)
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a broken connection is told by its error
-    given = {f"spark.{named['rest']}": str(value) for named, value in values.family("spark.<rest>")}
-    files = spark_jars(jars)
-    with _java_prints_to(log):
-        return spark.start(files, needed, given, name=f"wrackline-{values.text('name')}")
+@contextmanager
+def _served(values: Values, target: str, figures: Figures, teller: Teller) -> Iterator[None]:
+    """Serve metrics and status, where a port is named."""
+    port, name, began_ms = values.integer("consume.metrics.port"), values.text("name"), _now_ms()
+    if not port:
+        yield
+        return
+
+    def told() -> bytes:
+        return orjson.dumps(document(figures, name, target, began_ms, _now_ms()))
+
+    pages = {METRICS: metrics_page(lambda: families(figures)), STATUS: Page("application/json", told)}
+    with serving(port, pages, "consume.metrics.port"):
+        teller.served(f"http://{HOST}:{port}{METRICS}")
+        yield
 
 
 def _rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int], str]) -> Rules:
@@ -108,7 +119,8 @@ def _rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[in
     )
 
 
-def _pace(values: Values) -> Pace:
+def pace(values: Values) -> Pace:
+    """Return how often and how patiently a pipeline's tables are merged."""
     in_all = values.integer("errors.retry.timeout")
     most_wait = values.integer("errors.retry.delay.max.ms") / 1000
     return Pace(
@@ -123,9 +135,13 @@ def _upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
     retention_ms = values.integer("consume.delete.retention.ms")
 
     def upkeep(topic: str) -> None:
-        place.upkeep(table_id(topic), forget_before_ms=time.time_ns() // 1_000_000 - retention_ms)
+        place.upkeep(table_id(topic), forget_before_ms=_now_ms() - retention_ms)
 
     return upkeep
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _exit(errors: Sequence[WracklineError]) -> int:
@@ -134,7 +150,7 @@ def _exit(errors: Sequence[WracklineError]) -> int:
 
 
 @contextmanager
-def _asked_to_resume() -> Iterator[Callable[[], bool]]:
+def asked_to_resume() -> Iterator[Callable[[], bool]]:
     """Hear SIGHUP; each is answered once."""
     heard: list[int] = []
     before = signal.signal(signal.SIGHUP, lambda caught, _: heard.append(caught))
@@ -146,19 +162,3 @@ def _asked_to_resume() -> Iterator[Callable[[], bool]]:
         yield asked
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-@contextmanager
-def _java_prints_to(log: Path | None) -> Iterator[None]:
-    """Let a child that starts meanwhile have the file for both of its outputs, and us ours again after."""
-    sys.stdout.flush()
-    with (log or Path(os.devnull)).open("ab") as file:
-        ours = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
-        try:
-            for descriptor in ours:
-                os.dup2(file.fileno(), descriptor)
-            yield
-        finally:
-            for descriptor, kept in ours.items():
-                os.dup2(kept, descriptor)
-                os.close(kept)

@@ -1,4 +1,4 @@
-"""What `wrackline consume` says: lines for people on a terminal, JSON lines elsewhere.
+"""What `wrackline consume` says: lines for people on a terminal, JSON lines elsewhere; and it counts.
 
 In: what the driver hears.  Out: a line for each thing that somebody should know, and every ten seconds what
 was merged meanwhile; nothing for a look that found no news.  No line holds a value of a row.
@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 
 import orjson
 
+from wrackline.consumers.figures import Figures
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
+from wrackline.consumers.status import error_document
 from wrackline.consumers.tending import Tended
 from wrackline.schemas.errors import WracklineError
 
@@ -21,8 +23,10 @@ _EVERY = 10.0  # seconds between two lines of figures
 class Teller:
     """Standard output of one pipeline; on the driver's thread alone."""
 
-    def __init__(self, pipeline: str, *, json: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pipeline, self._clock = pipeline, clock
+    def __init__(
+        self, pipeline: str, figures: Figures, *, json: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._pipeline, self._figures, self._clock = pipeline, figures, clock
         self._json = json or not sys.stdout.isatty()
         self._due = clock()
         self._batches = self._offsets = 0
@@ -42,12 +46,16 @@ class Teller:
         text = f"merged {self._batches:,} batches, {self._offsets:,} offsets in all; {_table(topic)} last"
         self._print({**told, "seconds": round(seconds, 3)}, f"{text}, in {seconds:.1f} s")
 
+    def stands(self, topic: str, standing: Standing) -> None:
+        """Hand it on to be counted."""
+        self._figures.stands(topic, standing)
+
     def failed(self, topic: str, standing: Standing) -> None:
         """Say why a table waits, or that it is stopped."""
         if standing.error is None:
             return
         state = "stopped" if standing.stopped else "waits"
-        told = {"event": state, "table": _table(topic), "error": _document(standing.error)}
+        told = {"event": state, "table": _table(topic), "error": error_document(standing.error)}
         self._print(told, f"{_table(topic)} {state}: {standing.error}")
 
     def recovered(self, topic: str) -> None:
@@ -56,19 +64,29 @@ class Teller:
 
     def outage(self, error: WracklineError | None) -> None:
         """Say that Kafka is away, or back."""
+        self._figures.went(error)
         if error is None:
             self._print({"event": "goes on"}, "Kafka answers again")
         else:
-            self._print({"event": "waits", "error": _document(error)}, f"waits: {error}")
+            self._print({"event": "waits", "error": error_document(error)}, f"waits: {error}")
 
     def tended(self, tended: Tended) -> None:
         """Say how long a table's upkeep took, or why it did not succeed."""
+        self._figures.tended(tended)
         table, error = _table(tended.topic), tended.error
         told: dict[str, object] = {"event": "upkeep", "table": table, "seconds": round(tended.seconds, 3)}
         if error is None:
             self._print(told, f"{table}: upkeep took {tended.seconds:.1f} s")
         else:
-            self._print(told | {"error": _document(error)}, f"{table}: {error}")
+            self._print(told | {"error": error_document(error)}, f"{table}: {error}")
+
+    def served(self, url: str) -> None:
+        """Say where its figures are."""
+        self._print({"event": "metrics", "url": url}, f"metrics: {url}")
+
+    def warned(self, error: WracklineError) -> None:
+        """Say what will stop a table if nobody acts."""
+        self._print({"event": "warning", "error": error_document(error)}, f"warning: {error}")
 
     def ends(self, *, whole: bool) -> None:
         """Say how it ended, and how much it was."""
@@ -89,8 +107,3 @@ class Teller:
 
 def _table(topic: str) -> str:
     return topic.partition(".")[2]
-
-
-def _document(error: WracklineError) -> Mapping[str, str]:
-    kind = type(error).__name__
-    return {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}

@@ -15,7 +15,7 @@ from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.exposition import Family, text
 
 HOST = "127.0.0.1"
-METRICS = "/metrics"
+METRICS, STATUS = "/metrics", "/status"
 
 PORT_TAKEN = define(
     "metrics.port_taken",

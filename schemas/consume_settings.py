@@ -70,6 +70,16 @@ CONSUME = (
         validator=at_least(0),
     ),
     Setting(
+        "consume.metrics.port",
+        Kind.INT,
+        "The port of 127.0.0.1 at which `wrackline consume` serves its metrics, as /metrics, and what"
+        " `wrackline status` asks for, as /status; 0: none.",
+        "0",
+        Importance.MEDIUM,
+        "Metrics",
+        validator=between(0, 65_535),
+    ),
+    Setting(
         "errors.retry.timeout",
         Kind.LONG,
         "For how many milliseconds a table's batch is tried again after a transient error, before the table "

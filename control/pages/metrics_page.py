@@ -1,9 +1,11 @@
-"""Prints docs/metrics.md: every metric of a task, and the names of Debezium's that it also bears."""
+"""Prints docs/metrics.md: every metric of both halves, and the names of Debezium's that are borne."""
 
 from collections.abc import Iterable
 
+from wrackline.consumers import metric_names as consumers
 from wrackline.control.pages.errors_page import cell
 from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES, Alias
+from wrackline.schemas.exposition import Metric
 
 HEAD = """# Metrics
 
@@ -18,7 +20,8 @@ so what is read again after an error counts once. Counters begin at 0 with the p
 The log's and the slot's figures are asked of the database every 3 seconds, on a connection of its own; while
 it does not answer, they are left out.
 """
-OURS = "## Our own\n\n| name | type | more labels | meaning |\n|---|---|---|---|\n"
+COLUMNS = "| name | type | more labels | meaning |\n|---|---|---|---|\n"
+OURS = f"## Our own\n\n{COLUMNS}"
 THEIRS = """
 ## Debezium's names
 
@@ -35,26 +38,44 @@ With `context="snapshot"`, and `RowsScanned` with the label `table` as well:
 | name | meaning |
 |---|---|
 """
+OF_CONSUMERS = f"""
+## Of a consumer
+
+With `consume.metrics.port` set, `wrackline consume` serves these at
+`http://127.0.0.1:<consume.metrics.port>/metrics`, and beside them, at `/status`, one JSON document with the
+same and each table's last error: what `wrackline status` shows. Each has the label `server`. Only what is
+committed in the target is counted. `table` is `<database>.<schema>.<table>` as the topic's name has it.
+
+Worth an alert: `wrackline_consume_tables{{standing="stopped"}} > 0`,
+`wrackline_consume_behind_seconds > 300`, `wrackline_consume_running == 0`, and
+`wrackline_consume_retained_ratio < 0.25`: the topic is about to drop what is not merged.
+
+{COLUMNS}"""
 
 
 def page() -> str:
     """Return the page."""
-    ours = [
-        f"| `{metric.name}` | {metric.type.value} | {', '.join(metric.labels)} | {cell(metric.meaning)} |\n"
-        for metric in METRICS
-    ]
     return "".join(
         [
             HEAD,
             "\n",
             OURS,
-            *ours,
+            *_table(METRICS),
             THEIRS,
             *_lines(ALIASES),
             OF_SNAPSHOTS,
             *_lines((*SNAPSHOT_ALIASES, SCANNED)),
+            OF_CONSUMERS,
+            *_table(consumers.METRICS),
         ]
     )
+
+
+def _table(metrics: Iterable[Metric]) -> list[str]:
+    return [
+        f"| `{metric.name}` | {metric.type.value} | {', '.join(metric.labels)} | {cell(metric.meaning)} |\n"
+        for metric in metrics
+    ]
 
 
 def _lines(aliases: Iterable[Alias]) -> list[str]:

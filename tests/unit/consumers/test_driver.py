@@ -29,6 +29,7 @@ class World:
     away: int = 0  # looks that Kafka does not answer
     at: dict[str, int] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
+    stood: list[tuple[str, str]] = field(default_factory=list)
     tries: dict[str, int] = field(default_factory=dict)
     most_at_once: int = 0
     holding: threading.Event | None = None
@@ -73,6 +74,9 @@ class World:
         del seconds
         self.told.append(f"{topic} +{read.offsets}")
 
+    def stands(self, topic: str, standing: Standing) -> None:
+        self.stood.append((topic, standing.word))
+
     def failed(self, topic: str, standing: Standing) -> None:
         self.told.append(f"{topic} {'stopped' if standing.stopped else 'waits'}")
 
@@ -96,6 +100,7 @@ def test_once_brings_every_table_to_its_end_and_tells_what_failed() -> None:
     world = World(wrong={"s.d.p.a": BUSY})
     assert world.driver().once() == [BUSY]
     assert (world.at, world.tries["s.d.p.a"]) == ({"s.d.p.b": 6}, 1)
+    assert world.stood == [("s.d.p.a", "waiting")]
     assert World().driver().once() == []
 
 
@@ -125,12 +130,14 @@ def test_a_stopped_table_is_tried_again_when_asked() -> None:
     world.driver().run(wish)
     assert world.at["s.d.p.a"] == 4
     assert world.told.index("s.d.p.a stopped") < world.told.index("s.d.p.a goes on")
+    assert world.stood == [("s.d.p.a", "stopped"), ("s.d.p.a", "going")]
 
 
 def test_a_transient_error_is_tried_again_and_told_once() -> None:
     world = World(wrong={"s.d.p.a": BUSY})
     world.driver().run(world.until(lambda: world.tries.get("s.d.p.a", 0) > 3))
     assert world.told.count("s.d.p.a waits") == 1
+    assert len(world.stood) == world.tries["s.d.p.a"]  # each failure is heard of
 
 
 def test_an_outage_ends_nothing() -> None:

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from tests.unit.settings.shop import GOOD, checked
+from wrackline.consumers.figures import Figures
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
-from wrackline.control.consume import NO_TARGET, _exit, _pace, consume
+from wrackline.control.consume import NO_TARGET, _exit, consume, pace
 from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
@@ -45,8 +46,8 @@ def test_one_round_ends_with_what_is_hardest_to_mend(
 
 
 def test_patience_is_the_settings() -> None:
-    pace = _pace(values())
-    assert (pace.interval, pace.at_once, pace.patience.most_wait, pace.patience.in_all) == (
+    made = pace(values())
+    assert (made.interval, made.at_once, made.patience.most_wait, made.patience.in_all) == (
         1.0,
         2,
         60.0,
@@ -57,8 +58,8 @@ def test_patience_is_the_settings() -> None:
         "errors.retry.delay.max.ms": "700",
         "consume.parallel.tables": "9",
     }
-    pace = _pace(values(**given))
-    assert (pace.at_once, pace.patience.most_wait, pace.patience.in_all) == (9, 0.7, 5.0)
+    made = pace(values(**given))
+    assert (made.at_once, made.patience.most_wait, made.patience.in_all) == (9, 0.7, 5.0)
 
 
 def test_what_makes_values_right_is_not_set_from_outside() -> None:
@@ -69,7 +70,7 @@ def test_what_makes_values_right_is_not_set_from_outside() -> None:
 
 def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     now = iter([0.0, 0.0, 1.0, 10.0])
-    teller = Teller("shop", json=False, clock=lambda: next(now, 10.0))
+    teller = Teller("shop", Figures("s"), json=False, clock=lambda: next(now, 10.0))
     teller.merged("s.d.p.t", READ, 1.5)
     teller.merged("s.d.p.t", READ, 1.5)  # too soon for a line
     teller.failed("s.d.p.t", Standing(BUSY, stopped=True))
@@ -84,7 +85,7 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_lines_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    teller = Teller("shop", json=False)
+    teller = Teller("shop", Figures("s"), json=False)
     teller.failed("s.d.p.t", Standing(BUSY))
     teller.ends(whole=False)
     said = capsys.readouterr().out

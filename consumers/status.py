@@ -1,0 +1,71 @@
+"""A consumer's figures as one document, for `wrackline status` and for programs: plain values, no row's.
+
+In: figures, and who runs.  Out: what JSON can hold; `--json` prints it as it is.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from wrackline.consumers.figures import Figures, TableFigures
+from wrackline.schemas.errors import WracklineError
+
+
+def document(figures: Figures, pipeline: str, target: str, began_ms: int, now_ms: int) -> dict[str, Any]:
+    """Return where all tables stand."""
+    with figures.held() as tables:
+        found = {
+            topic.partition(".")[2]: _of_table(topic, table, figures.now)
+            for topic, table in sorted(tables.items())
+        }
+    return {
+        "pipeline": pipeline,
+        "target": target,
+        "pid": os.getpid(),
+        "began_ms": began_ms,
+        "now_ms": now_ms,
+        "outage": error_document(figures.outage),
+        "tables": found,
+    }
+
+
+def error_document(error: WracklineError | None) -> Mapping[str, str] | None:
+    """Return an error as plain values."""
+    if error is None:
+        return None
+    kind = type(error).__name__
+    return {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}
+
+
+def _of_table(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
+    lag, standing = table.lag, table.standing
+    stages = None
+    if lag is not None:
+        stages = {"publish": lag.publish, "wait": lag.wait, "merge": lag.merge, "whole": lag.whole}
+    return {
+        "topic": topic,
+        "standing": standing.word,
+        "error": error_document(standing.error),
+        "failures_in_a_row": standing.failures,
+        "offsets": _by_partition(table.applied),
+        "ends": _by_partition(table.ends),
+        "behind": table.behind,
+        "behind_s": 0 if table.unread is None else round(now - table.unread[1], 1),
+        "retained": table.retained,
+        "seq": table.seq,
+        "merged_ms": table.merged_ms,
+        "lag_ms": stages,
+        "events": dict(table.events),
+        "batches": table.batches,
+        "seconds": {step.value: round(seconds, 3) for step, seconds in table.steps.items()},
+        "upkeep": {
+            "done": table.upkeeps[True],
+            "failed": table.upkeeps[False],
+            "seconds": round(table.upkeep_seconds, 3),
+            "error": error_document(table.upkeep_error),
+        },
+    }
+
+
+def _by_partition(offsets: Mapping[int, int] | None) -> dict[str, int] | None:
+    return None if offsets is None else {str(partition): offset for partition, offset in offsets.items()}

@@ -1,0 +1,199 @@
+"""A consumer's figures: added up from what is committed, served as metrics and as one document."""
+
+import re
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wrackline.consumers import metric_names
+from wrackline.consumers.account import Account, Step, Stopwatch
+from wrackline.consumers.figures import Figures
+from wrackline.consumers.looking import Looking
+from wrackline.consumers.metrics import families
+from wrackline.consumers.plan import Applied, Written
+from wrackline.consumers.retention import NEAR, SOON_GONE, retained
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.standing import Standing
+from wrackline.consumers.status import document
+from wrackline.consumers.tally import Latest, Tally
+from wrackline.consumers.tending import Tended
+from wrackline.consumers.topics import OFFSETS_GONE, Ends
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.exposition import text
+
+TOPIC, OTHER = "s.d.p.orders", "s.d.p.items"
+BUSY = Transient("test.busy", "busy", "wait")
+APPLIED = Applied(newest=Written("0a", 1, 2))
+
+
+class Clock:
+    seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def figures(clock: Clock) -> Figures:
+    return Figures("s", clock)
+
+
+def batch(end: int, operations: dict[str, int], latest: Latest | None = None, start: int = 0) -> Account:
+    read = Range(TOPIC, {0: start, 1: 0}, {0: end, 1: 0})
+    return Account(read, APPLIED, Tally(operations, latest), {Step.READ: 0.5, Step.APPLY: 1.5}, 1300, 2000)
+
+
+def served(figures: Figures) -> dict[str, float]:
+    """Each line without the server and, of the one table, without its name."""
+    lines = (line for line in text(families(figures)).splitlines() if not line.startswith("#"))
+    values = (line.rpartition(" ") for line in lines)
+    return {
+        re.sub(r'server="s",?|table="d\.p\.orders",?', "", name): float(value) for name, _, value in values
+    }
+
+
+def test_what_is_committed_is_counted_and_how_late_it_was(figures: Figures, clock: Clock) -> None:
+    figures.looked({TOPIC: {0: 7, 1: 0}})
+    figures.batch(batch(5, {"c": 3, "r": 1}, Latest("0a", 1000, 1200)))
+    figures.batch(batch(5, {}, start=5))  # nothing new: no batch
+    clock.seconds += 4
+    found = served(figures)
+    assert found['wrackline_consume_events_total{operation="c"}'] == 3
+    assert found['wrackline_consume_events_total{operation="r"}'] == 1
+    assert found["wrackline_consume_batches_total{}"] == 1
+    assert found['wrackline_consume_step_seconds_total{step="apply"}'] == 1.5
+    assert found["wrackline_consume_batch_seconds_sum{}"] == 2
+    stages = [
+        found[f'wrackline_consume_lag_milliseconds{{stage="{at}"}}'] for at in ("publish", "wait", "merge")
+    ]
+    assert stages == [200, 100, 700]
+    assert found["wrackline_consume_offsets_behind{}"] == 2
+    assert found["wrackline_consume_behind_seconds{}"] == 4
+    assert found['wrackline_consume_offset{partition="0"}'] == 5
+    assert found["wrackline_consume_last_merge_timestamp_seconds{}"] == 2
+    figures.batch(batch(7, {"d": 2}))
+    assert served(figures)["wrackline_consume_offsets_behind{}"] == 0
+    assert served(figures)["wrackline_consume_behind_seconds{}"] == 0
+
+
+def test_a_busy_table_that_keeps_up_is_not_behind_for_long(figures: Figures, clock: Clock) -> None:
+    for end in range(2, 20, 2):
+        figures.looked({TOPIC: {0: end, 1: 0}})
+        figures.batch(batch(end - 1, {"u": 1}))
+        clock.seconds += 1
+    assert served(figures)["wrackline_consume_behind_seconds{}"] <= 2
+    for end in range(20, 40):  # it merges no more
+        figures.looked({TOPIC: {0: end, 1: 0}})
+        clock.seconds += 1
+    assert served(figures)["wrackline_consume_behind_seconds{}"] >= 20
+
+
+def test_failures_and_upkeep_are_counted_by_table(figures: Figures) -> None:
+    figures.stands(TOPIC, Standing(BUSY, 1))
+    figures.stands(TOPIC, Standing(BUSY, 2))
+    figures.stands(OTHER, Standing(BUSY, 1, stopped=True))
+    figures.went(BUSY)
+    figures.tended(Tended(TOPIC, 2.0, None))
+    figures.tended(Tended(TOPIC, 1.0, BUSY))
+    found = served(figures)
+    assert found['wrackline_consume_failures_total{code="test.busy"}'] == 2
+    assert found['wrackline_consume_table_standing{standing="waiting"}'] == 1
+    assert found['wrackline_consume_table_standing{table="d.p.items",standing="stopped"}'] == 1
+    assert found['wrackline_consume_tables{standing="stopped"}'] == 1
+    assert (found["wrackline_consume_running{}"], found["wrackline_consume_outages_total{}"]) == (0, 1)
+    assert found['wrackline_consume_upkeeps_total{outcome="failed"}'] == 1
+    assert found["wrackline_consume_upkeep_seconds_total{}"] == 3
+    figures.went(None)
+    figures.stands(TOPIC, Standing())
+    found = served(figures)
+    assert found['wrackline_consume_table_standing{standing="going"}'] == 1
+    assert found["wrackline_consume_running{}"] == 1
+    assert found['wrackline_consume_failures_total{code="test.busy"}'] == 2
+
+
+def test_every_declared_metric_has_its_family_and_its_labels(figures: Figures) -> None:
+    figures.looked({TOPIC: {0: 7, 1: 0}})
+    figures.batch(batch(5, {"c": 3}, Latest("0a", 1000, 1200)))
+    figures.stands(TOPIC, Standing(BUSY, 1))
+    figures.tended(Tended(TOPIC, 2.0, None))
+    figures.kept({TOPIC: {0: 1, 1: 0}})
+    found = {family.name: family for family in families(figures)}
+    assert list(found) == [metric.name for metric in metric_names.METRICS]
+    for metric in metric_names.METRICS:
+        samples = found[metric.name].samples
+        assert samples, metric.name
+        assert {"server", *metric.labels} == samples[0].labels.keys() - {"le"}
+
+
+def test_the_document_is_what_status_asks_for(figures: Figures) -> None:
+    figures.looked({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
+    figures.batch(batch(5, {"c": 3}, Latest("0a", 1000, 1200)))
+    figures.stands(TOPIC, Standing(OperatorNeeded("test.ask", "broken", "mend it"), 1, stopped=True))
+    told = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 1, 2)))
+    orders = told["tables"]["d.p.orders"]
+    assert (orders["standing"], orders["behind"], orders["seq"]) == ("stopped", 2, "0a")
+    assert orders["error"] == {
+        "code": "test.ask", "kind": "OperatorNeeded", "sentence": "broken", "hint": "mend it"
+    }  # fmt: skip
+    assert orders["lag_ms"] == {"publish": 200, "wait": 100, "merge": 700, "whole": 1000}
+    items = told["tables"]["d.p.items"]
+    assert (items["behind"], items["offsets"], items["lag_ms"]) == (None, None, None)
+
+
+def test_a_table_is_warned_of_once_before_its_events_go(figures: Figures, clock: Clock) -> None:
+    firsts: dict[str, dict[int, int]] = {TOPIC: {0: 0, 1: 0}}
+    warned: list[WracklineError] = []
+    ends: Ends = {TOPIC: {0: 100, 1: 0}}
+    look = Looking(lambda: ends, lambda _: firsts, figures, warned.append, clock)
+    figures.batch(batch(50, {"c": 1}))
+
+    def after(first: int) -> list[str]:
+        firsts[TOPIC][0] = first
+        clock.seconds += 60
+        assert look() == ends
+        return [error.code for error in warned]
+
+    assert after(0) == []  # nothing was dropped yet
+    assert after(20) == []
+    assert after(45) == after(47) == [SOON_GONE.code]
+    assert "50 offsets behind" in warned[0].sentence
+    figures.batch(batch(100, {"c": 1}))
+    assert after(48) == [SOON_GONE.code]  # it has caught up
+    ends = {TOPIC: {0: 200, 1: 0}}
+    assert after(99) == [SOON_GONE.code] * 2
+    figures.stands(TOPIC, Standing(OFFSETS_GONE(topic=TOPIC, partition=0, first=1, applied=1, table="t"), 1))
+    assert after(150) == [SOON_GONE.code] * 2  # too late, and told otherwise
+
+
+offsets = st.integers(0, 50)
+
+
+@given(first=offsets, kept=offsets, merged=offsets)
+def test_what_is_left_is_a_part_of_what_is_kept(first: int, kept: int, merged: int) -> None:
+    applied = first + min(merged, kept)
+    left = retained({0: applied}, {0: first}, {0: first + kept})
+    assert (left is None) == (first == 0 or applied == first + kept)
+    if left is not None:
+        assert left * kept == pytest.approx(applied - first)
+        assert NEAR < 1
+
+
+def test_a_partition_that_is_lost_has_nothing_left() -> None:
+    assert retained({0: 3, 1: 9}, {0: 5, 1: 1}, {0: 9, 1: 10}) == 0
+
+
+def test_a_stopwatch_takes_each_step_and_when_it_ended() -> None:
+    ticks, moments = iter([0.0, 1.0, 3.0, 7.0]), iter([10, 30, 70])
+    watch = Stopwatch(lambda: next(ticks), lambda: next(moments))
+    for step in (Step.ASK, Step.READ, Step.APPLY):
+        watch.lap(step)
+    made = watch.account(Range(TOPIC, {0: 0}, {0: 1}), APPLIED, Tally())
+    assert made.seconds == {Step.ASK: 1.0, Step.READ: 2.0, Step.APPLY: 4.0}
+    assert (made.read_ms, made.merged_ms) == (10, 70)
