@@ -22,6 +22,7 @@ from wrackline.consumers.names import Case
 from wrackline.consumers.plan import (
     Applied,
     MergePlan,
+    Mode,
     PlannedColumn,
     TopicPartition,
     Written,
@@ -99,11 +100,15 @@ def partial(op: str, key: tuple[str, int], number: int, label: object = None) ->
 
 
 def plan_for(
-    world: TargetWorld, offset: int, floor: int | None = None, table: TableSchema = TABLE
+    world: TargetWorld,
+    offset: int,
+    floor: int | None = None,
+    table: TableSchema = TABLE,
+    mode: Mode = Mode.UPSERT,
 ) -> MergePlan:
     """Plan a batch that ends at an offset."""
     upto = Applied({HERE: offset}, None if floor is None else seq(floor), Written(seq(offset), 1, 2))
-    return plan_merge(table, world.target.can.identifiers, upto)
+    return plan_merge(table, world.target.can.identifiers, upto, mode=mode)
 
 
 def alter(world: TargetWorld, plan: MergePlan, before: TableSchema) -> None:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.contract.keyless_suite import KeylessPromises, KeylessWorld, KeyPromises
+from tests.contract.keyless_suite import KeylessPromises, KeyPromises
+from tests.contract.modes_suite import ModesSuite
 from tests.contract.target_suite import TargetSuite
 from tests.fakes.target_world import FakeTargetWorld
 
 
-class TestFakeTarget(TargetSuite, KeylessPromises, KeyPromises):
+class TestFakeTarget(TargetSuite, KeylessPromises, KeyPromises, ModesSuite):
     @pytest.fixture
-    def world(self) -> KeylessWorld:
+    def world(self) -> FakeTargetWorld:
         return FakeTargetWorld()

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
 from wrackline.consumers.letters import Letter, Spot
+from wrackline.consumers.modes import OTHER_MODE
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import ROW, Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.plan import ROW, Applied, Deletes, MergePlan, Mode, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding, Severity
@@ -28,6 +29,14 @@ class Table:
     columns: tuple[PlannedColumn, ...]
     rows: Rows = field(default_factory=dict)
     applied: Applied = field(default_factory=Applied)
+    key: tuple[str, ...] = ()
+    mode: Mode = Mode.UPSERT
+    tracked: frozenset[str] | None = None
+
+    @property
+    def of_source(self) -> list[str]:
+        """The columns that are the source's."""
+        return [column.target for column in self.columns if column.identity != ROW]
 
 
 @dataclass
@@ -76,11 +85,12 @@ class FakeTarget:
         native=frozenset(Kind),
         most_decimal_digits=38,
         merge=MergeStyle.MERGE,
-        deletes=frozenset({Deletes.SOFT}),
+        deletes=frozenset(Deletes),
         transactional_ddl=True,
         renames=True,
         drops=True,
         widens=frozenset({(Kind.INT32, Kind.INT64)}),
+        modes=frozenset(Mode),
     )
 
     def __init__(self, storage: Storage) -> None:
@@ -92,7 +102,11 @@ class FakeTarget:
         return None if found is None else found.columns
 
     def ensure_table(self, plan: MergePlan) -> None:
-        self._storage.tables.setdefault(plan.table.id, Table(plan.columns))
+        made = Table(plan.columns, key=plan.key, mode=plan.mode)
+        table = self._storage.tables.setdefault(plan.table.id, made)
+        if table.mode is not plan.mode:
+            name, modes = plan.table.id, {"made": table.mode.value, "wanted": plan.mode.value}
+            raise OTHER_MODE(target=name, drop=f"drop {name}", table=name, **modes)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
         table = self._storage.tables[plan.table.id]
@@ -124,9 +138,11 @@ class FakeTarget:
         table = self._storage.tables[plan.table.id]
         applied = table.applied.then(plan.upto)
         rows = merge(table.rows, self._storage.staged[staged], applied.floor)
+        if plan.deletes is Deletes.HARD:
+            rows = {key: row for key, row in rows.items() if not row.deleted}
         if plan.lacking_is_null:
             rows = {key: replace(row, missing=frozenset()) for key, row in rows.items()}
-        made = Table(table.columns, rows, applied)
+        made = replace(table, rows=rows, applied=applied, tracked=plan.tracked)
         self._storage.reach("before the commit")
         self._storage.tables[plan.table.id] = made
         self._storage.reach("after the commit")
@@ -138,9 +154,10 @@ class FakeTarget:
 
     def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
         found = self._storage.tables[table]
+        if found.mode is not Mode.UPSERT:
+            return
         if any(column.identity == ROW for column in found.columns):
-            of_source = [column.target for column in found.columns if column.identity != ROW]
-            rows = settle(found.rows, forget_before_ms, of_source)
+            rows = settle(found.rows, forget_before_ms, found.of_source)
         else:
             rows = forget(found.rows, forget_before_ms)
         self._storage.tables[table] = replace(found, rows=rows)

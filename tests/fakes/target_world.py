@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tests.fakes.history_model import events_seen, reader, versions
 from tests.fakes.merge_model import Change, Content, Key, Stored, Values, copies, latest, visible
 from tests.fakes.target import FakeTarget, Storage
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plan import MergePlan, Mode
 from wrackline.consumers.plugin import Target
 from wrackline.schemas.table import TableId
 
@@ -29,6 +30,13 @@ class FakeTargetWorld:
 
     def visible(self, table: TableId) -> Mapping[Key, Values]:
         return visible(self.stored(table))
+
+    def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
+        found = self._storage.tables[table]
+        if found.mode is Mode.APPEND:
+            return events_seen(found.rows, found.of_source, "_wl_seq", "_wl_op")
+        key = [name for name in found.key if name in found.of_source]
+        return reader(versions(found.rows, found.of_source, key, found.tracked))
 
     def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
         return copies(self.stored(table), columns)

@@ -14,7 +14,15 @@ from typing import Any
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from wrackline.consumers.plan import ROW, Applied, OurColumns, PlannedColumn, TopicPartition, Written
+from wrackline.consumers.plan import (
+    ROW,
+    Applied,
+    Mode,
+    OurColumns,
+    PlannedColumn,
+    TopicPartition,
+    Written,
+)
 from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.connect import Connection
 from wrackline.consumers.targets.postgres.place import APPLIED, Layout, Place
@@ -57,11 +65,12 @@ class Shape:
     key: tuple[int, ...]  # identities
     ours: OurColumns
     numbers: Mapping[int, int]  # attribute numbers by identity; they find a column that somebody renamed
+    mode: Mode = Mode.UPSERT
 
     @property
     def keyless(self) -> bool:
-        """Whether the source's table has no key: each event has rows of its own then."""
-        return self.key == (ROW,)
+        """Whether rows have no key, and stand as often as they came more than they went."""
+        return self.mode is Mode.UPSERT and self.key == (ROW,)
 
     @property
     def of_source(self) -> tuple[PlannedColumn, ...]:
@@ -144,7 +153,8 @@ def _texts(shape: Shape) -> dict[str, object]:
         }
         for column in shape.columns
     ]
-    return {"columns": columns, "key": list(shape.key), "ours": asdict(shape.ours)}
+    ours = asdict(shape.ours)
+    return {"columns": columns, "key": list(shape.key), "ours": ours, "mode": shape.mode.value}
 
 
 def _shape(texts: Mapping[str, Any]) -> Shape:
@@ -153,7 +163,8 @@ def _shape(texts: Mapping[str, Any]) -> Shape:
         for found in texts["columns"]
     )
     numbers = {found["identity"]: found["number"] for found in texts["columns"]}
-    return Shape(columns, tuple(texts["key"]), OurColumns(**texts["ours"]), numbers)
+    mode = Mode(texts.get("mode", Mode.UPSERT.value))
+    return Shape(columns, tuple(texts["key"]), OurColumns(**texts["ours"]), numbers, mode)
 
 
 def _type_texts(of: ColumnType) -> dict[str, object]:

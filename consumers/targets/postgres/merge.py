@@ -5,21 +5,27 @@
                                     mark and its seq, unsent columns keep what is stored, if that lives
     insert                          keys that are not there: deletes as tombstones, partial as incomplete
 
+Where deletes are hard they come first, and leave the batch.  In a history and an append table an event's row
+is its own, so it is inserted once and never updated; versions.py says what follows from a history's events.
+
 At one seq a row that lives is newer than a deleted one: a key that changed to one that is the same here.
 They run in one transaction under the lock of the table's row in our own table, so nobody inserts between
 the update and the insert.  Within one turn a key stands in the batch once: no match is ambiguous.  Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from psycopg import sql
 
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plan import MergePlan, Mode
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.place import Place
 from wrackline.consumers.targets.postgres.stage import STAGE, staged_names
 from wrackline.consumers.targets.postgres.types import column_type
 
+_DELETE = """
+DELETE FROM {table} t USING {stage} s
+WHERE s.turn = %(turn)s AND s.deleted AND {same} AND (s.seq, NOT s.deleted) > (t.{seq}, NOT t.{deleted})"""
 _UPDATE = """
 UPDATE {table} t SET {assigned} FROM {stage} s
 WHERE s.turn = %(turn)s AND {same} AND (s.seq, NOT s.deleted) > (t.{seq}, NOT t.{deleted})"""
@@ -46,6 +52,20 @@ def void_rows(plan: MergePlan, place: Place) -> sql.Composed:
     return sql.SQL("DELETE FROM {} WHERE {} < %(floor)s").format(place.table, sql.Identifier(plan.ours.seq))
 
 
+def delete(plan: MergePlan, place: Place) -> sql.Composed:
+    """Let the rows go that a newer delete of one %(turn)s means."""
+    ours = plan.ours
+    names = {"seq": sql.Identifier(ours.seq), "deleted": sql.Identifier(ours.deleted)}
+    return sql.SQL(_DELETE).format(
+        table=place.table, stage=STAGE, same=same(plan, _staged_key(plan)), **names
+    )
+
+
+def forget_deletes() -> sql.Composed:
+    """Take the deletes of one %(turn)s out of the batch: they leave nothing."""
+    return sql.SQL("DELETE FROM {} WHERE turn = %(turn)s AND deleted").format(STAGE)
+
+
 def void_changes() -> sql.Composed:
     """Delete the batch's changes that are older than %(floor)s: the target may know a later truncate."""
     return sql.SQL("DELETE FROM {} WHERE seq < %(floor)s").format(STAGE)
@@ -54,7 +74,7 @@ def void_changes() -> sql.Composed:
 def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
     """Change the rows that are there, of one %(turn)s."""
     ours = plan.ours
-    staged = _staged(plan, shape)
+    staged = staged_values(plan, shape)
     deleted = sql.Identifier(ours.deleted)
     values: dict[str, sql.Composable] = {
         column.target: sql.SQL(_STORED_OR_SENT).format(
@@ -73,7 +93,7 @@ def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
         table=place.table,
         assigned=sql.SQL(", ").join(assigned),
         stage=STAGE,
-        same=_same(plan),
+        same=same(plan, _staged_key(plan)),
         seq=sql.Identifier(ours.seq),
         deleted=deleted,
     )
@@ -81,19 +101,22 @@ def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
 
 def insert(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
     """Add the keys that are not there, of one %(turn)s."""
-    values = _staged(plan, shape)
-    missing = sql.SQL("NULL" if plan.lacking_is_null else "s.missing || s.unsent")
-    values |= {**_marks(plan), plan.ours.missing: missing}
+    values: dict[str, sql.Composable] = staged_values(plan, shape)
+    values |= _marks(plan)
+    if plan.mode is Mode.HISTORY:
+        values[plan.ours.unsent] = _unsent(plan)
+    elif not plan.lacking_is_null:
+        values[plan.ours.missing] = sql.SQL("s.missing || s.unsent")
     return sql.SQL(_INSERT).format(
         table=place.table,
         into=sql.SQL(", ").join(map(sql.Identifier, values)),
         values=sql.SQL(", ").join(values.values()),
         stage=STAGE,
-        same=_same(plan),
+        same=same(plan, _staged_key(plan)),
     )
 
 
-def _staged(plan: MergePlan, shape: Shape) -> dict[str, sql.Composable]:
+def staged_values(plan: MergePlan, shape: Shape) -> dict[str, sql.Composable]:
     """Return each column's staged value in the table's type: of two forms of one kind it keeps the first."""
     types = {column.target: column_type(column.type) for column in shape.columns}
     names = staged_names(plan)
@@ -109,20 +132,34 @@ def _marks(plan: MergePlan) -> dict[str, sql.Composable]:
     return {name: sql.SQL(value) for name, value in marks.items()}
 
 
-def _same(plan: MergePlan) -> sql.Composed:
-    return sql.SQL(" AND ").join(_conditions(plan))
+def _unsent(plan: MergePlan) -> sql.Composed:
+    """Return what the event did not send, by identity, so that a rename touches no row."""
+    told = (
+        sql.SQL("CASE WHEN {} = ANY(s.missing || s.unsent) THEN {} END").format(one.target, one.identity)
+        for one in plan.columns
+    )
+    return sql.SQL("nullif(array_remove(ARRAY[{}], NULL), '{{}}')").format(sql.SQL(", ").join(told))
 
 
-def _conditions(plan: MergePlan) -> Iterator[sql.Composed]:
+def _staged_key(plan: MergePlan) -> dict[str, sql.Identifier]:
+    names = staged_names(plan)
+    return {name: names[name] for name in plan.key}
+
+
+def same(plan: MergePlan, key: Mapping[str, sql.Identifier]) -> sql.Composed:
+    """Compare columns of `t` with those of `s` whose names are given."""
+    return sql.SQL(" AND ").join(_conditions(plan, key))
+
+
+def _conditions(plan: MergePlan, key: Mapping[str, sql.Identifier]) -> Iterator[sql.Composed]:
     """Compare the keys so that an index serves, which IS NOT DISTINCT FROM does not allow."""
-    staged = staged_names(plan)
-    for name in plan.key:
+    for name, staged in key.items():
         text = (
             "(t.{t} = s.{s} OR t.{t} IS NULL AND s.{s} IS NULL)"
             if may_be_null(plan, name)
             else "t.{t} = s.{s}"
         )
-        yield sql.SQL(text).format(t=sql.Identifier(name), s=staged[name])
+        yield sql.SQL(text).format(t=sql.Identifier(name), s=staged)
 
 
 def may_be_null(plan: MergePlan, key: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
+from wrackline.consumers.plan import END, START, MergePlan, Mode, OurColumns, PlannedColumn
 from wrackline.consumers.plugin import Alteration
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.catalog import columns as columns_of
@@ -42,7 +42,7 @@ def create(connection: Connection, plan: MergePlan, place: Place) -> Shape:
     for schema in (place.storage_schema, place.schema):
         if not has_schema(connection, schema):
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
-    ours = {name: sql.SQL(of) for name, of in our_types(plan.ours).items()}
+    ours = {name: sql.SQL(of) for name, of in our_types(plan).items()}
     types = {column.target: _type(column) for column in plan.columns} | ours
     columns = [sql.SQL("{} {}").format(sql.Identifier(name), of) for name, of in types.items()]
     loose = any(may_be_null(plan, name) for name in plan.key)
@@ -52,12 +52,7 @@ def create(connection: Connection, plan: MergePlan, place: Place) -> Shape:
     connection.execute(sql.SQL("CREATE TABLE {} ({})").format(place.table, sql.SQL(", ").join(columns)))
     if loose:
         _index_key(connection, plan, place)
-    deleted, missing = sql.Identifier(plan.ours.deleted), sql.Identifier(plan.ours.missing)
-    connection.execute(
-        sql.SQL("CREATE INDEX ON {} ({}) WHERE {} OR {} IS NOT NULL").format(
-            place.table, deleted, deleted, missing
-        )
-    )
+    _index_few(connection, plan, place)
     shape = _shape(connection, plan, place, plan.columns)
     connection.execute(view(place, shape))
     return shape
@@ -99,14 +94,17 @@ def reshape(
     return made_shape
 
 
-def our_types(ours: OurColumns) -> dict[str, str]:
+def our_types(plan: MergePlan) -> dict[str, str]:
     """Map our own columns to their types; seqs are compared byte by byte."""
+    ours = plan.ours
+    versions = {START: 'text COLLATE "C"', END: 'text COLLATE "C"', ours.unsent: "integer[]"}
     return {
         ours.seq: 'text COLLATE "C" NOT NULL',
         ours.op: "text NOT NULL",
         ours.deleted: "boolean NOT NULL",
         ours.missing: "text[]",
         ours.commit_ts: "timestamp with time zone",
+        **(versions if plan.mode is Mode.HISTORY else {}),
     }
 
 
@@ -193,6 +191,20 @@ def _index_key(connection: Connection, plan: MergePlan, place: Place) -> None:
     )
 
 
+def _index_few(connection: Connection, plan: MergePlan, place: Place) -> None:
+    """Index the few rows that are looked for by what they are: hidden ones, or a history's truncates."""
+    ours = plan.ours
+    names = {name: sql.Identifier(getattr(ours, name)) for name in ("deleted", "missing", "seq", "op")}
+    match plan.mode:
+        case Mode.UPSERT:
+            text = "CREATE INDEX ON {} ({deleted}) WHERE {deleted} OR {missing} IS NOT NULL"
+        case Mode.HISTORY:
+            text = "CREATE INDEX ON {} ({seq}) WHERE {op} = 't'"
+        case Mode.APPEND:
+            return
+    connection.execute(sql.SQL(text).format(place.table, **names))
+
+
 def _forget_key(connection: Connection, place: Place, columns: Sequence[PlannedColumn]) -> None:
     """Take away what made columns the key; under another key they may be null."""
     key = sql.Identifier(place.key)
@@ -214,7 +226,7 @@ def _shape(
     oid = relation(connection, place.storage_schema, place.storage)
     numbers = {} if oid is None else {name: number for name, number, _ in columns_of(connection, oid)}
     by_identity = {column.identity: numbers[column.target] for column in columns}
-    return Shape(columns, _identities(plan), plan.ours, by_identity)
+    return Shape(columns, _identities(plan), plan.ours, by_identity, plan.mode)
 
 
 def _identities(plan: MergePlan) -> tuple[int, ...]:

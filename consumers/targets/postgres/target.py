@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import psycopg
 from psycopg import sql
 
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.modes import OTHER_MODE
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, SparkNeeds
-from wrackline.consumers.targets.postgres import check, merge, schema, view
-from wrackline.consumers.targets.postgres.applied import Book, Kept
+from wrackline.consumers.targets.postgres import check, merge, schema, versions, view
+from wrackline.consumers.targets.postgres.applied import Book, Kept, Shape
 from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.config import SETTINGS
 from wrackline.consumers.targets.postgres.connect import Connect, Connection, Connections, Server
 from wrackline.consumers.targets.postgres.letters import CREATING, Letters
-from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout
+from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout, Place
 from wrackline.consumers.targets.postgres.refusals import of_statement
 from wrackline.consumers.targets.postgres.stage import STAGE, Staged, fill
 from wrackline.consumers.targets.postgres.types import WIDENS_BY_REWRITING, WIDENS_IN_PLACE
@@ -101,11 +102,12 @@ class PostgresTarget(Generic[Frame]):
         native=frozenset(Kind),  # each has a type here; where it is text or bytes, it was before
         most_decimal_digits=MOST_DIGITS,
         merge=MergeStyle.MERGE,
-        deletes=frozenset({Deletes.SOFT}),
+        deletes=frozenset(Deletes),
         transactional_ddl=True,
         renames=True,
         drops=True,
         widens=WIDENS_IN_PLACE | WIDENS_BY_REWRITING,
+        modes=frozenset(Mode),
     )
 
     def __init__(
@@ -128,13 +130,15 @@ class PostgresTarget(Generic[Frame]):
     def ensure_table(self, plan: MergePlan) -> None:
         """Create table and view, and begin to keep what is applied."""
         table = plan.table.id
-        if self.held(table) is not None:
-            return
         place = self._layout.place(table)
         with self._session(table, "the creation") as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [CREATING])
-            if self._kept(connection, table) is not None:
-                return  # somebody else was faster
+            kept = self._kept(connection, table)
+            if kept is None:
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", [CREATING])
+                kept = self._kept(connection, table)  # somebody else may have been faster
+            if kept is not None:
+                _check_mode(kept, plan, place)
+                return
             if relation(connection, place.schema, place.name) is not None:
                 raise NAME_TAKEN(place=place.view.as_string(connection))
             shape = schema.create(connection, plan, place)
@@ -206,8 +210,14 @@ class PostgresTarget(Generic[Frame]):
             connection.execute(merge.void_changes(), {"floor": after.floor})
         connection.execute(merge.LOOK_UP)
         for turn in range(1, staged.turns + 1):
-            connection.execute(merge.update(plan, place, kept.shape), {"turn": turn})
+            if plan.deletes is Deletes.HARD:
+                connection.execute(merge.delete(plan, place), {"turn": turn})
+                connection.execute(merge.forget_deletes(), {"turn": turn})
+            if plan.mode is Mode.UPSERT:
+                connection.execute(merge.update(plan, place, kept.shape), {"turn": turn})
             connection.execute(merge.insert(plan, place, kept.shape), {"turn": turn})
+        if plan.mode is Mode.HISTORY:
+            _derive(connection, plan, place, kept.shape)
         self._book.advance(connection, place, after)
         connection.execute(sql.SQL("DROP TABLE {}").format(STAGE))
         connection.commit()
@@ -223,8 +233,8 @@ class PostgresTarget(Generic[Frame]):
         place = self._layout.place(table)
         with self._session(table, "the upkeep") as connection:
             kept = self._kept(connection, table)
-            if kept is None:
-                return
+            if kept is None or kept.shape.mode is not Mode.UPSERT:
+                return  # events are kept
             if kept.shape.keyless:
                 connection.execute(view.settle(place, kept.shape), [forget_before_ms])
                 connection.commit()
@@ -305,6 +315,25 @@ class PostgresTarget(Generic[Frame]):
         place = "the database" if table is None else self._layout.place(table).view.as_string()
         columns = () if plan is None else [repr(column.source) for column in plan.columns]
         return of_statement(exc, doing=doing, place=place, columns=columns)
+
+
+def _check_mode(kept: Kept, plan: MergePlan, place: Place) -> None:
+    if kept.shape.mode is not plan.mode:
+        table = place.table.as_string()
+        raise OTHER_MODE(
+            target=table,
+            made=kept.shape.mode.value,
+            wanted=plan.mode.value,
+            drop=f"DROP TABLE {table} CASCADE",
+            table=plan.table.id,
+        )
+
+
+def _derive(connection: Connection, plan: MergePlan, place: Place, shape: Shape) -> None:
+    """Bring the versions of the batch's keys to what their events say now."""
+    connection.execute(versions.touch(plan, place, shape))
+    lacked = {identity for (identity,) in connection.execute(versions.lacking(plan, place))}
+    connection.execute(versions.derive(plan, place, shape, lacked))
 
 
 class PostgresPlugin:

@@ -1,4 +1,8 @@
-"""What readers see of a table: rows that live and are complete, under the source's names, without ours.
+"""What readers see of a table, under the source's names.
+
+    upsert    rows that live and are complete, without columns of ours
+    history   versions that are complete, from when to when each stood, and when its newest event was written
+    append    every event, with what it was, its place, and which columns it did not send
 
 Of a table without a key each event left rows of its own: what came, and what went as a tombstone.  Readers
 see a content as often as it came more than it went.  Contents are compared by the server's binary form
@@ -9,7 +13,7 @@ from collections.abc import Sequence
 
 from psycopg import sql
 
-from wrackline.consumers.plan import PlannedColumn
+from wrackline.consumers.plan import END, START, Mode, PlannedColumn
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.place import Place
 from wrackline.consumers.targets.postgres.types import column_type
@@ -25,6 +29,11 @@ _IMAGES = {
 _LIVING = (
     "CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {table} WHERE NOT {deleted} AND {missing} IS NULL"
 )
+_VERSIONS = (
+    "CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {table}"
+    " WHERE {start} IS NOT NULL AND {missing} IS NULL"
+)
+_EVENTS = "CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {table}"
 _COPIES = """
 CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM (
   SELECT *, row_number() OVER (PARTITION BY {content}, {deleted}) AS {copy},
@@ -44,9 +53,15 @@ DELETE FROM {table} WHERE {row} IN (
 def view(place: Place, shape: Shape, order: Sequence[str] = ()) -> sql.Composed:
     """Create or replace the view; columns of `order` come first, as a view that is there wants it."""
     names = [column.target for column in shape.of_source]
+    names += _shown_of_ours(shape)
     names = [*order, *(name for name in names if name not in order)]
     columns = sql.SQL(", ").join(map(sql.Identifier, names))
-    text = sql.SQL(_COPIES if shape.keyless else _LIVING)
+    texts = {
+        Mode.UPSERT: _COPIES if shape.keyless else _LIVING,
+        Mode.HISTORY: _VERSIONS,
+        Mode.APPEND: _EVENTS,
+    }
+    text = sql.SQL(texts[shape.mode])
     return text.format(view=place.view, columns=columns, **_names(place, shape))
 
 
@@ -55,12 +70,24 @@ def settle(place: Place, shape: Shape) -> sql.Composed:
     return sql.SQL(_SETTLE).format(**_names(place, shape))
 
 
+def _shown_of_ours(shape: Shape) -> list[str]:
+    ours = shape.ours
+    match shape.mode:
+        case Mode.HISTORY:
+            return [START, END, ours.commit_ts]
+        case Mode.APPEND:
+            return [ours.op, ours.seq, ours.commit_ts, ours.missing]
+        case Mode.UPSERT:
+            return []
+
+
 def _names(place: Place, shape: Shape) -> dict[str, sql.Composable]:
     ours = shape.ours
     counted = {name: sql.Identifier(f"{ours.row} {name}") for name in ("copy", "went", "came")}
     return {
         "table": place.table,
-        "content": sql.SQL(", ").join(map(_image, shape.of_source)),
+        "content": sql.SQL(", ").join(map(image, shape.of_source)),
+        "start": sql.Identifier(START),
         "row": sql.Identifier(ours.row),
         "seq": sql.Identifier(ours.seq),
         "deleted": sql.Identifier(ours.deleted),
@@ -70,9 +97,9 @@ def _names(place: Place, shape: Shape) -> dict[str, sql.Composable]:
     }
 
 
-def _image(column: PlannedColumn) -> sql.Composable:
-    """Write a column so that `=` is the same as exactly the same."""
-    name = sql.Identifier(column.target)
+def image(column: PlannedColumn, name: sql.Composable | None = None) -> sql.Composable:
+    """Write a column, or what has its type, so that `=` is the same as exactly the same."""
+    name = sql.Identifier(column.target) if name is None else name
     of = column_type(column.type)
     function = "array_send" if of.endswith("[]") else _IMAGES.get(of)
     return name if function is None else sql.SQL("{}({})").format(sql.SQL(function), name)

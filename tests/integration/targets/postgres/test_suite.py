@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.contract.keyless_suite import KeylessPromises, KeyPromises
+from tests.contract.modes_suite import ModesSuite
 from tests.contract.target_suite import TargetSuite
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import PostgresWorld
 
 
-class TestPostgres(TargetSuite, KeylessPromises, KeyPromises):
+class TestPostgres(TargetSuite, KeylessPromises, KeyPromises, ModesSuite):
     @pytest.fixture
     def world(self, database: Database) -> Iterator[PostgresWorld]:
         world = PostgresWorld(database.dsn)

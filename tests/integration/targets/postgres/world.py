@@ -153,6 +153,9 @@ class PostgresWorld:
             return {}
         return {self._key(shape, row): row for row in self.rows(LAYOUT.place(table).view)}
 
+    def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
+        return self.rows(LAYOUT.place(table).view)
+
     def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
         return Counter(content(row, columns) for row in self.rows(LAYOUT.place(table).view))
 
