@@ -24,17 +24,13 @@ def document(figures: Figures, pipeline: str, target: str, began_ms: int, now_ms
         "pid": os.getpid(),
         "began_ms": began_ms,
         "now_ms": now_ms,
-        "outage": error_document(figures.outage),
+        "outage": _told(figures.outage),
         "tables": found,
     }
 
 
-def error_document(error: WracklineError | None) -> Mapping[str, str] | None:
-    """Return an error as plain values."""
-    if error is None:
-        return None
-    kind = type(error).__name__
-    return {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}
+def _told(error: WracklineError | None) -> Mapping[str, str] | None:
+    return None if error is None else error.document()
 
 
 def _of_table(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
@@ -45,7 +41,7 @@ def _of_table(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
     return {
         "topic": topic,
         "standing": standing.word,
-        "error": error_document(standing.error),
+        "error": _told(standing.error),
         "failures_in_a_row": standing.failures,
         "offsets": _by_partition(table.applied),
         "ends": _by_partition(table.ends),
@@ -62,7 +58,7 @@ def _of_table(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
             "done": table.upkeeps[True],
             "failed": table.upkeeps[False],
             "seconds": round(table.upkeep_seconds, 3),
-            "error": error_document(table.upkeep_error),
+            "error": _told(table.upkeep_error),
         },
     }
 

@@ -27,6 +27,7 @@ from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
+from wrackline.control.status_cli import status
 from wrackline.control.worker import work
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
@@ -43,6 +44,7 @@ app = typer.Typer(
 
 app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
+app.command()(status)
 
 
 @app.callback()
@@ -242,10 +244,7 @@ def _show_error(error: WracklineError, asked: Options) -> None:
     if asked.debug:
         traceback.print_exception(error)
     if asked.json:
-        kind = type(error).__name__
-        print_json(
-            {"error": {"code": error.code, "kind": kind, "sentence": error.sentence, "hint": error.hint}}
-        )
+        print_json({"error": error.document()})
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(Text.assemble(("error", "bold red"), f" {error}"))
 

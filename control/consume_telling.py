@@ -13,7 +13,6 @@ import orjson
 from wrackline.consumers.figures import Figures
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
-from wrackline.consumers.status import error_document
 from wrackline.consumers.tending import Tended
 from wrackline.schemas.errors import WracklineError
 
@@ -55,7 +54,7 @@ class Teller:
         if standing.error is None:
             return
         state = "stopped" if standing.stopped else "waits"
-        told = {"event": state, "table": _table(topic), "error": error_document(standing.error)}
+        told = {"event": state, "table": _table(topic), "error": standing.error.document()}
         self._print(told, f"{_table(topic)} {state}: {standing.error}")
 
     def recovered(self, topic: str) -> None:
@@ -68,7 +67,7 @@ class Teller:
         if error is None:
             self._print({"event": "goes on"}, "Kafka answers again")
         else:
-            self._print({"event": "waits", "error": error_document(error)}, f"waits: {error}")
+            self._print({"event": "waits", "error": error.document()}, f"waits: {error}")
 
     def tended(self, tended: Tended) -> None:
         """Say how long a table's upkeep took, or why it did not succeed."""
@@ -78,7 +77,7 @@ class Teller:
         if error is None:
             self._print(told, f"{table}: upkeep took {tended.seconds:.1f} s")
         else:
-            self._print(told | {"error": error_document(error)}, f"{table}: {error}")
+            self._print(told | {"error": error.document()}, f"{table}: {error}")
 
     def served(self, url: str) -> None:
         """Say where its figures are."""
@@ -86,7 +85,7 @@ class Teller:
 
     def warned(self, error: WracklineError) -> None:
         """Say what will stop a table if nobody acts."""
-        self._print({"event": "warning", "error": error_document(error)}, f"warning: {error}")
+        self._print({"event": "warning", "error": error.document()}, f"warning: {error}")
 
     def ends(self, *, whole: bool) -> None:
         """Say how it ended, and how much it was."""

@@ -34,6 +34,11 @@ class WracklineError(Exception):
         self.sentence = sentence
         self.hint = hint
 
+    def document(self) -> dict[str, str]:
+        """Return it as plain values, for JSON."""
+        kind = type(self).__name__
+        return {"code": self.code, "kind": kind, "sentence": self.sentence, "hint": self.hint}
+
     def __str__(self) -> str:
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"[{self.code}] {self.sentence}{hint}"

@@ -1,0 +1,153 @@
+"""`wrackline status` for people: a line a table that fits the terminal, or all that is known of one.
+
+In: what status.py gathered, the width, and the time.  Out: lines with their styles, which are colours on a
+terminal and nothing elsewhere.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.text import Text
+
+from wrackline.control import requests
+from wrackline.control.status import Status
+from wrackline.schemas.errors import WracklineError
+
+Side = Mapping[str, Any]
+
+_STYLES = {
+    "going": "green",
+    "streaming": "green",
+    "waiting": "yellow",
+    "stopped": "bold red",
+    "failed": "bold red",
+}
+_COLUMNS = "  {:<12}  {:<7}  {:>9}  {:>7}  {:>8}"  # source, target, behind, lag, the newest merge
+_SHORTEST = 20  # characters of a table's name
+_DONE = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncates"}
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How it is shown."""
+
+    width: int | None  # of the terminal; None: lines are as long as they must
+    now_ms: int
+
+
+def lines(status: Status, look: Look) -> Iterator[Text]:
+    """Return who runs, a line for each table, and what is wrong."""
+    yield from _heads(status, look)
+    names = status.tables
+    if not names:
+        return
+    database = {name.partition(".")[0] for name in names}
+    shown = {name: name.partition(".")[2] if len(database) == 1 else name for name in names}
+    longest = max(map(len, shown.values()))
+    room = longest if look.width is None else max(_SHORTEST, look.width - len(_COLUMNS.format(*[""] * 5)))
+    wide = min(longest, room)
+    yield Text(f"\n{'table':{wide}}" + _COLUMNS.format("source", "target", "behind", "lag", "merged"), "bold")
+    for name in names:
+        yield _line(_short(shown[name], wide), status.of_source(name), status.of_target(name), look)
+    wrong = [line for name in names for line in _wrong(name, status)]
+    if wrong:
+        yield Text("")
+        yield from wrong
+
+
+def details(status: Status, table: str, look: Look) -> Iterator[Text]:
+    """Return all that is known of one table."""
+    source, target = status.of_source(table), status.of_target(table)
+    yield Text(table, "bold")
+    yield Text(f"  source   {'unknown' if source is None else requests.in_words(source)}")
+    if target is None:
+        yield Text("  target   unknown")
+        return
+    ways = f"{_count(target['behind'])} offsets behind"
+    since = f", for {_time(target['behind_s'] * 1000)}" if target["behind_s"] else ""
+    yield Text.assemble("  target   ", _styled(target["standing"]), f"; {ways}{since}")
+    lag = target["lag_ms"]
+    if lag is not None:
+        publish, wait, merge, whole = (_time(lag[of]) for of in ("publish", "wait", "merge", "whole"))
+        yield Text(f"  lag      {whole}: {publish} to Kafka, {wait} until read, {merge} to merge")
+    events = ", ".join(f"{count:,} {_DONE[op]}" for op, count in target["events"].items())
+    last = f", the newest {_ago(target['merged_ms'], look)} ago" if target["merged_ms"] else ""
+    yield Text(f"  merged   {target['batches']:,} batches{last}{': ' if events else ''}{events}")
+    places = ", ".join(f"{partition}: {at}" for partition, at in (target["offsets"] or {}).items())
+    yield Text(f"  reached  {target['seq'] or 'nothing yet'}{f'; next offsets {places}' if places else ''}")
+    if target["seconds"]:
+        steps = ", ".join(f"{step} {_time(seconds * 1000)}" for step, seconds in target["seconds"].items())
+        yield Text(f"  time     {steps}")
+    upkeep = target["upkeep"]
+    if upkeep["done"] or upkeep["failed"]:
+        took = _time(upkeep["seconds"] * 1000)
+        yield Text(f"  upkeep   {upkeep['done']} done, {upkeep['failed']} failed, in {took}")
+    yield from _wrong(table, status)
+
+
+def _heads(status: Status, look: Look) -> Iterator[Text]:
+    if isinstance(status.source, WracklineError):
+        yield Text.assemble(("source", "bold"), "  can't be said: ", (str(status.source), "yellow"))
+    target = status.target
+    if isinstance(target, WracklineError):
+        yield Text.assemble(("target", "bold"), "  ", (str(target), "yellow"))
+    elif target is None:
+        yield Text.assemble(("target", "bold"), "  none: the pipeline ends in Kafka")
+    else:
+        runs = f"pid {target['pid']}, for {_ago(target['began_ms'], look)}"
+        yield Text(f"{status.pipeline} into {target['target']}: the consumer runs, {runs}")
+        if target["outage"]:
+            yield Text.assemble("  ", (_error(target["outage"]), "yellow"))
+
+
+def _line(name: str, source: Side | None, target: Side | None, look: Look) -> Text:
+    state = "-" if source is None else source["state"]
+    standing = "-" if target is None else target["standing"]
+    behind = lag = merged = "-"
+    if target is not None:
+        behind = _count(target["behind"])
+        lag = "-" if target["lag_ms"] is None else _time(target["lag_ms"]["whole"])
+        merged = "-" if target["merged_ms"] is None else _ago(target["merged_ms"], look)
+    text = Text(name + _COLUMNS.format(state, standing, behind, lag, merged))
+    for word in (state, standing):
+        text.highlight_words([word], _STYLES.get(word, ""))
+    return text
+
+
+def _wrong(table: str, status: Status) -> Iterator[Text]:
+    """Say what somebody should know of a table, with what mends it."""
+    source, target = status.of_source(table) or {}, status.of_target(table) or {}
+    for error in (source.get("reason"), target.get("error"), target.get("upkeep", {}).get("error")):
+        if error:
+            yield Text.assemble((table, "bold"), f": {_error(error)}")
+
+
+def _error(error: Mapping[str, str]) -> str:
+    return f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"
+
+
+def _styled(word: str) -> tuple[str, str]:
+    return word, _STYLES.get(word, "")
+
+
+def _short(name: str, wide: int) -> str:
+    return f"{name:{wide}}" if len(name) <= wide else f"…{name[1 - wide :]}"
+
+
+def _count(number: int | None) -> str:
+    if number is None:
+        return "-"
+    return f"{number:,}" if number < 10_000_000 else f"{number / 1_000_000:,.0f} M"
+
+
+def _ago(ms: int, look: Look) -> str:
+    return _time(max(0, look.now_ms - ms))
+
+
+def _time(ms: float) -> str:
+    for size, unit in _UNITS:
+        if ms >= 2 * size:
+            return f"{ms / size:.0f} {unit}"
+    return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s" if ms < 10_000 else f"{ms / 1000:.0f} s"

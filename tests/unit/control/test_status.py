@@ -1,0 +1,150 @@
+"""`wrackline status`: what it shows of both sides, what it asks the consumer, and what it ends with."""
+
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+from rich.console import Console
+
+from wrackline.consumers.account import Account, Step
+from wrackline.consumers.figures import Figures
+from wrackline.consumers.plan import Applied, Written
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.standing import Standing
+from wrackline.consumers.status import document
+from wrackline.consumers.tally import Latest, Tally
+from wrackline.control.exits import Exit
+from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
+from wrackline.control.status import Status, asked
+from wrackline.control.status_text import Look, details, lines
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
+
+BUSY = Transient("test.busy", "a wall", "lean on it")
+MEND = OperatorNeeded("test.mend", "it does not fit", "make it wider")
+GONE = Definite("test.gone", "it is gone", "read it again")
+GOING: Mapping[str, Any] = {
+    "state": "streaming", "requests": [], "rows": 0, "expected": None, "percent": None, "seconds_left": None,
+    "reason": None,
+}  # fmt: skip
+NOW = 100_000
+
+
+def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Mapping[str, Any]:
+    """What a consumer of one table for each error, and one that goes on, would answer."""
+    figures = Figures("s", lambda: 0.0)
+    tables = ["orders", *(f"bad_{number}" for number in range(len(wrong)))]
+    figures.looked({f"s.shop.public.{table}": {0: 9000} for table in tables})
+    figures.batch(
+        Account(
+            Range("s.shop.public.orders", {0: 0}, {0: 7766}),
+            Applied(newest=Written("0a0b", 1, 2)),
+            Tally({"c": 7000, "r": 766}, Latest("0a0b", 1000, 1200)),
+            {Step.READ: 0.25, Step.APPLY: 1.5},
+            4200,
+            60_000,
+        )
+    )
+    for number, error in enumerate(wrong):
+        stopped = not isinstance(error, Transient)
+        figures.stands(f"s.shop.public.bad_{number}", Standing(error, 1, stopped=stopped))
+    figures.went(outage)
+    told: Mapping[str, Any] = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 0, NOW)))
+    return told
+
+
+def status(*wrong: WracklineError, outage: WracklineError | None = None) -> Status:
+    return Status("shop", {"shop.public.orders": GOING}, consumer(*wrong, outage=outage))
+
+
+def shown(found: Status, width: int | None = 80) -> list[str]:
+    return "\n".join(line.plain for line in lines(found, Look(width, NOW))).splitlines()
+
+
+def test_a_line_for_each_table_fits_the_terminal() -> None:
+    said = shown(status(BUSY))
+    assert said[0].startswith("shop into iceberg: the consumer runs, pid ")
+    head = said.index(next(line for line in said if line.startswith("table")))
+    assert said[head + 1].split() == ["public.bad_0", "-", "waiting", "-", "-", "-"]
+    assert said[head + 2].split() == ["public.orders", "streaming", "going", "1,234", "59", "s", "40", "s"]
+    assert max(len(line) for line in said[head : head + 3]) <= 80
+    assert said[-2:] == ["shop.public.bad_0: [test.busy] a wall", "  hint: lean on it"]
+
+
+def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:
+    name = f"shop.public.{'x' * 80}_end"
+    found = Status("shop", {name: GOING}, None)
+    row = shown(found)[-1]
+    assert len(row) <= 80
+    assert row.startswith("…x")
+    assert "_end " in row
+    assert "x" * 80 in shown(found, None)[-1]
+
+
+def test_all_that_is_known_of_one_table() -> None:
+    said = [line.plain for line in details(status(), "shop.public.orders", Look(80, NOW))]
+    assert said == [
+        "shop.public.orders",
+        "  source   streaming",
+        "  target   going; 1,234 offsets behind",
+        "  lag      59 s: 200 ms to Kafka, 3.0 s until read, 56 s to merge",
+        "  merged   1 batches, the newest 40 s ago: 7,000 inserted, 766 read",
+        "  reached  0a0b; next offsets 0: 7766",
+        "  time     read 250 ms, apply 1.5 s",
+    ]
+
+
+def test_colours_are_for_a_terminal() -> None:
+    plain, coloured = Console(force_terminal=False), Console(force_terminal=True, color_system="standard")
+    for console, there in ((plain, False), (coloured, True)):
+        with console.capture() as kept:
+            for line in lines(status(MEND), Look(80, NOW)):
+                console.print(line)
+        assert ("\x1b[" in kept.get()) == there
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        (status(), Exit.OK),
+        (status(BUSY), Exit.TRANSIENT),
+        (status(BUSY, MEND), Exit.OPERATOR),
+        (status(GONE, MEND), Exit.DEFINITE),
+        (status(outage=BUSY), Exit.TRANSIENT),
+        (Status("shop", BUSY, None), Exit.TRANSIENT),
+        (Status("shop", {}, MEND), Exit.OPERATOR),
+        (Status("shop", {"shop.public.t": {**GOING, "reason": MEND.document()}}, None), Exit.OPERATOR),
+    ],
+)
+def test_the_exit_code_is_what_is_hardest_to_mend(found: Status, code: Exit) -> None:
+    assert found.exit == code
+
+
+def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
+    said = "\n".join(shown(Status("shop", {"shop.public.orders": GOING}, BUSY)))
+    assert "[test.busy] a wall" in said
+    assert "public.orders" in said
+    assert "a wall" in "\n".join(shown(Status("shop", BUSY, consumer())))
+
+
+def test_the_consumer_is_asked_at_its_port() -> None:
+    told = consumer()
+    pages = {STATUS: Page("application/json", lambda: json.dumps(told).encode())}
+    with serving(0, pages, "x") as port:
+        assert asked("shop", port) == told
+        with pytest.raises(OperatorNeeded, match=r"status\.another"):
+            asked("another", port)
+    for page in ({}, {STATUS: Page("text/plain", lambda: b"hello")}, {METRICS: Page("text/plain", bytes)}):
+        with serving(0, page, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
+            asked("shop", port)
+
+
+def test_nobody_answers() -> None:
+    with socket.socket() as made:  # bound, and not listening: refused
+        made.bind(("127.0.0.1", 0))
+        with pytest.raises(Transient, match=r"status\.no_answer.*\n.*wrackline consume"):
+            asked("shop", made.getsockname()[1])
+    with pytest.raises(OperatorNeeded, match=r"status\.no_port.*\n.*consume\.metrics\.port"):
+        asked("shop", 0)
