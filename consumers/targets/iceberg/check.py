@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from wrackline.consumers import spark_table
 from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.targets.iceberg import table as tables
 from wrackline.consumers.targets.iceberg.connect import CATALOG, Place
@@ -95,7 +96,7 @@ def _table(session: SparkSession, table: TableId, target: str, version: int) -> 
     properties = tables.properties(session, target)
     if properties is None:
         return
-    said = tables.of_itself(properties)
+    said = spark_table.of_itself(properties)
     if said is None or said.table != table:
         yield NOT_OURS(table, target=target, source=table)
         return

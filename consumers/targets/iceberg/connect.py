@@ -2,7 +2,7 @@
 
 In: the settings.  Out: the session's configuration, and each table's name in it.  Names are safe as parts
 of a path, whatever the source calls its tables.  Two tables that come to the same name are told apart by
-what the first one says of itself (schema.py), so the second is refused.
+what the first one says of itself (spark_table.py), so the second is refused.
 
 No extension of Spark's is needed: since version 4 it knows MERGE and CALL by itself.
 """

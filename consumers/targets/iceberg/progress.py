@@ -7,7 +7,6 @@ committed one after the other, so the later text may know less: the truth is the
 a table set back to an earlier snapshot says what that one had, so its topic is read again from there.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,19 +14,11 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.plan import Applied, TopicPartition, Written
-from wrackline.schemas.errors import Definite, define
+from wrackline.consumers.applied_text import parse, text
+from wrackline.consumers.plan import Applied
 
 PROPERTY = "wrackline.applied"
 _CURRENT = "current-snapshot-id"
-_VERSION = 2
-
-UNREADABLE = define(
-    "iceberg.progress_unreadable",
-    Definite,
-    "table {target} says how far it has come in a form that this version does not know",
-    hint="look with: SELECT summary FROM {target}.snapshots; use the newer version of wrackline",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +38,6 @@ class Progress:
     ages: tuple[int, ...]  # when each snapshot was committed, from the current one back
     depth: int | None  # how far back the newest one stands that knows all of `applied`
     floor: str | None  # what the newest text says of it: rows were voided up to here
-
-
-def text(applied: Applied) -> str:
-    """Write what is applied as a snapshot's property."""
-    offsets: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(applied.offsets.items()):
-        offsets.setdefault(topic, {})[str(partition)] = offset
-    newest = applied.newest and [applied.newest.seq, applied.newest.key_id, applied.newest.value_id]
-    said = {"version": _VERSION, "offsets": offsets, "floor": applied.floor, "newest": newest}
-    return json.dumps({**said, "topic_ids": dict(sorted(applied.topic_ids.items()))})
-
-
-def parse(written: str, target: str) -> Applied:
-    """Read a snapshot's property."""
-    found = json.loads(written)
-    if found.get("version") != _VERSION:
-        raise UNREADABLE(target=target)
-    offsets = {
-        TopicPartition(topic, int(partition)): offset
-        for topic, partitions in found["offsets"].items()
-        for partition, offset in partitions.items()
-    }
-    newest = found["newest"] and Written(*found["newest"])
-    return Applied(offsets, found["floor"], newest, found.get("topic_ids", {}))  # older texts have none
 
 
 def walk(snapshots: Mapping[int, Snapshot], head: int | None, target: str) -> Progress:

@@ -2,7 +2,7 @@
 
     ensure_table, held, alter   table.py        stage, apply   merge.py
     applied                     progress.py     upkeep, check  the modules of that name
-    rows                        reader.py      letters        letters.py
+    rows                        spark_reader.py letters        letters.py
 
 What is asked between batches is asked in one session of the target's own; its commits say nothing of what is
 applied.  A batch is staged and merged in its frame's session, which no other table may share.
@@ -12,18 +12,19 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from wrackline.consumers import spark_reader, spark_table
 from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
 from wrackline.consumers.spark_letters import SparkLetters
+from wrackline.consumers.spark_table import Address
 from wrackline.consumers.targets.iceberg import (
     check,
     connect,
     letters,
     merge,
     progress,
-    reader,
     table,
     types,
     upkeep,
@@ -73,26 +74,26 @@ class IcebergTarget:
 
     def held(self, table_id: TableId) -> tuple[PlannedColumn, ...] | None:
         """Return the table's columns that came from the source."""
-        target = self._place.quoted_name(table_id)
-        properties = table.properties(self._session, target)
+        target = self._address(table_id)
+        properties = table.properties(self._session, target.name)
         if properties is None:
             return None
-        table.check_own(properties, table_id, target)
-        return table.held(self._session, target, properties)
+        spark_table.check_own(properties, table_id, target)
+        return spark_table.held(self._session, target.name, properties)
 
     def ensure_table(self, plan: MergePlan) -> None:
         """Create the table, or refuse one that the plan can't be merged into."""
-        target = self._place.quoted_name(plan.table.id)
-        properties = table.properties(self._session, target)
+        target = self._address(plan.table.id)
+        properties = table.properties(self._session, target.name)
         if properties is None:
             namespace = self._place.quoted_namespace(plan.table.id)
-            table.create(self._session, plan, target, namespace, self._version)
-            properties = table.properties(self._session, target) or {}
-        table.check_made(properties, plan, target)
+            table.create(self._session, plan, target.name, namespace, self._version)
+            properties = table.properties(self._session, target.name) or {}
+        spark_table.check_made(properties, plan, target)
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
         """Bring the table to the plan's shape, commit by commit; what a crash left is finished."""
-        table.alter(self._session, plan, changes, self._place.quoted_name(plan.table.id))
+        spark_table.alter(self._session, plan, changes, self._address(plan.table.id), table.WAYS)
 
     def stage(self, frame: DataFrame, plan: MergePlan) -> Staged:
         """Name the frame in its own session; nothing is written yet."""
@@ -100,30 +101,30 @@ class IcebergTarget:
 
     def apply(self, staged: Staged, plan: MergePlan) -> None:
         """Merge in one commit, with all that is applied then."""
-        target = self._place.quoted_name(plan.table.id)
-        properties = table.properties(staged.session, target) or {}
-        table.check_made(properties, plan, target)
-        merge.merge(staged, plan, target, properties)
+        target = self._address(plan.table.id)
+        properties = table.properties(staged.session, target.name) or {}
+        spark_table.check_made(properties, plan, target)
+        merge.merge(staged, plan, target.name, properties)
 
     def applied(self, table_id: TableId) -> Applied:
         """Return the sum of what the table's snapshots say."""
-        target = self._place.quoted_name(table_id)
-        properties = table.properties(self._session, target)
+        target = self._address(table_id)
+        properties = table.properties(self._session, target.name)
         if properties is None:
             return Applied()
-        table.check_own(properties, table_id, target)
-        return progress.read(self._session, target, properties).applied
+        spark_table.check_own(properties, table_id, target)
+        return progress.read(self._session, target.name, properties).applied
 
     def upkeep(self, table_id: TableId, *, forget_before_ms: int) -> None:
         """Vacuum, compact, expire; a table that is not there needs none."""
-        target = self._place.quoted_name(table_id)
-        properties = table.properties(self._session, target)
+        target = self._address(table_id)
+        properties = table.properties(self._session, target.name)
         if properties is None:
             return
-        ours = table.check_own(properties, table_id, target).ours
+        ours = spark_table.check_own(properties, table_id, target).ours
         upkeep.upkeep(
             self._session.newSession(),  # it runs beside whatever else is asked
-            target,
+            target.name,
             ours,
             forget_before_ms=forget_before_ms,
             retention_ms=self._retention_ms,
@@ -135,11 +136,16 @@ class IcebergTarget:
 
     def rows(self, table_id: TableId) -> DataFrame | None:
         """Return the table as a reader should see it; None: it is not there."""
-        target = self._place.quoted_name(table_id)
-        properties = table.properties(self._session, target)
+        target = self._address(table_id)
+        properties = table.properties(self._session, target.name)
         if properties is None:
             return None
-        return reader.live_rows(self._session, target, table.check_own(properties, table_id, target).ours)
+        ours = spark_table.check_own(properties, table_id, target).ours
+        return spark_reader.live_rows(self._session.table(target.name), ours)
 
     def close(self) -> None:
         """Nothing is held open: the Spark session is its owner's."""
+
+    def _address(self, table_id: TableId) -> Address:
+        name = self._place.quoted_name(table_id)
+        return Address(name, f"DROP TABLE {name}")

@@ -1,29 +1,11 @@
-"""Column types between a plan and an Iceberg table, and which columns of a table are ours.
+"""What Iceberg does with types and names: which types widen in place, which names it keeps for itself.
 
-In: planned columns, or the fields of a table.  Out: Spark types, and texts that say which column is which.
-A column's identity stands in its comment, for there it comes and goes with the column, in one commit, and
-stays through a rename, by whomever.  What else is known of a column (its name and type at the source)
-stands in one property of the table: a catalogue such as Hive's cuts a comment at 256 characters.
+In: Spark types and names.  Out: whether, and a pattern.
 """
 
-import json
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FloatType, IntegerType, LongType
 
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    StructField,
-)
-
-from wrackline.consumers.plan import PlannedColumn
-from wrackline.schemas.types import ColumnType, Kind, spark_type
+from wrackline.schemas.types import Kind
 
 WIDENS = frozenset(
     {
@@ -54,34 +36,6 @@ _METADATA = (
 # A dot would make a path of a name.
 REFUSED = "|".join((r"\.", *(f"(?<=^{name[:-1]}){name[-1]}$" for name in _METADATA)))
 
-_IDENTITY = re.compile(r"wrackline\.column=(\d+)")
-
-
-def comment(identity: int) -> str:
-    """Write a column's identity."""
-    return f"wrackline.column={identity}"
-
-
-def identity_of(field: StructField) -> int | None:
-    """Return the identity of a table's column; None: it is not ours to change."""
-    found = _IDENTITY.fullmatch(field.metadata.get("comment", ""))
-    return None if found is None else int(found[1])
-
-
-def described(columns: Iterable[PlannedColumn]) -> str:
-    """Write what the table can't say of its columns, for one property."""
-    return json.dumps({str(c.identity): {"name": c.source, "type": _written(c.type)} for c in columns})
-
-
-def planned(identity: int, target: str, described: Mapping[str, Any]) -> PlannedColumn:
-    """Return a column as it was planned, from the property's part about it."""
-    return PlannedColumn(identity, described["name"], target, _read(described["type"]))
-
-
-def data_type(column_type: ColumnType) -> DataType:
-    """Return the Spark type that a column has in the table."""
-    return DataType.fromDDL(spark_type(column_type))
-
 
 def widens(old: DataType, new: DataType) -> bool:
     """Whether Iceberg can make this change in place."""
@@ -90,36 +44,3 @@ def widens(old: DataType, new: DataType) -> bool:
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         return widens(old.elementType, new.elementType)
     return old == new or (type(old), type(new)) in {(IntegerType, LongType), (FloatType, DoubleType)}
-
-
-def element_path(quoted_name: str, new: DataType) -> tuple[str, DataType]:
-    """Return what ALTER COLUMN names to change a type: an array's is its element's."""
-    if isinstance(new, ArrayType):
-        return element_path(f"{quoted_name}.element", new.elementType)
-    return quoted_name, new
-
-
-def _written(its: ColumnType) -> dict[str, Any]:
-    written = {
-        "kind": its.kind.value,
-        "source": its.source,
-        "precision": its.precision,
-        "scale": its.scale,
-        "length": its.length,
-        "labels": list(its.labels) or None,
-        "element": None if its.element is None else _written(its.element),
-    }
-    return {name: value for name, value in written.items() if value is not None}
-
-
-def _read(written: Mapping[str, Any]) -> ColumnType:
-    element = written.get("element")
-    return ColumnType(
-        Kind(written["kind"]),
-        written["source"],
-        precision=written.get("precision"),
-        scale=written.get("scale"),
-        length=written.get("length"),
-        labels=tuple(written.get("labels", ())),
-        element=None if element is None else _read(element),
-    )

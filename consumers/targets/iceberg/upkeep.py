@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from wrackline.consumers import spark_reader, spark_table
 from wrackline.consumers.merge_sql import literal, quoted
 from wrackline.consumers.plan import Applied, OurColumns
-from wrackline.consumers.targets.iceberg import progress, reader, table
+from wrackline.consumers.targets.iceberg import progress, table
 from wrackline.consumers.targets.iceberg.connect import CATALOG
 from wrackline.consumers.targets.iceberg.merge import FAILED, is_conflict
 
@@ -78,8 +79,8 @@ def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:
 
 def _vacuum(session: SparkSession, target: str, ours: OurColumns, forget_before_ms: int) -> None:
     rows = session.table(target)
-    if reader.keyless(rows):
-        which = reader.pairs(rows, ours, forget_before_ms)
+    if spark_reader.keyless(rows):
+        which = spark_reader.pairs(rows, ours, forget_before_ms)
         which.createOrReplaceTempView(_FORGOTTEN)
         forgotten = f"{quoted(ours.row)} IN (SELECT * FROM {_FORGOTTEN})"  # noqa: S608 - names are quoted
     else:
@@ -114,7 +115,7 @@ def _orphans(session: SparkSession, target: str, properties: Mapping[str, str], 
         return
     if last:  # a table never looked through is taken for new
         _call(session, "remove_orphan_files", target, "prefix_listing => true")
-    table.say(session, target, {_LOOKED: str(ages[0])})
+    spark_table.say(session, target, {_LOOKED: str(ages[0])})
 
 
 def _restate(session: SparkSession, target: str, applied: Applied) -> None:

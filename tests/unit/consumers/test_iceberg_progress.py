@@ -5,8 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wrackline.consumers.applied_text import parse, text
 from wrackline.consumers.plan import Applied, TopicPartition, Written
-from wrackline.consumers.targets.iceberg.progress import Snapshot, parse, text, walk
+from wrackline.consumers.targets.iceberg.progress import Snapshot, walk
 from wrackline.consumers.targets.iceberg.upkeep import expires_before
 
 PARTITIONS = [TopicPartition(topic, partition) for topic in ("s.d.p.a", "s.d.p.b") for partition in (0, 1)]

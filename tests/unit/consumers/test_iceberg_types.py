@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as spark
 
+from wrackline.consumers import spark_columns
 from wrackline.consumers.names import target_name
 from wrackline.consumers.plan import PlannedColumn
 from wrackline.consumers.targets.iceberg import types
@@ -25,8 +26,8 @@ TYPES = LEAVES | st.builds(lambda leaf: ColumnType(Kind.ARRAY, "x[]", element=le
 
 @given(st.builds(PlannedColumn, st.integers(0, 2000), st.text(), st.text(), TYPES))
 def test_a_column_is_read_as_it_was_planned(column: PlannedColumn) -> None:
-    kept = json.loads(types.described([column]))
-    assert types.planned(column.identity, column.target, kept[str(column.identity)]) == column
+    kept = json.loads(spark_columns.described([column]))
+    assert spark_columns.planned(column.identity, column.target, kept[str(column.identity)]) == column
 
 
 INT, LONG, TEXT = spark.IntegerType(), spark.LongType(), spark.StringType()

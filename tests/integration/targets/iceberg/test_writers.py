@@ -30,8 +30,9 @@ from tests.contract.target_suite import (
 )
 from tests.fakes.merge_model import latest
 from tests.integration.targets.iceberg.world import IcebergWorld, settings
+from wrackline.consumers import spark_table
 from wrackline.consumers.plan import Applied, MergePlan, OurColumns
-from wrackline.consumers.targets.iceberg import PLUGIN, progress, table, upkeep
+from wrackline.consumers.targets.iceberg import PLUGIN, progress, upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import Column, TableId
 from wrackline.schemas.types import ColumnType, Kind
@@ -146,7 +147,7 @@ def test_an_alteration_that_ended_anywhere_is_finished(
     class Ended(BaseException):
         pass
 
-    made = table._statements
+    made = spark_table._statements
 
     def one_only(*asked: Any) -> Iterator[str]:
         statements = made(*asked)
@@ -154,7 +155,7 @@ def test_an_alteration_that_ended_anywhere_is_finished(
         if statements:
             raise Ended
 
-    monkeypatch.setattr(table, "_statements", one_only)
+    monkeypatch.setattr(spark_table, "_statements", one_only)
     ended = 0
     while world.target.held(TABLE.id) != plan.columns:
         assert ended < 20
@@ -183,7 +184,7 @@ def test_a_user_s_column_stays_and_is_told_when_it_is_in_the_way(world: IcebergW
     plan = plan_for(world, 2, table=wider)
     with pytest.raises(OperatorNeeded) as caught:
         alter(world, plan, TABLE)
-    assert caught.value.code == "iceberg.column_in_the_way"
+    assert caught.value.code == "target.column_in_the_way"
     put(world, plan_for(world, 3), change("u", A, 3, "y"))
     assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "y", "big": None, "extra": None}
 
@@ -199,7 +200,7 @@ def test_upkeep_changes_nothing_that_is_seen(
     session = spark.newSession()
     files = session.table(f"{name}.files").count()
     before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
-    table.say(session, name, {"wrackline.orphans": "1"})
+    spark_table.say(session, name, {"wrackline.orphans": "1"})
     data_file = session.table(f"{name}.files").collect()[0]["file_path"]
     orphan = Path(data_file.removeprefix("file:")).parent / "orphan"
     orphan.touch()
@@ -229,7 +230,7 @@ def test_a_check_names_what_stands_in_the_way(world: IcebergWorld, namespace: st
     for ask in (other.held, other.applied):
         with pytest.raises(OperatorNeeded) as caught:
             ask(stranger)
-        assert caught.value.code == "iceberg.not_ours"
+        assert caught.value.code == "target.not_ours"
     with pytest.raises(OperatorNeeded) as caught:
         PLUGIN.open(settings(world.spark, warehouse=str(tmp_path)), world.spark)
     assert caught.value.code == "iceberg.no_catalogue"

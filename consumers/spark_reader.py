@@ -1,4 +1,4 @@
-"""What a reader should see of a table: a frame, for not every catalogue has views.
+"""What a reader should see of a table: a frame, for not every catalogue of Spark's has views.
 
 In: a table as it is kept.  Out: its rows without tombstones, incomplete rows and our columns.
 
@@ -9,18 +9,17 @@ with 0.0, so a float is told by its text.
     keyless   shop=x  shop=x  gone: shop=x   ->   shop=x
 """
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType
 
 from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.plan import ROW, OurColumns
-from wrackline.consumers.targets.iceberg import types
+from wrackline.consumers.spark_columns import identity_of
 
 
-def live_rows(session: SparkSession, target: str, ours: OurColumns) -> DataFrame:
-    """Return the table as a reader should see it."""
-    rows = session.table(target)
+def live_rows(rows: DataFrame, ours: OurColumns) -> DataFrame:
+    """Return a table as a reader should see it."""
     if keyless(rows):
         return _copies(rows, ours)
     alive = rows.where(~F.col(quoted(ours.deleted)) & _whole(rows, ours))
@@ -29,7 +28,7 @@ def live_rows(session: SparkSession, target: str, ours: OurColumns) -> DataFrame
 
 def keyless(rows: DataFrame) -> bool:
     """Whether the table has a key of our own."""
-    return any(types.identity_of(field) == ROW for field in rows.schema.fields)
+    return any(identity_of(field) == ROW for field in rows.schema.fields)
 
 
 def pairs(rows: DataFrame, ours: OurColumns, before_ms: int) -> DataFrame:
@@ -58,7 +57,7 @@ def _copies(rows: DataFrame, ours: OurColumns) -> DataFrame:
 
 def _whole(rows: DataFrame, ours: OurColumns) -> Column:
     """Whether somebody has each value; a column that is no more lacks none."""
-    there = [identity for field in rows.schema.fields if (identity := types.identity_of(field)) is not None]
+    there = [identity for field in rows.schema.fields if (identity := identity_of(field)) is not None]
     missing = F.col(quoted(ours.missing))
     return missing.isNull() | ~F.arrays_overlap(missing, F.array(*map(F.lit, there)))
 

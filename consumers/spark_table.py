@@ -1,0 +1,254 @@
+"""The shape of a table that Spark's ALTER TABLE changes, and what the table says of itself.
+
+In: a plan, and the changes that lead to it.  Out: a table that has the plan's columns.  Columns are found by
+identity (spark_columns.py).  Each statement is a commit of its own, so a crash can leave an alteration half
+done; the property with the columns' names and types at the source is written last, so `held` shows the
+change as still to be made, and the same call finishes it.  Columns that carry no identity are the user's,
+and stay.
+
+Whose table it is and the names of our columns are written when it is created, and never again; by which
+columns rows are told apart is the plan's business.  Every column but ours may be null whatever the source
+says: a tombstone has a key alone.
+
+    _wl_missing   identities of columns whose value nobody has, or null; by identity, so that a rename
+                  touches no row
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType
+
+from wrackline.consumers import spark_columns
+from wrackline.consumers.merge_sql import literal, quoted
+from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
+from wrackline.consumers.plugin import Alteration
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.table import TableId
+
+NOT_OURS = define(
+    "target.not_ours",
+    OperatorNeeded,
+    "{target} is there already, and is not the copy of {table}",
+    hint="set another target.namespace; or, if nobody needs it: {drop}",
+)
+MADE_OTHERWISE = define(
+    "target.made_otherwise",
+    OperatorNeeded,
+    "{target} was made with another target.column.prefix",
+    hint="set it back; or read the table again into a new one: {drop};"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+CANT_WIDEN = define(
+    "target.cant_widen",
+    OperatorNeeded,
+    "column {column} of {target} is {old} and can't become {new} without rewriting the table",
+    hint="read it again into a new table: {drop}; then: wrackline snapshot start <pipeline.toml> '{table}'",
+)
+IN_THE_WAY = define(
+    "target.column_in_the_way",
+    OperatorNeeded,
+    "{target} has a column {column} that does not come from {table}, which has one of that name now",
+    hint="give it another name: ALTER TABLE {target} RENAME COLUMN {column} TO <another>",
+)
+
+_OURS = "wrackline."
+_OF_ITSELF = "wrackline.table"
+_COLUMNS = "wrackline.columns"
+_BETWEEN = "_wl_moving_"  # names that change places need a third one
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A table's name in Spark SQL, and the command that takes the table away."""
+
+    name: str
+    drop: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What a format makes of types and names."""
+
+    widens: Callable[[DataType, DataType], bool]  # in place
+    compared: Callable[[str], str] = str  # names that are one come out alike
+
+
+@dataclass(frozen=True, slots=True)
+class OfItself:
+    """What a table says of itself, unchanged since it was created."""
+
+    table: TableId
+    ours: OurColumns
+
+    @classmethod
+    def planned(cls, plan: MergePlan) -> "OfItself":
+        """Return what the plan's table will say."""
+        return cls(plan.table.id, plan.ours)
+
+    def text(self) -> str:
+        """Write it as a property."""
+        return json.dumps({"table": self.table, "ours": asdict(self.ours)})
+
+
+def properties(session: SparkSession, name: str) -> Mapping[str, str]:
+    """Return the properties of a table that is there."""
+    shown = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
+    return {row["key"]: _plain(row["key"], row["value"]) for row in shown}
+
+
+def say(session: SparkSession, name: str, said: Mapping[str, str]) -> None:
+    """Set properties of the table."""
+    session.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({_listed(said)})")
+
+
+def of_itself(found: Mapping[str, str]) -> OfItself | None:
+    """Return what a table says of itself; None: no such table is of our making."""
+    if _OF_ITSELF not in found:
+        return None
+    said = json.loads(found[_OF_ITSELF])
+    return OfItself(TableId(*said["table"]), OurColumns(**said["ours"]))
+
+
+def check_own(found: Mapping[str, str], table: TableId, target: Address) -> OfItself:
+    """Refuse a table that is not the copy of this one."""
+    said = of_itself(found)
+    if said is None or said.table != table:
+        raise NOT_OURS(target=target.name, table=table, drop=target.drop)
+    return said
+
+
+def check_made(found: Mapping[str, str], plan: MergePlan, target: Address) -> None:
+    """Refuse a table that the plan can't be merged into."""
+    if check_own(found, plan.table.id, target).ours != plan.ours:
+        raise MADE_OTHERWISE(table=plan.table.id, target=target.name, drop=target.drop)
+
+
+def definition(plan: MergePlan, using: str, settings: Mapping[str, str]) -> str:
+    """Write what stands behind the name in CREATE TABLE."""
+    ours = plan.ours
+    columns = [_definition(column) for column in plan.columns]
+    columns += [f"{quoted(ours.seq)} string", f"{quoted(ours.op)} string", f"{quoted(ours.deleted)} boolean"]
+    columns += [f"{quoted(ours.missing)} array<int>", f"{quoted(ours.commit_ts)} timestamp"]
+    said = {_OF_ITSELF: OfItself.planned(plan).text(), _COLUMNS: spark_columns.described(plan.columns)}
+    return f"({', '.join(columns)}) USING {using} TBLPROPERTIES ({_listed({**settings, **said})})"
+
+
+def held(session: SparkSession, name: str, found: Mapping[str, str]) -> tuple[PlannedColumn, ...]:
+    """Return the columns that are ours, in the table's order, as far as their alterations are done."""
+    described: Mapping[str, Any] = json.loads(found[_COLUMNS])
+    return tuple(
+        spark_columns.planned(identity, column, described[str(identity)])
+        for identity, (column, _) in _stored(session, name).items()
+        if str(identity) in described
+    )
+
+
+def alter(
+    session: SparkSession, plan: MergePlan, changes: Sequence[Alteration], target: Address, ways: Ways
+) -> None:
+    """Make these changes, or what a crash has left of them."""
+    stored = _stored(session, target.name)
+    names = session.table(target.name).columns
+    for statement in _statements(plan, changes, stored, names, target, ways):
+        session.sql(f"ALTER TABLE {target.name} {statement}")
+    say(session, target.name, {_COLUMNS: spark_columns.described(plan.columns)})
+
+
+def _statements(
+    plan: MergePlan,
+    changes: Sequence[Alteration],
+    stored: Mapping[int, tuple[str, DataType]],
+    names: Sequence[str],
+    target: Address,
+    ways: Ways,
+) -> list[str]:
+    """Return the clauses of ALTER TABLE: room is made before a name is taken."""
+    wanted = {column.identity: column for column in plan.columns}
+    dropped = [
+        c.column.identity for c in changes if isinstance(c, DropColumn) and c.column.identity in stored
+    ]
+    renames = {
+        c.identity: stored[c.identity][0]
+        for c in changes
+        if isinstance(c, RenameColumn) and stored[c.identity][0] != wanted[c.identity].target
+    }
+    added = [
+        wanted[c.column.identity]
+        for c in changes
+        if isinstance(c, AddColumn) and c.column.identity not in stored
+    ]
+    leaving = {stored[identity][0] for identity in dropped} | set(renames.values())
+    staying = {ways.compared(name) for name in names if name not in leaving}
+    for name in [wanted[i].target for i in renames] + [column.target for column in added]:
+        if ways.compared(name) in staying:
+            raise IN_THE_WAY(target=target.name, column=quoted(name), table=plan.table.id)
+    clauses = [f"DROP COLUMN {quoted(stored[identity][0])}" for identity in dropped]
+    clauses += _renamed(renames, {identity: wanted[identity].target for identity in renames}, ways)
+    for change in changes:
+        if isinstance(change, ChangeType):
+            old = stored[change.identity][1]
+            clauses += _retyped(wanted[change.identity], old, plan.table.id, target, ways)
+    if added:
+        clauses.append(f"ADD COLUMNS ({', '.join(map(_definition, added))})")
+    return clauses
+
+
+def _renamed(old: Mapping[int, str], new: Mapping[int, str], ways: Ways) -> list[str]:
+    """Rename, by way of a third name where the new one is still another's; some may be there already."""
+    first, now = [], dict(old)
+    for identity, name in old.items():
+        taken = map(ways.compared, now.values())
+        if ways.compared(new[identity]) in taken and not name.startswith(_BETWEEN):
+            now[identity] = f"{_BETWEEN}{identity}"
+            first.append(f"RENAME COLUMN {quoted(name)} TO {quoted(now[identity])}")
+    moved = sorted(now, key=lambda identity: now[identity].startswith(_BETWEEN))
+    return first + [f"RENAME COLUMN {quoted(now[i])} TO {quoted(new[i])}" for i in moved]
+
+
+def _retyped(column: PlannedColumn, old: DataType, table: TableId, target: Address, ways: Ways) -> list[str]:
+    new = spark_columns.data_type(column.type)
+    if old != new and not ways.widens(old, new):
+        raise CANT_WIDEN(
+            column=quoted(column.target),
+            target=target.name,
+            old=old.simpleString(),
+            new=new.simpleString(),
+            table=table,
+            drop=target.drop,
+        )
+    if old == new:
+        return []
+    path, element = spark_columns.element_path(quoted(column.target), new)
+    return [f"ALTER COLUMN {path} TYPE {element.simpleString()}"]
+
+
+def _definition(column: PlannedColumn) -> str:
+    its_type = spark_columns.data_type(column.type).simpleString()
+    return f"{quoted(column.target)} {its_type} COMMENT {literal(spark_columns.comment(column.identity))}"
+
+
+def _listed(of: Mapping[str, str]) -> str:
+    return ", ".join(f"{literal(name)} = {literal(_veiled(name, value))}" for name, value in of.items())
+
+
+def _veiled(name: str, value: str) -> str:
+    """Write what is ours as digits: Spark shows no value with `token`, `url` or the like in it."""
+    return value.encode().hex() if name.startswith(_OURS) else value
+
+
+def _plain(name: str, value: str) -> str:
+    return bytes.fromhex(value).decode() if name.startswith(_OURS) else value
+
+
+def _stored(session: SparkSession, name: str) -> dict[int, tuple[str, DataType]]:
+    """Return the columns that are ours to change, by identity."""
+    return {
+        identity: (field.name, field.dataType)
+        for field in session.table(name).schema.fields
+        if (identity := spark_columns.identity_of(field)) is not None
+    }
