@@ -61,6 +61,11 @@ class Flow:
     mode: Mode
     tracked: Choice | None  # None: every column
 
+    @property
+    def key(self) -> str:
+        """What the driver and the metrics know it by: as a topic is named, with the flow for the server."""
+        return f"{self.name}.{self.target}"
+
 
 class Arguments(TypedDict, total=False):
     """What `create_auto_cdc_flow` takes beside target, source, keys and sequence_by."""
@@ -87,8 +92,10 @@ def flow(
     kept = _choice(more, "", target)
     scd_type = _TYPES.get(str(more.get("stored_as_scd_type", 1)))
     truncates = _condition(more.get("apply_as_truncates"))
+    name = more.get("name") or source
     for wrong, why, mend in (
         (not _NAME.fullmatch(target), "target is no table's name", "write it as database.schema.table"),
+        ("." in name, "its name has a dot", "give it another: name='customers'"),
         (not keys, "keys is empty", "name the columns that tell rows apart: keys=['id']"),
         (scd_type is None, "stored_as_scd_type is neither 1 nor 2", "set it to one of them"),
         (
@@ -105,7 +112,7 @@ def flow(
         if wrong:
             raise ARGUMENTS(target=target, why=why, mend=mend)
     return Flow(
-        name=more.get("name") or f"{source} -> {target}",
+        name=name,
         target=TableId(*target.split(".")),
         source=source,
         keys=tuple(keys),

@@ -5,7 +5,7 @@
     look     how far each flow's topic may be read
     merge    applied (in the table) -> range -> view -> changes -> newest a key -> staged -> applied
 
-The last two are what consumers/driver.py drives, by the flow's name.  As for our own topics the applied
+The last two are what consumers/driver.py drives, by the flow's key.  As for our own topics the applied
 offsets in the table are all that is remembered, so a batch that did not commit is done again.
 """
 
@@ -26,8 +26,7 @@ from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.topics import Ends, Topics
-from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.table import TableId
+from wrackline.schemas.errors import Definite, Transient, define
 
 NO_SEQUENCE = define(
     "auto_cdc.no_sequence",
@@ -40,6 +39,13 @@ NO_KEY = define(
     Definite,
     "{rows} events of {flow} have a key that is null",
     hint="leave them out in the view: .where('{key} IS NOT NULL'); nothing of the batch is merged",
+)
+
+NO_TOPIC = define(
+    "auto_cdc.no_topic",
+    Transient,
+    "there is no topic {topic} yet",
+    hint="look for its name: kcat -L | grep {topic}; the flow waits for it",
 )
 
 View = Callable[[DataFrame], DataFrame]
@@ -83,26 +89,24 @@ class Flows:
                 why=f"there is no view {source!r}",
                 mend="define it before: @flows.view(topic=...)",
             )
-        if made.name in self._flows:
+        if made.key in self._flows:
             raise ARGUMENTS(target=target, why=f"a flow {made.name!r} is there", mend="give it another name=")
-        self._flows[made.name] = made
+        self._flows[made.key] = made
         return made
 
     def look(self) -> Ends:
-        """Return each flow's ends."""
-        topics = {name: self._views[one.source][0] for name, one in self._flows.items()}
+        """Return each flow's ends; none where there is no such topic."""
+        topics = {key: self._views[one.source][0] for key, one in self._flows.items()}
         ends = self._topics.ends_of(set(topics.values()).__contains__)
-        return {name: ends[topic] for name, topic in topics.items() if topic in ends}
+        return {key: ends.get(topic, {}) for key, topic in topics.items()}
 
-    def table_of(self, name: str) -> TableId:
-        """Return the table of a flow."""
-        return self._flows[name].target
-
-    def merge(self, name: str, ends: Mapping[int, int]) -> Range:
+    def merge(self, key: str, ends: Mapping[int, int]) -> Range:
         """Merge the next batch of a flow, towards these ends; return what was read."""
-        made = self._flows[name]
+        made = self._flows[key]
         topic, view = self._views[made.source]
         with our_errors(topic, made.target):
+            if not ends:
+                raise NO_TOPIC(topic=topic)
             before = self._target.applied(made.target)
             applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
             wanted = self._topics.range_of(topic, applied, ends).at_most(self._reading.most_offsets)

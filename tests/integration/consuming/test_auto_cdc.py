@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
 from wrackline.consumers.auto_cdc.flow import Arguments
-from wrackline.consumers.auto_cdc.flows import NO_KEY, NO_SEQUENCE, Flows, Reading
+from wrackline.consumers.auto_cdc.flows import NO_KEY, NO_SEQUENCE, NO_TOPIC, Flows, Reading
 from wrackline.consumers.kafka_settings import asking, reading
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.topics import Topics
 from wrackline.control.stack.servers import Broker
-from wrackline.schemas.errors import Definite
+from wrackline.schemas.errors import Definite, Transient
 from wrackline.schemas.table import TableId
 
 TABLE = TableId("legacy", "sales", "customers")
@@ -66,14 +66,14 @@ class Feed:
             value = F.from_json(F.col("value").cast("string"), self.fields)
             return records.select(value.alias("v")).select("v.*")
 
-        arguments: Arguments = {"except_column_list": ["op", "at"], "name": "customers", **more}  # type: ignore[typeddict-item]  # what a test asks for
+        arguments: Arguments = {"except_column_list": ["op", "at"], **more}  # type: ignore[typeddict-item]  # what a test asks for
         flows.create_auto_cdc_flow(str(TABLE), "customers", ["id"], "at", **arguments)
         return flows
 
     def merge(self, flows: Flows) -> int:
         """Merge until there is no news; return how many batches it took."""
         for batches in range(1000):
-            if flows.merge("customers", flows.look()["customers"]).empty:
+            if flows.merge(*next(iter(flows.look().items()))).empty:
                 return batches
         raise AssertionError("it never ends")
 
@@ -136,7 +136,10 @@ def test_any_order_and_any_cut_and_any_repetition_give_the_same_table(feed: Feed
 
 def test_a_null_says_nothing_where_it_is_told_to(feed: Feed) -> None:
     chance = random.Random(1)
-    flow = {"apply_as_deletes": "op = 'delete'", "ignore_null_updates_column_list": ["city"]}
+    flow: dict[str, Any] = {
+        "apply_as_deletes": "op = 'delete'",
+        "ignore_null_updates_column_list": ["city"],
+    }
     feed.send([event(1, 1, name="a", city="Rom"), event(2, 2, name="b", city=None)], chance)
     feed.merge(feed.flows(**flow))
     feed.send([event(3, 1, name=None, city=None), event(4, 2, name="c", city="Genf")], chance)
@@ -172,3 +175,10 @@ def test_an_event_without_order_or_key_stops_the_flow_before_anything_is_merged(
         feed.merge(feed.flows())
     assert raised.value.code == code
     assert feed.target.rows(TABLE) is None
+
+
+def test_a_topic_that_is_not_there_is_told(feed: Feed) -> None:
+    feed.topic += "-another"
+    with pytest.raises(Transient) as raised:
+        feed.merge(feed.flows())
+    assert raised.value.code == NO_TOPIC.code

@@ -1,0 +1,108 @@
+"""A pipeline in Python over feeds that no worker of ours wrote, run by `python` or by `spark-submit`.
+
+    with feeds("feeds.toml") as flows:
+        flows.view(topic="legacy.customers")(customers)  # a function: records in, columns out
+        flows.create_auto_cdc_flow("legacy.sales.customers", "customers", ["id"], sequence_by="at")
+        flows.run()
+
+The file has what a pipeline's file has but for the source and the registry: `name`, `[kafka]`, `[target]`,
+`[consume]`, `[spark]`.  docs/auto-cdc.md has a whole script.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from wrackline.consumers import plugin, spark, topics
+from wrackline.consumers.auto_cdc.flows import Flows, Reading
+from wrackline.consumers.driver import Driver, Wish
+from wrackline.consumers.figures import Figures
+from wrackline.consumers.kafka_settings import asking, reading
+from wrackline.consumers.tending import Tending
+from wrackline.control.consume import asked_to_resume, pace, upkeep
+from wrackline.control.consume_telling import Teller
+from wrackline.control.installed import Installed
+from wrackline.control.run import asked_to_stop
+from wrackline.control.spark_session import spark_session
+from wrackline.schemas.core_settings import FEEDS
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.pipeline import UNKNOWN_KIND, parse, read_file
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.setting_kinds import split_list
+from wrackline.schemas.settings import Registry, Values
+from wrackline.schemas.versions import SPARK_KAFKA
+
+FILE = define(
+    "auto_cdc.file",
+    OperatorNeeded,
+    "{file} is no pipeline of feeds: {faults}",
+    hint="it has name, [kafka], [target], [consume] and [spark]; what each takes: wrackline settings <name>",
+)
+
+
+class Feeds(Flows):
+    """The flows of one file."""
+
+    def __init__(self, session: SparkSession, target: plugin.SparkTarget, values: Values) -> None:
+        given = values.below("kafka.")
+        how = Reading(
+            reading(given),
+            values.text("target.column.prefix"),
+            values.integer("consume.max.offsets.per.trigger"),
+        )
+        super().__init__(session, topics.Topics(asking(given)), target, how)
+        self._values, self._place = values, target
+
+    def run(self, *, once: bool = False, json: bool = False) -> None:
+        """Merge until asked to stop; or once to where the topics are now, and raise what failed."""
+        values = self._values
+        figures = Figures("")
+        teller = Teller(values.text("name"), figures, json=json)
+        tending = Tending(upkeep(self._place, values), values.integer("consume.upkeep.interval.ms") / 1000)
+        driver = Driver(self.look, self.merge, pace(values), teller, tending)
+        with asked_to_stop() as asked, asked_to_resume() as resumed:
+            teller.begins(values.text("target.kind"), os.getpid())
+            if once:
+                failed = driver.once()
+                teller.ends(whole=True)
+                for error in failed:
+                    raise error
+                return
+            whole = driver.run(lambda: Wish.STOP if asked() else Wish.RESUME if resumed() else Wish.GO_ON)
+            teller.ends(whole=whole)
+
+
+@contextmanager
+def feeds(
+    file: str | Path, *, session: SparkSession | None = None, spark_log: Path | None = None
+) -> Iterator[Feeds]:
+    """Open a file's target; a session of the caller's own has the target's catalogue, and stays open."""
+    target, values = _read(Path(file))
+    with ExitStack() as opened:
+        if session is None:
+            needs = target.needs(values)
+            session = spark_session(values, (SPARK_KAFKA, *needs.jars), needs.conf, spark_log)
+            opened.callback(spark.end, session)
+        place = target.open(values, session)
+        opened.callback(place.close)
+        yield Feeds(session, place, values)
+
+
+def _read(file: Path) -> tuple[plugin.TargetPlugin, Values]:
+    given, faults = parse(read_file(file), str(file))
+    kind = given.get("target.kind", "")
+    kinds = Installed().kinds("target")
+    if kind not in kinds:
+        raise UNKNOWN_KIND(side="target", kind=kind or "(none)", meant="", kinds=", ".join(kinds))
+    target = plugin.load(kind)
+    allowed = Allowed.from_environment(os.environ).widened(
+        split_list(given.get("secrets.allow.env", "")), split_list(given.get("secrets.allow.folders", ""))
+    )
+    found = Registry(FEEDS, target.settings).read(given, Resolver(allowed, os.environ))
+    problems = [one.error.sentence for one in (*faults, *found.problems) if not one.warning]
+    if problems or found.values is None:
+        raise FILE(file=file, faults="; ".join(problems))
+    return target, found.values

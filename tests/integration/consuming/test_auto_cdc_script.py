@@ -1,0 +1,67 @@
+"""The script of docs/auto-cdc.md, run as a user runs it: into PostgreSQL, twice."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
+
+from tests.fixtures.servers import Database
+from tests.integration.consuming.world import SPARK_PATIENCE
+from tests.integration.running.world import environment
+from wrackline.control.stack.servers import Broker
+
+DOC = Path(__file__).parents[3] / "docs" / "auto-cdc.md"
+FILE = """
+name = "legacy"
+kafka.bootstrap.servers = "{brokers}"
+spark.master = "local[2]"
+[target]
+kind = "postgres"
+hostname = "127.0.0.1"
+port = {port}
+user = "postgres"
+dbname = "{database}"
+sslmode = "disable"
+"""
+
+
+def put(number: int, key: int, name: str, op: str = "put") -> str:
+    return json.dumps({"id": key, "name": name, "op": op, "at": f"2026-01-01T00:00:{number:02}Z"})
+
+
+def test_the_script_of_the_docs_makes_a_table(
+    tmp_path: Path, database: Database, kafka: Broker, topic_prefix: str
+) -> None:
+    [script] = re.findall(r"```python\n(.*?)```", DOC.read_text(), re.DOTALL)
+    topic = f"{topic_prefix}.customers"
+    (tmp_path / "customers.py").write_text(script.replace("legacy.customers", topic))
+    file = FILE.format(brokers=kafka.bootstrap, port=database.server.port, database=database.name)
+    (tmp_path / "feeds.toml").write_text(file)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
+    for events in (
+        [put(3, 1, "newest"), put(1, 1, "old"), put(2, 2, "b"), put(9, 3, "", "delete")],
+        [put(8, 3, "late"), put(2, 1, "late"), put(5, 2, "newer")],
+    ):
+        for event in events:
+            producer.produce(topic, event)
+        assert producer.flush(30) == 0
+        done = subprocess.run(
+            [sys.executable, "customers.py"],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=SPARK_PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    with psycopg.connect(database.dsn) as connection:
+        rows = connection.execute("SELECT id, name FROM sales.customers ORDER BY id").fetchall()
+    assert rows == [(1, "newest"), (2, "newer")]
