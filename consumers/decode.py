@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 
 from wrackline.consumers.plan import ROW, MergePlan
 from wrackline.consumers.tally import OPERATIONS, counted
-from wrackline.consumers.wire import body, events, of_pair, parsed, told
+from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
 from wrackline.consumers.writers import Writer
 from wrackline.schemas.types import Kind, spark_type
 
@@ -31,6 +31,7 @@ VALUE_UNFIT = "consume.value_unfit"
 Writers = Mapping[tuple[int | None, int], Writer]
 
 _LEAD = ("op", "seq", "source")
+_LEAD_TYPE = "struct<source: struct<ts_ms: bigint, unchanged: array<string>>, op: string, seq: string>"
 _LETTER = ("partition", "offset", "key", "value")
 
 
@@ -38,57 +39,59 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     """Return for each pair of schemas what its records tell, without their rows.
 
     key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), changes;
-    broken: how many can't be read; unsent: the columns, as the source names them, that some event lacks; and
-    what tally.py counts.
+    broken: how many can't be read; unsent: the columns, as the source names them, that some event lacks;
+    widths: of the shortest seq and the longest; and what tally.py counts.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
-    all_events = events(records)
-    strange = ~F.coalesce(F.col("value_id").isin(*value_texts), F.lit(False))
-    nothing = F.lit(None).cast("string")
-    no_names = F.array().cast("array<string>")
-    columns = ("key_id", "value_id", "value", "timestamp")
-    blank = (nothing.alias("op"), nothing.alias("seq"), no_names.alias("unsent"), F.lit(False).alias("known"))
-    never = F.lit(None).cast("bigint").alias("committed_ms")
-    parts = [all_events.where(strange).select(*columns, *blank, never)]
-    for value_id, text in value_texts.items():
-        lead = parsed("value", text, told(text, _LEAD), strict=False).alias("e")
-        unsent = F.coalesce("e.source.unchanged", no_names).alias("unsent")
-        committed = F.col("e.source.ts_ms").alias("committed_ms")
-        of_schema = all_events.where(F.col("value_id") == value_id).select(*columns, lead)
-        parts.append(
-            of_schema.select(*columns, "e.op", "e.seq", unsent, F.lit(True).alias("known"), committed)
-        )
+    lead, known = F.lit(None).cast(_LEAD_TYPE), F.lit(False)
+    for value_id, text in value_texts.items():  # one pass, however many schemas there are
+        of_schema = F.coalesce(F.col("value_head") == head(value_id), F.lit(False))
+        lead = F.when(of_schema, parsed("value", text, told(text, _LEAD), strict=False)).otherwise(lead)
+        known = known | of_schema
+    committed = F.col("e.source.ts_ms").alias("committed_ms")
     change = F.col("readable") & (F.col("op") != TRUNCATE)
     newest = F.max(F.when(change, F.col("seq")))
+    width = F.when(F.col("readable"), F.length("seq"))
     return (
-        reduce(DataFrame.union, parts)
+        events(records)
+        .select("key_head", "value_head", "value", "timestamp", known.alias("known"), lead.alias("e"))
+        .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"), committed)
         .withColumn("readable", _readable(F.col("op"), F.col("seq")))
-        .groupBy("key_id", "value_id")
+        .groupBy("key_head", "value_head")
         .agg(
             F.when(F.bool_and("known"), F.coalesce(newest, F.lit(""))).alias("newest"),
             F.max(F.when(F.col("readable") & (F.col("op") == TRUNCATE), F.col("seq"))).alias("floor"),
             F.count_if(change).alias("changes"),
             F.count_if(F.col("known") & ~F.col("readable")).alias("broken"),
             F.array_distinct(F.flatten(F.collect_set("unsent"))).alias("unsent"),
+            F.array_compact(F.array(F.min(width), F.max(width))).alias("widths"),
             *counted(),
         )
+        .select(schema_id("key_head").alias("key_id"), schema_id("value_head").alias("value_id"), "*")
+        .drop("key_head", "value_head")
     )
 
 
-def decode(records: DataFrame, writers: Writers, plan: MergePlan, *, strict: bool = True) -> DataFrame:
+def decode(
+    records: DataFrame, writers: Writers, plan: MergePlan, *, strict: bool = True, sifted: bool = False
+) -> DataFrame:
     """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on.
 
     A record that can't be read makes a strict batch fail; else it is left out, and `refused` has it.
+    What is sifted has neither truncates nor anything below the floor: Spark would parse a value twice
+    to look for them.
     What was written under another key than the plan's is void, as rekeyed.py tells, and left out.
     """
     parts = [
-        _changes(_read(records, pair, writer, plan, strict=strict), writer, plan, strict=strict)
+        _changes(
+            _read(records, pair, writer, plan, strict=strict), writer, plan, strict=strict, sifted=sifted
+        )
         for pair, writer in writers.items()
         if _same_key(writer, plan)
     ]
     changes = reduce(DataFrame.union, parts)
-    return changes if plan.floor is None else changes.where(F.col("seq") >= plan.floor)
+    return changes if sifted or plan.floor is None else changes.where(F.col("seq") >= plan.floor)
 
 
 def refused(records: DataFrame, writers: Writers, plan: MergePlan) -> DataFrame:
@@ -136,9 +139,10 @@ def _read(
     return read.withColumn("fault", _fault(writer, plan))
 
 
-def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool) -> DataFrame:
+def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool, sifted: bool) -> DataFrame:
     e = F.col("e")
-    sound = e["op"] != TRUNCATE if strict else F.col("fault").isNull() & (e["op"] != TRUNCATE)
+    read = read if strict else read.where(F.col("fault").isNull())
+    read = read if sifted else read.where(e["op"] != TRUNCATE)
     common = (
         e["seq"].alias("seq"),
         e["op"].alias("op"),
@@ -148,7 +152,7 @@ def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool) 
     )
     if not plan.keyless:
         row = F.struct(*_values(e["after"], writer, plan, strict=strict))
-        return read.where(sound).select(row.alias("row"), *common)
+        return read.select(row.alias("row"), *common)
     came, went = (
         F.struct(F.struct(*_values(image, writer, plan, row_id, strict=strict)).alias("row"), op.alias("op"))
         for image, row_id, op in (
@@ -157,7 +161,7 @@ def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool) 
         )
     )
     halves = F.array_compact(F.array(F.when(e["op"] != "d", came), F.when(e["op"].isin("u", "d"), went)))
-    split = read.where(sound).select(F.explode(halves).alias("half"), *common)
+    split = read.select(F.explode(halves).alias("half"), *common)
     return split.select("half.row", "seq", "half.op", "commit_ts", "unsent", "offset")
 
 

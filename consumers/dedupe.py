@@ -42,14 +42,7 @@ def dedupe(
     deleted = newest["op"] == "d"
     common = (newest["seq"].alias("seq"), newest["op"].alias("op"), newest["commit_ts"].alias("commit_ts"))
     if not carried:
-        empty = _names([])
-        return folded.select(
-            newest["row"].alias("row"),
-            *common,
-            deleted.alias("deleted"),
-            empty.alias("unsent"),
-            empty.alias("missing"),
-        )
+        return single(folded.select("newest.*"))
     sent = {name: F.col(f"sent_{at}") for at, name in enumerate(carried)}
     lacking = F.when(deleted, _names([])).otherwise(
         F.array_compact(F.array(*(F.when(~_known(at), F.lit(name)) for name, at in sent.items())))
@@ -69,6 +62,15 @@ def dedupe(
         deleted.alias("deleted"),
         F.when(whole, _names([])).otherwise(lacking).alias("unsent"),
         F.when(whole, lacking).otherwise(_names([])).alias("missing"),
+    )
+
+
+def single(changes: DataFrame) -> DataFrame:
+    """Return changes that are one a key and lack nothing."""
+    empty = _names([])
+    deleted = (F.col("op") == "d").alias("deleted")
+    return changes.select(
+        "row", "seq", "op", "commit_ts", deleted, empty.alias("unsent"), empty.alias("missing")
     )
 
 

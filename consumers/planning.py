@@ -48,6 +48,7 @@ class Rules:
     behaviour: Behaviour = Behaviour.EVOLVE
     prefix: str = "_wl_"
     most_offsets: int = 2**63 - 1  # of one batch
+    most_letters: int = 0  # dead letters of one table; 0: what can't become a row stops its table
 
 
 @dataclass(slots=True)
@@ -108,7 +109,13 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
         seen.broken += row["broken"]
         seen.outlines.append(
             Outline(
-                Pair(*pair), row["newest"], row["floor"], row["changes"], frozenset(row["unsent"]), tally(row)
+                Pair(*pair),
+                row["newest"],
+                row["floor"],
+                row["changes"],
+                frozenset(row["unsent"]),
+                tally(row),
+                frozenset(row["widths"]),
             )
         )
     return seen

@@ -30,6 +30,7 @@ class Outline:
     changes: int  # truncates aside
     unsent: frozenset[str] = frozenset()  # columns that some change lacks, as the source names them
     tally: Tally = field(default_factory=Tally)
+    widths: frozenset[int] = frozenset()  # of the shortest seq and of the longest
 
 
 def after(before: Applied, topic: str, ends: Mapping[int, int], outlines: Iterable[Outline]) -> Applied:

@@ -1,9 +1,10 @@
 """The bytes of a Kafka record: which schemas they were written with, and the part of a row that is wanted.
 
-In: a frame of key, value, partition, offset, timestamp.  Out: the same with key_id and value_id, without
+In: a frame of key, value, partition, offset, timestamp.  Out: the same with key_head and value_head, without
 Kafka's tombstones: a record without a value is made for compaction, and the delete before it has said all.
-The value's id is null where the bytes, its own or the key's, do not begin as the registry's wire format
-does; the key's is null too where there is no key.
+The value's head is null where the bytes, its own or the key's, do not begin as the registry's wire format
+does; the key's is null too where there is no key.  Heads are compared as the bytes that they are: to make
+a number of each costs as much as to parse the record.
 """
 
 import json
@@ -20,23 +21,33 @@ _OF_SOURCE = {"ts_ms", "unchanged"}
 
 
 def events(records: DataFrame) -> DataFrame:
-    """Return the records that say something, with the ids of their schemas."""
-    key_id, value_id = _schema_id("key"), _schema_id("value")
-    ours = F.col("key").isNull() | key_id.isNotNull()
+    """Return the records that say something, with the heads that tell their schemas."""
+    key_head, value_head = _head("key"), _head("value")
+    ours = F.col("key").isNull() | key_head.isNotNull()
     return records.where(F.col("value").isNotNull()).select(
         "key",
         "value",
         "partition",
         "offset",
         "timestamp",
-        key_id.alias("key_id"),
-        F.when(ours, value_id).alias("value_id"),
+        key_head.alias("key_head"),
+        F.when(ours, value_head).alias("value_head"),
     )
 
 
 def of_pair(key_id: int | None, value_id: int | None) -> Column:
     """Whether a record was written with these schemas."""
-    return F.col("key_id").eqNullSafe(F.lit(key_id)) & F.col("value_id").eqNullSafe(F.lit(value_id))
+    return F.col("key_head").eqNullSafe(head(key_id)) & F.col("value_head").eqNullSafe(head(value_id))
+
+
+def head(schema_id: int | None) -> Column:
+    """Return what a record of a schema begins with."""
+    return F.lit(None if schema_id is None else b"\0" + schema_id.to_bytes(_HEAD - 1, "big"))
+
+
+def schema_id(its_head: str) -> Column:
+    """Return the number in a head."""
+    return F.conv(F.hex(F.substring(its_head, 2, _HEAD - 1)), 16, 10).cast("int")
 
 
 def parsed(part: str, text: str, wanted: str | None = None, *, strict: bool = True) -> Column:
@@ -65,6 +76,6 @@ def told(value_text: str, fields: Collection[str]) -> str:
     return json.dumps(envelope)
 
 
-def _schema_id(part: str) -> Column:
-    starts_right = (F.substring(part, 1, 1) == F.lit(b"\0")) & (F.length(part) >= _HEAD)
-    return F.when(starts_right, F.conv(F.hex(F.substring(part, 2, 4)), 16, 10).cast("int"))
+def _head(part: str) -> Column:
+    starts_right = F.startswith(part, F.lit(b"\0")) & (F.length(part) >= _HEAD)
+    return F.when(starts_right, F.substring(part, 1, _HEAD))

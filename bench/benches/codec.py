@@ -14,10 +14,8 @@ from contextlib import contextmanager
 from bench.plain_build import prefer_source
 from bench.runner import Contender, Size
 from bench.score import Outcome
+from bench.workloads.envelopes import SOURCE, TABLE, key_schema, source_bytes, value_schema
 from bench.workloads.orders import Order, orders, pgoutput_tuple
-from wrackline.schemas import envelope
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
 
 METRIC = "rows_per_s"
 UNITS = {METRIC: "rows/s"}
@@ -25,29 +23,6 @@ FULL = Size(1_000_000, 5)
 QUICK = Size(100_000, 2)
 BATCH = 1_000  # events that are held at a time, as a task holds them
 
-TOPIC = "bench.bench.public.orders"
-TABLE = TableSchema(
-    TableId("bench", "public", "orders"),
-    (
-        Column("id", 1, ColumnType(Kind.INT64, "bigint"), nullable=False),
-        Column("customer_id", 2, ColumnType(Kind.INT32, "integer"), nullable=False),
-        Column("sku", 3, ColumnType(Kind.STRING, "character varying(32)"), nullable=False),
-        Column("quantity", 4, ColumnType(Kind.INT32, "integer"), nullable=False),
-        Column("price", 5, ColumnType(Kind.DECIMAL, "numeric(10,2)", 10, 2), nullable=False),
-        Column("status", 6, ColumnType(Kind.STRING, "text"), nullable=False),
-        Column("note", 7, ColumnType(Kind.STRING, "text")),
-        Column("placed_at", 8, ColumnType(Kind.ZONED_TIMESTAMP, "timestamp with time zone"), nullable=False),
-        Column("changed_at", 9, ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), nullable=False),
-    ),
-    ("id",),
-    KeyKind.PRIMARY,
-)
-SOURCE_FIELDS = [{"name": name, "type": ["null", "long"]} for name in ("txId", "lsn", "xmin")]
-SOURCE = {
-    "version": "0.1.0", "connector": "postgresql", "name": "bench", "ts_ms": 1_760_000_000_000,
-    "snapshot": None, "db": "bench", "sequence": None, "schema": "public", "table": "orders", "txId": 775,
-    "lsn": 23_847_231, "xmin": None, "unchanged": None, "chunk": None,
-}  # fmt: skip
 SEQ = "0001" + "00000000016be2bf" + "ff"
 
 
@@ -81,7 +56,7 @@ def _decode(rows: int) -> Outcome:
     from wrackline.schemas.projection import everything  # noqa: PLC0415 - the same
 
     decoder = RowDecoder(1, everything(TABLE), 1, 2)
-    frame = Frame(_source(), SEQ.encode(), ts_ms=1_760_000_000_001)
+    frame = Frame(source_bytes(), SEQ.encode(), ts_ms=1_760_000_000_001)
     head = b"I" + struct.pack(">I", 16_384) + b"N"
     began = spent = 0.0
     for batch in _batches(rows):
@@ -100,7 +75,7 @@ def from_values(rows: int) -> Outcome:
     from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
 
     encoder = RowEncoder(TABLE, 1, 2)
-    frame = Frame(_source(), SEQ.encode(), ts_ms=1_760_000_000_001)
+    frame = Frame(source_bytes(), SEQ.encode(), ts_ms=1_760_000_000_001)
     spent = 0.0
     for batch in _batches(rows):
         began = time.process_time()
@@ -117,8 +92,8 @@ def reference(rows: int) -> Outcome:
     """Encode the same events with fastavro, nullable unions and all."""
     import fastavro  # noqa: PLC0415 - only this contender pays for it
 
-    value = fastavro.parse_schema(_value_schema())
-    key = fastavro.parse_schema(envelope.key_schema(TABLE, topic=TOPIC) or {})
+    value = fastavro.parse_schema(value_schema())
+    key = fastavro.parse_schema(key_schema())
     names = [column.name for column in TABLE.columns]
     spent = 0.0
     for batch in _batches(rows):
@@ -146,25 +121,3 @@ def _batches(rows: int) -> Iterator[list[Order]]:
     gc.collect()
     for first in range(1, rows + 1, BATCH):
         yield list(orders(first, min(first + BATCH - 1, rows)))
-
-
-def _value_schema() -> envelope.Schema:
-    return envelope.value_schema(TABLE, topic=TOPIC, connector="postgresql", source_fields=SOURCE_FIELDS)
-
-
-def _source() -> bytes:
-    """Write `source` up to `unchanged`, as a stream does once a transaction."""
-    import fastavro  # noqa: PLC0415 - before any clock starts
-
-    (source,) = [field["type"] for field in _fields(_value_schema()) if field["name"] == "source"]
-    kept = [field for field in source["fields"] if field["name"] not in {"unchanged", "chunk"}]
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, fastavro.parse_schema(source | {"fields": kept}), SOURCE)
-    return out.getvalue()
-
-
-def _fields(schema: envelope.Schema) -> list[dict]:  # type: ignore[type-arg] # a schema is plain JSON
-    fields = schema["fields"]
-    if not isinstance(fields, list):
-        raise TypeError("a record has a list of fields")
-    return fields

@@ -1,0 +1,72 @@
+"""A backlog of `orders` events as Kafka holds it: what a consumer reads when it has fallen behind.
+
+Of three events one makes an order and two change one that is there; one change in ten deletes.  Keys, values
+and seqs are those that a worker of PostgreSQL writes; partitions stand one after another, each in the order
+of its offsets.
+"""
+
+import random
+from datetime import timedelta
+from typing import NamedTuple
+
+from bench.workloads.envelopes import SOURCE, TABLE, source_bytes
+from bench.workloads.orders import ROWS_A_TRANSACTION, SEED, Order, orders
+from wrackline.schemas.codec import RowEncoder
+from wrackline.schemas.frame import Frame
+from wrackline.schemas.seq import log_prefix
+
+KEY_ID, VALUE_ID = 1, 2
+PARTITIONS = 4
+_FIRST_LSN = 23_847_231
+_FIRST_MS = 1_760_000_000_000
+
+
+class Record(NamedTuple):
+    """One record of the topic."""
+
+    key: bytes
+    value: bytes
+    partition: int
+    offset: int
+
+
+def changes(events: int, seed: int = SEED) -> list[Record]:
+    """Make so many changes, in the order of partition and offset."""
+    chance, encoder = random.Random(seed), RowEncoder(TABLE, KEY_ID, VALUE_ID)
+    new, there = orders(1, events), list[Order]()
+    written: list[list[Record]] = [[] for _ in range(PARTITIONS)]
+    frame = _frame(0)
+    for number in range(events):
+        if number % ROWS_A_TRANSACTION == 0:
+            frame = _frame(number)
+        if not there or chance.random() < 1 / 3:
+            op, row = "c", next(new)
+            there.append(row)
+        else:
+            at = chance.randrange(len(there))
+            op = "d" if chance.random() < 1 / 10 else "u"
+            row = there[at] = _changed(there[at])
+            if op == "d":
+                there[at] = there[-1]
+                there.pop()
+        images = (row[:1] + (None,) * (len(row) - 1), None) if op == "d" else (None, row)
+        tail = frame.tail(op, number % ROWS_A_TRANSACTION)
+        _append(written, row.id, encoder.key(row), encoder.head(*images) + tail)
+    return [record for partition in written for record in partition]
+
+
+def _frame(number: int) -> Frame:
+    """Return the tail of the transaction that begins with this change."""
+    lsn, moment = _FIRST_LSN + 300 * number, _FIRST_MS + number
+    told = {**SOURCE, "txId": 775 + number // ROWS_A_TRANSACTION, "lsn": lsn, "ts_ms": moment}
+    return Frame(source_bytes(told), log_prefix(1, lsn.to_bytes(8, "big")), ts_ms=moment + 5)
+
+
+def _changed(order: Order) -> Order:
+    moment = order.changed_at + timedelta(minutes=1)
+    return order._replace(quantity=order.quantity + 1, price=order.price + 1, changed_at=moment)
+
+
+def _append(written: list[list[Record]], number: int, key: bytes | None, value: bytes) -> None:
+    partition = number % PARTITIONS
+    written[partition].append(Record(key or b"", value, partition, len(written[partition])))
