@@ -13,6 +13,7 @@ the target holds and what the source has now say it all, also after a crash betw
 
 A change that is left undone loses no value: a dropped column keeps what it holds, a renamed one its name,
 and a changed type stays only where the old one holds every value of the new one; else the table stops.
+In a history and in an append table a dropped column is always left: what it held is a part of what was.
 A TRUNCATE is no change of shape; `skipped.operations=t` keeps it from being published.
 """
 
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 
-from wrackline.consumers.plan import MergePlan, PlannedColumn
+from wrackline.consumers.plan import MergePlan, Mode, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.evolution import (
@@ -74,11 +75,12 @@ def reshape(
     if held is None:
         return plan, ()
     found = _found(plan, held, can)
+    kept = [] if plan.mode is Mode.UPSERT else [one for one in found if isinstance(one, DropColumn)]
     match behaviour:
         case Behaviour.EXCEPTION if found:
             raise SHAPE_CHANGED(table=plan.table.id, changes=", ".join(map(_told, found)))
         case Behaviour.EVOLVE:
-            refused = [change for change in found if not _takes(change, can)]
+            refused = [change for change in found if change not in kept and not _takes(change, can)]
             if refused:
                 raise CANT_TAKE(table=plan.table.id, change=_told(refused[0]))
             made = found
@@ -89,6 +91,7 @@ def reshape(
             made = [change for change in found if isinstance(change, only) and _takes(change, can)]
         case _:
             made = []
+    made = [change for change in made if change not in kept]
     left = [change for change in found if change not in made]
     return _fitted(plan, held, left, case_sensitive=can.identifiers.case_sensitive), tuple(made)
 

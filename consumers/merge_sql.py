@@ -7,6 +7,7 @@ an older event after a newer one, changes nothing.
     matched, newer, delete      the row becomes a tombstone that keeps its values and takes the seq
     matched, newer              update; unsent columns keep what is stored, if that belongs to this row
     not matched                 insert, deletes as tombstones, partial changes as incomplete rows
+    (deletes that are hard: matched and newer goes, and not matched leaves nothing)
     not matched by source       where the newest commit knew no such floor: rows older than it go
 
 Newer is a greater seq; at one seq a row that lives is newer than a tombstone, for there a key was deleted
@@ -17,12 +18,12 @@ another key since, they could match twice.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plan import Deletes, MergePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_VIEW = "wrackline_batch"
+VIEW = "wrackline_batch"
 _NOBODY = "CAST(array() AS array<int>)"
 
 
@@ -34,7 +35,7 @@ class Staged:
 
     def forget(self) -> None:
         """Drop the view: its rows are merged."""
-        self.session.catalog.dropTempView(_VIEW)
+        self.session.catalog.dropTempView(VIEW)
 
 
 def stage(frame: "DataFrame", plan: MergePlan) -> Staged:
@@ -44,7 +45,7 @@ def stage(frame: "DataFrame", plan: MergePlan) -> Staged:
         f"transform({which}, name -> element_at(map({identities}), name)) AS {which}_ids"
         for which in ("unsent", "missing")
     )
-    frame.selectExpr("*", *told).createOrReplaceTempView(_VIEW)
+    frame.selectExpr("*", *told).createOrReplaceTempView(VIEW)
     return Staged(frame.sparkSession)
 
 
@@ -58,9 +59,11 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
         f"CASE WHEN t.{deleted} THEN concat(s.unsent_ids, s.missing_ids) ELSE concat(s.missing_ids,"
         f" array_intersect(coalesce(t.{missing}, {_NOBODY}), s.unsent_ids)) END"
     )
+    hard = plan.deletes is Deletes.HARD
     new_missing = "concat(s.unsent_ids, s.missing_ids)"
     known = {deleted: "s.deleted", seq: "s.seq", op: "s.op", commit_ts: "s.commit_ts"}
-    mark = known | {missing: "NULL"}
+    mark = "DELETE" if hard else f"UPDATE SET {assigned(known | {missing: 'NULL'})}"
+    lives = " AND NOT s.deleted" if hard else ""
     update = {
         quoted(column.target): (
             f"CASE WHEN array_contains(s.unsent_ids, {column.identity}) AND NOT t.{deleted}"
@@ -69,17 +72,17 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
         for column in plan.columns
         if column.target not in plan.key
     }
-    update |= known | {missing: "NULL" if plan.lacking_is_null else _or_null(still_missing)}
+    update |= known | {missing: "NULL" if plan.lacking_is_null else or_null(still_missing)}
     insert = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
-    insert |= known | {missing: "NULL" if plan.lacking_is_null else _or_null(new_missing)}
+    insert |= known | {missing: "NULL" if plan.lacking_is_null else or_null(new_missing)}
     valid = "" if floor is None else f" WHERE seq >= {literal(floor)}"
     same = [f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key]
     same += [] if floor is None else [f"t.{seq} >= {literal(floor)}"]
     clauses = [
-        f"MERGE INTO {target} t USING (SELECT * FROM {_VIEW}{valid}) s ON {' AND '.join(same)}",  # noqa: S608 - names and texts are quoted
-        f"WHEN MATCHED AND {newer} AND s.deleted THEN UPDATE SET {_assigned(mark)}",
-        f"WHEN MATCHED AND {newer} THEN UPDATE SET {_assigned(update)}",
-        f"WHEN NOT MATCHED THEN INSERT ({', '.join(insert)}) VALUES ({', '.join(insert.values())})",  # noqa: S608 - as above
+        f"MERGE INTO {target} t USING (SELECT * FROM {VIEW}{valid}) s ON {' AND '.join(same)}",  # noqa: S608 - names and texts are quoted
+        f"WHEN MATCHED AND {newer} AND s.deleted THEN {mark}",
+        f"WHEN MATCHED AND {newer} THEN UPDATE SET {assigned(update)}",
+        f"WHEN NOT MATCHED{lives} THEN INSERT ({', '.join(insert)}) VALUES ({', '.join(insert.values())})",  # noqa: S608 - as above
     ]
     if truncated and floor is not None:
         clauses.append(f"WHEN NOT MATCHED BY SOURCE AND t.{seq} < {literal(floor)} THEN DELETE")
@@ -96,10 +99,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _assigned(values: dict[str, str]) -> str:
+def assigned(values: dict[str, str]) -> str:
+    """Write what a MERGE sets."""
     return ", ".join(f"t.{name} = {value}" for name, value in values.items())
 
 
-def _or_null(identities: str) -> str:
+def or_null(identities: str) -> str:
     """Write none at all as null, which a reader can filter by statistics."""
     return f"nullif({identities}, {_NOBODY})"

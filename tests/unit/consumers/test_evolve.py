@@ -6,7 +6,7 @@ import pytest
 
 from wrackline.consumers.evolve import Behaviour, reshape
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, plan_merge
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, plan_merge
 from wrackline.consumers.plugin import Capabilities, MergeStyle
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
@@ -30,10 +30,10 @@ CAN = Capabilities(
 CLUMSY = replace(CAN, renames=False, drops=False, widens=frozenset())
 
 
-def plan(*columns: Column) -> MergePlan:
+def plan(*columns: Column, mode: Mode = Mode.UPSERT) -> MergePlan:
     key = tuple(column.name for column in columns if column.identity == ID.identity)
     table = TableSchema(TableId("db", "public", "orders"), columns, key, KeyKind.PRIMARY)
-    return plan_merge(table, CAN.identifiers, Applied())
+    return plan_merge(table, CAN.identifiers, Applied(), mode=mode)
 
 
 BEFORE = plan(ID, COUNT, NOTE)
@@ -111,3 +111,12 @@ def test_two_columns_never_share_a_name(behaviour: Behaviour) -> None:
     again = plan(ID, COUNT, Column("Note", 5, TEXT))  # dropped, and made anew
     with pytest.raises(OperatorNeeded, match="'Note'"):
         reshape(again, HELD, CLUMSY, behaviour)
+
+
+@pytest.mark.parametrize("mode", [Mode.HISTORY, Mode.APPEND])
+def test_what_a_dropped_column_held_is_a_part_of_what_was(mode: Mode) -> None:
+    held = plan(ID, COUNT, NOTE, mode=mode).columns
+    later = plan(ID, NOTE, EXTRA, mode=mode)
+    made, changes = reshape(later, held, CAN, Behaviour.EVOLVE)
+    assert [type(change) for change in changes] == [AddColumn]
+    assert made == later
