@@ -34,6 +34,7 @@ class Account:
     seconds: Mapping[Step, float] = field(default_factory=dict)
     read_ms: int = 0  # when Kafka had been asked
     merged_ms: int = 0  # when rows and offsets were committed
+    letters: int = 0  # records that were set aside
 
 
 class Stopwatch:
@@ -56,8 +57,8 @@ class Stopwatch:
         self.ended_ms[step] = self._now_ms()
         self._last = now
 
-    def account(self, read: Range, applied: Applied, tally: Tally) -> Account:
+    def account(self, read: Range, applied: Applied, tally: Tally, letters: int = 0) -> Account:
         """Return what became of a batch that is over."""
         moments = self.ended_ms
         read_ms, merged_ms = moments[Step.ASK], max(moments.values())
-        return Account(read, applied, tally, dict(self.seconds), read_ms, merged_ms)
+        return Account(read, applied, tally, dict(self.seconds), read_ms, merged_ms, letters)

@@ -7,6 +7,7 @@ is done again.  It knows no target, only the contract of plugin.py, and its fram
 their own.  An error of Spark becomes one of ours without its text, which may show values.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -15,15 +16,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from wrackline.consumers.account import Account, Step, Stopwatch
-from wrackline.consumers.decode import decode, partial_columns
-from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.evolve import reshape
 from wrackline.consumers.failpoints import reach
+from wrackline.consumers.letters import Spot
+from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, MergePlan
 from wrackline.consumers.planning import Rules, look, planned
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
+from wrackline.consumers.sift import in_the_way, keep, merged_without
 from wrackline.consumers.tally import Tally
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.writers import table_id
@@ -94,11 +96,38 @@ class Batches:
             session = self._spark.newSession()
             records = read(session, self._rules.kafka, wanted).persist()  # looked at twice, fetched once
             try:
-                upto, counted = merge_records(records, wanted, before, self._target, self._rules, watch)
+                (upto, counted), letters = merge_sound(
+                    records, wanted, before, self._target, self._rules, watch
+                )
             finally:
                 records.unpersist()
-            self._tell(watch.account(wanted, upto, counted))
+            self._tell(watch.account(wanted, upto, counted, letters))
             return wanted
+
+
+def merge_sound(
+    records: DataFrame,
+    wanted: Range,
+    before: Applied,
+    target: SparkTarget,
+    rules: Rules,
+    watch: Stopwatch,
+) -> tuple[tuple[Applied, Tally], int]:
+    """Merge a batch, and set aside what can't become rows, where that is wished; say how many."""
+    topic = wanted.topic
+
+    def attempt(left: DataFrame) -> tuple[Applied, Tally]:
+        with our_errors(topic, table_id(topic)):
+            return merge_records(left, wanted, before, target, rules, watch)
+
+    def find(left: DataFrame) -> DataFrame | None:
+        return in_the_way(left, wanted, before, target, rules) if rules.most_letters else None
+
+    def set_aside(found: DataFrame) -> frozenset[Spot]:
+        return keep(found, topic, target.letters, rules.most_letters, time.time_ns() // 1_000_000)
+
+    merged, aside = merged_without(records, topic, attempt, find, set_aside)
+    return merged, len(aside)
 
 
 def merge_records(
@@ -120,11 +149,9 @@ def merge_records(
     if made is None:
         return before, seen.tally
     plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
-    columns = [column.target for column in plan.columns]
-    partial = partial_columns({one.pair: one.unsent for one in seen.outlines}, made.writers, plan)
     watch.lap(Step.SHAPE)
     reach("before_stage")
-    staged = target.stage(dedupe(decode(records, made.writers, plan), columns, plan.key, partial), plan)
+    staged = target.stage(latest(records, seen.outlines, made.writers, plan), plan)
     watch.lap(Step.STAGE)
     reach("before_apply")
     target.apply(staged, plan)

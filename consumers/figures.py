@@ -59,6 +59,7 @@ class TableFigures:
     merged_ms: int | None = None  # the newest batch
     events: Counter[str] = field(default_factory=Counter)
     batches: int = 0
+    letters: int = 0  # records that were set aside
     steps: Counter[Step] = field(default_factory=Counter)  # seconds
     failures: Counter[str] = field(default_factory=Counter)  # by code
     upkeeps: Counter[bool] = field(default_factory=Counter)  # by whether it succeeded
@@ -104,6 +105,12 @@ class Figures:
         with self._lock:
             yield self._tables
 
+    def letters(self, topic: str) -> int:
+        """Return how many records of a topic were set aside."""
+        with self._lock:
+            table = self._tables.get(topic)
+            return 0 if table is None else table.letters
+
     @property
     def now(self) -> float:
         """The time by which `unread` is counted."""
@@ -119,6 +126,7 @@ class Figures:
             if account.read.empty:
                 return
             table.batches += 1
+            table.letters += account.letters
             table.merged_ms = account.merged_ms
             table.events.update(account.tally.operations)
             table.steps.update(account.seconds)

@@ -22,10 +22,9 @@ _BLOCK_BYTES: Final = 8 << 20
 TOO_MANY = define(
     "consume.too_many_letters",
     OperatorNeeded,
-    "topic {topic} would bring its table to {found} dead letters, and errors.tolerance.limit is {limit};"
-    " the first new ones: {reasons}",
+    "a batch of topic {topic} would bring its table to more than {limit} dead letters: {reasons}",
     hint="see what they are: wrackline letters list <pipeline.toml> '{table}'; once the cause is mended:"
-    " wrackline letters replay <pipeline.toml> '{table}'; or allow more: errors.tolerance.limit",
+    " wrackline letters replay <pipeline.toml> '{table}'; to allow more: errors.tolerance.limit",
 )
 
 

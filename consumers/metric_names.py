@@ -23,6 +23,12 @@ EVENTS = Metric(
     "Events that are merged: inserts (c), updates (u), deletes (d), rows read (r), truncates (t).",
     ("table", "operation"),
 )
+LETTERS = Metric(
+    "wrackline_consume_dead_letters_total",
+    _C,
+    "Records that were set aside as dead letters.",
+    ("table",),
+)
 BATCHES = Metric("wrackline_consume_batches_total", _C, "Batches that are committed.", ("table",))
 STEPS = Metric(
     "wrackline_consume_step_seconds_total",
@@ -81,6 +87,7 @@ METRICS = (
     TABLES,
     STANDING,
     EVENTS,
+    LETTERS,
     BATCHES,
     STEPS,
     SECONDS,

@@ -30,6 +30,7 @@ def _of_table(topic: str, table: TableFigures, now: float) -> Iterator[Line]:
     its = {"table": topic.partition(".")[2]}
     yield names.STANDING, {**its, "standing": table.standing.word}, 1
     yield names.BATCHES, its, table.batches
+    yield names.LETTERS, its, table.letters
     for operation, times in table.events.items():
         yield names.EVENTS, {**its, "operation": operation}, times
     for code, times in table.failures.items():

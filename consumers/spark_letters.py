@@ -5,7 +5,9 @@ what is not there, so a block twice is a block once.  The sessions are this modu
 says what is applied.
 """
 
+import json
 import threading
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +24,8 @@ _COLUMNS = (
     "topic string, `partition` int, `offset` bigint, code string, reason string, key binary, value binary,"
     " kept_at timestamp"
 )
-_GIVEN = _COLUMNS.replace("kept_at timestamp", "kept_ms bigint")
+_SHAPE = "array<struct<topic: string, `partition`: int, `offset`: bigint, code: string, reason: string,"
+_SHAPE += " key: binary, value: binary, kept_ms: bigint>>"
 _SAME = "t.topic = s.topic AND t.`partition` = s.`partition` AND t.`offset` = s.`offset`"
 _SPOT = ("topic", "partition", "offset")
 
@@ -80,11 +83,7 @@ class SparkLetters:
             self._making.purge(self._session, self._name(table))
 
     def _insert(self, name: str, block: list[Letter]) -> None:
-        rows = [(*one.spot, one.code, one.reason, one.key, one.value, one.kept_ms) for one in block]
-        frame = self._session.createDataFrame(rows, _GIVEN)
-        frame.withColumn("kept_at", F.timestamp_millis("kept_ms")).drop("kept_ms").createOrReplaceTempView(
-            _VIEW
-        )
+        as_frame(self._session, block).createOrReplaceTempView(_VIEW)
         self._session.sql(f"MERGE INTO {name} t USING {_VIEW} s ON {_SAME} WHEN NOT MATCHED THEN INSERT *")
         self._session.catalog.dropTempView(_VIEW)
 
@@ -105,6 +104,26 @@ class SparkLetters:
 
     def _name(self, table: TableId) -> str:
         return f"{self._making.namespace(table)}.{quoted(NAME)}"
+
+
+def as_frame(session: SparkSession, letters: Iterable[Letter]) -> DataFrame:
+    """Return letters as rows of their table; no Python runs where Spark reads them."""
+    texts = [
+        {
+            **one.spot._asdict(),
+            "code": one.code,
+            "reason": one.reason,
+            "key": None if one.key is None else b64encode(one.key).decode(),
+            "value": None if one.value is None else b64encode(one.value).decode(),
+            "kept_ms": one.kept_ms,
+        }
+        for one in letters
+    ]
+    return session.sql(
+        "SELECT * EXCEPT (kept_ms), timestamp_millis(kept_ms) kept_at"
+        " FROM (SELECT inline(from_json(:rows, :shape)))",
+        {"rows": json.dumps(texts), "shape": _SHAPE},
+    )
 
 
 def _listed(offsets: Collection[int]) -> str:

@@ -53,6 +53,7 @@ def _of_table(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
         "lag_ms": stages,
         "events": dict(table.events),
         "batches": table.batches,
+        "dead_letters": table.letters,
         "seconds": {step.value: round(seconds, 3) for step, seconds in table.steps.items()},
         "upkeep": {
             "done": table.upkeeps[True],

@@ -6,6 +6,7 @@ in.  A server that can't be reached is a finding as well: the error that the sta
 
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from wrackline.control.check_file import STOPS
 from wrackline.producers.kafka.client import Client
@@ -23,24 +24,34 @@ ASIDE = "the table is set aside, unless it was copied before the other came; the
 PATIENCE = 3.0  # seconds for the brokers' answer
 
 
-def check_server(pipeline: Pipeline) -> tuple[Finding, ...]:
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a source said of its server, and the topics that its tables have or will have."""
+
+    findings: tuple[Finding, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+def check_server(pipeline: Pipeline) -> Looked:
     """Let the source look at its server; nothing is changed there."""
     if pipeline.source is None or pipeline.values is None:
-        return ()
+        return Looked()
     found: list[Finding] = [*broker_findings(pipeline.values)]
+    topics: list[str] = []
     try:
         source = load_source(pipeline.source).open(pipeline.values, _around())
         try:
             for partition in source.partitions():
                 tables = source.tables(partition)
                 found += topic_findings(partition.server, tables)
+                topics += assign(partition.server, tables).topics.values()
                 found += source.check(partition, tables)
         finally:
             source.close()
     except WracklineError as error:
         name = pipeline.values.text("name")
         found.append(Finding(error.code, name, error.sentence, error.hint, STOPS, Severity.ERROR))
-    return tuple(found)
+    return Looked(tuple(found), tuple(topics))
 
 
 def broker_findings(values: Values) -> Iterator[Finding]:

@@ -18,10 +18,12 @@ from rich.text import Text
 
 from wrackline.control.check_file import check_file
 from wrackline.control.check_server import check_server
+from wrackline.control.check_target import check_target
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
 from wrackline.control.installed import Installed
+from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
@@ -44,6 +46,7 @@ app = typer.Typer(
 
 app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
+app.add_typer(letters_app)
 app.command()(status)
 
 
@@ -82,11 +85,13 @@ def check(
     offline: Annotated[bool, typer.Option("--offline", help="Check the file alone; ask no server.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a pipeline's file, its source's server and its tables; nothing is started or changed."""
+    """Check a pipeline's file, its source's server, its tables and its target; nothing is changed."""
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
     if checked.pipeline is not None and not checked.stops and not offline:
-        checked = replace(checked, findings=(*checked.findings, *check_server(checked.pipeline)))
+        looked = check_server(checked.pipeline)
+        of_target = check_target(checked.pipeline, looked.topics)
+        checked = replace(checked, findings=(*checked.findings, *looked.findings, *of_target))
     if json:
         print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
     else:

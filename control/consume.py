@@ -19,7 +19,7 @@ from pathlib import Path
 
 import orjson
 
-from wrackline.consumers import plugin, spark, topics
+from wrackline.consumers import plugin, topics
 from wrackline.consumers.batch import Batches
 from wrackline.consumers.driver import Driver, Pace, Wish
 from wrackline.consumers.evolve import Behaviour
@@ -36,13 +36,12 @@ from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.run import asked_to_stop
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
-from wrackline.control.spark_session import spark_session
+from wrackline.control.spark_session import opened_target
 from wrackline.schemas import registry
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.setting_kinds import Value
 from wrackline.schemas.settings import Values
-from wrackline.schemas.versions import SPARK_AVRO, SPARK_KAFKA
 
 LAST_WORD = 20.0  # seconds for what was begun, once it is asked to stop
 _OUTAGES = frozenset({topics.KAFKA_UNREACHABLE.code, registry.UNREACHABLE.code})
@@ -57,39 +56,39 @@ NO_TARGET = define(
 
 def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | None) -> int:
     """Merge a pipeline that was found good, and return the exit code."""
-    values = pipeline.values
-    if values is None:
-        raise ValueError("a pipeline with errors does not run")
-    if pipeline.target is None:
-        raise NO_TARGET(pipeline=values.text("name"))
+    values, kind = target_of(pipeline)
     server = values.text("topic.prefix")
     figures = Figures(server)
     teller = Teller(values.text("name"), figures, json=json)
     with ExitStack() as opened:
-        target = plugin.load(pipeline.target)
-        needs = target.needs(values)
-        session = spark_session(values, (SPARK_KAFKA, SPARK_AVRO, *needs.jars), needs.conf, spark_log)
-        opened.callback(spark.end, session)
+        session, place = opened.enter_context(opened_target(values, kind, spark_log))
         asked = opened.enter_context(asked_to_stop())  # after Spark, which hears SIGINT by itself
         resumed = opened.enter_context(asked_to_resume())
-        place = target.open(values, session)
-        opened.callback(place.close)
         texts = opened.enter_context(registry.Registry(registry.access(values)))
         given = values.below("kafka.")
         asks = topics.Topics(asking(given))
-        batches = Batches(session, asks, place, _rules(values, given, texts.text), figures.batch)
+        batches = Batches(session, asks, place, rules(values, given, texts.text), figures.batch)
         look = Looking(lambda: asks.ends(server), asks.firsts, figures, teller.warned)
-        tending = Tending(_upkeep(place, values), values.integer("consume.upkeep.interval.ms") / 1000)
+        tending = Tending(upkeep(place, values), values.integer("consume.upkeep.interval.ms") / 1000)
         driver = Driver(look, batches.merge, pace(values), teller, tending)
-        opened.enter_context(_served(values, pipeline.target, figures, teller))
-        teller.begins(pipeline.target, os.getpid())
+        opened.enter_context(_served(values, kind, figures, teller))
+        teller.begins(kind, os.getpid())
         if once:
             failed = driver.once()
             teller.ends(whole=True)
-            return _exit(failed)
+            return exit_of_all(failed)
         whole = driver.run(lambda: Wish.STOP if asked() else Wish.RESUME if resumed() else Wish.GO_ON)
         teller.ends(whole=whole)
     return Exit.OK
+
+
+def target_of(pipeline: Pipeline) -> tuple[Values, str]:
+    """Return the settings of a pipeline that has a target, and the target's kind."""
+    if pipeline.values is None:
+        raise ValueError("a pipeline with errors does not run")
+    if pipeline.target is None:
+        raise NO_TARGET(pipeline=pipeline.values.text("name"))
+    return pipeline.values, pipeline.target
 
 
 @contextmanager
@@ -109,13 +108,15 @@ def _served(values: Values, target: str, figures: Figures, teller: Teller) -> It
         yield
 
 
-def _rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int], str]) -> Rules:
+def rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int], str]) -> Rules:
+    """Return what all batches of a pipeline have in common."""
     return Rules(
         reading(kafka),
         schema_text,
         Behaviour(values.text("target.schema.change.behavior")),
         values.text("target.column.prefix"),
         values.integer("consume.max.offsets.per.trigger"),
+        values.integer("errors.tolerance.limit") if values.text("errors.tolerance") == "all" else 0,
     )
 
 
@@ -131,20 +132,21 @@ def pace(values: Values) -> Pace:
     )
 
 
-def _upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
+def upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
+    """Return what tends a table; its topic is named as ours are."""
     retention_ms = values.integer("consume.delete.retention.ms")
 
-    def upkeep(topic: str) -> None:
+    def tend(topic: str) -> None:
         place.upkeep(table_id(topic), forget_before_ms=_now_ms() - retention_ms)
 
-    return upkeep
+    return tend
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _exit(errors: Sequence[WracklineError]) -> int:
+def exit_of_all(errors: Sequence[WracklineError]) -> Exit:
     """Return the code of what is hardest to mend."""
     return max(map(exit_of, errors), default=Exit.OK)
 

@@ -29,6 +29,7 @@ class Teller:
         self._json = json or not sys.stdout.isatty()
         self._due = clock()
         self._batches = self._offsets = 0
+        self._letters: dict[str, int] = {}
 
     def begins(self, target: str, pid: int) -> None:
         """Say that it runs, and how to have stopped tables tried again."""
@@ -38,12 +39,24 @@ class Teller:
         """Count; now and then say how much it was."""
         self._batches += 1
         self._offsets += read.offsets
+        self._set_aside(topic)
         if self._clock() < self._due:
             return
         self._due = self._clock() + _EVERY
         told = {"event": "merged", "batches": self._batches, "offsets": self._offsets, "table": _table(topic)}
         text = f"merged {self._batches:,} batches, {self._offsets:,} offsets in all; {_table(topic)} last"
         self._print({**told, "seconds": round(seconds, 3)}, f"{text}, in {seconds:.1f} s")
+
+    def _set_aside(self, topic: str) -> None:
+        """Say that a table has new dead letters."""
+        letters = self._figures.letters(topic)
+        new = letters - self._letters.get(topic, 0)
+        if not new:
+            return
+        self._letters[topic] = letters
+        told = {"event": "set aside", "table": _table(topic), "letters": new, "in_all": letters}
+        text = f"{_table(topic)}: {new:,} dead letters; why: wrackline letters list <pipeline.toml>"
+        self._print(told, f"{text} '{_table(topic)}'")
 
     def stands(self, topic: str, standing: Standing) -> None:
         """Hand it on to be counted."""

@@ -7,16 +7,16 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from wrackline.consumers import spark
+from wrackline.consumers import plugin, spark
 from wrackline.control.stack import java
 from wrackline.control.stack.jars import spark_jars
 from wrackline.schemas.settings import Values
-from wrackline.schemas.versions import Coordinate
+from wrackline.schemas.versions import SPARK_AVRO, SPARK_KAFKA, Coordinate
 
 
 def spark_session(
@@ -29,6 +29,21 @@ def spark_session(
     files = spark_jars(jars)
     with _java_prints_to(log):
         return spark.start(files, needed, given, name=f"wrackline-{values.text('name')}")
+
+
+@contextmanager
+def opened_target(
+    values: Values, kind: str, log: Path | None
+) -> Iterator[tuple[SparkSession, plugin.SparkTarget]]:
+    """Start the Spark that a pipeline's target needs, and open the target; both end with the block."""
+    target = plugin.load(kind)
+    needs = target.needs(values)
+    with ExitStack() as opened:
+        session = spark_session(values, (SPARK_KAFKA, SPARK_AVRO, *needs.jars), needs.conf, log)
+        opened.callback(spark.end, session)
+        place = target.open(values, session)
+        opened.callback(place.close)
+        yield session, place
 
 
 @contextmanager

@@ -5,7 +5,7 @@ on as it is, except what makes the values right: the zone, the case of names, an
 """
 
 from wrackline.schemas.setting import Importance, Setting
-from wrackline.schemas.setting_kinds import Kind, at_least, between, matching
+from wrackline.schemas.setting_kinds import Kind, at_least, between, matching, one_of
 
 _LONGEST_WAIT = 86_400_000
 _MERGING = "Merging"
@@ -97,6 +97,27 @@ CONSUME = (
         Importance.LOW,
         "Failures",
         validator=between(1, _LONGEST_WAIT),
+    ),
+    Setting(
+        "errors.tolerance",
+        Kind.STRING,
+        "What becomes of a record that can't become a row: none, its table stops; all, it is kept as a dead"
+        " letter with its bytes, and the others go on. The words are Kafka Connect's.",
+        "none",
+        Importance.MEDIUM,
+        "Failures",
+        validator=one_of("none", "all"),
+        recommended=("none", "all"),
+    ),
+    Setting(
+        "errors.tolerance.limit",
+        Kind.INT,
+        "How many dead letters a table may have at a time; a batch that would bring more stops it, for then"
+        " it is hardly the records that are wrong.",
+        "1000",
+        Importance.LOW,
+        "Failures",
+        validator=between(1, 100_000),
     ),
     Setting(
         "spark.master",

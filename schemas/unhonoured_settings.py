@@ -95,7 +95,6 @@ UNHONOURED = (
     *_quiet(
         "a row that can't be carried pauses its table, it is never skipped",
         "mend the cause, or carry the column as text: column.as.text",
-        "errors.tolerance",
         "errors.log.enable",
         "errors.log.include.messages",
     ),

@@ -8,7 +8,7 @@ from tests.unit.settings.shop import GOOD, checked
 from wrackline.consumers.figures import Figures
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
-from wrackline.control.consume import NO_TARGET, _exit, consume, pace
+from wrackline.control.consume import NO_TARGET, consume, exit_of_all, pace
 from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
@@ -42,7 +42,7 @@ def test_a_pipeline_that_ends_in_kafka_is_not_consumed() -> None:
 def test_one_round_ends_with_what_is_hardest_to_mend(
     kinds: tuple[type[WracklineError], ...], code: Exit
 ) -> None:
-    assert _exit([kind("test.code", "", "") for kind in kinds]) == code
+    assert exit_of_all([kind("test.code", "", "") for kind in kinds]) == code
 
 
 def test_patience_is_the_settings() -> None:

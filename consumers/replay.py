@@ -1,0 +1,73 @@
+"""Dead letters tried again: what can be read by now is merged, and the rest stays.
+
+In: a table's letters, and the same rules as a batch has.  Out: how many went in, and why the others did not.
+They go the way of every record, and an older event never wins, so a replay is safe whenever it comes.  No
+offset moves.  A letter is removed once its row is committed: a crash in between merges it again, and that
+changes nothing (INV-5).
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from pyspark.sql import DataFrame, SparkSession
+
+from wrackline.consumers.account import Stopwatch
+from wrackline.consumers.batch import merge_records, our_errors
+from wrackline.consumers.letters import Letter, Spot, blocks
+from wrackline.consumers.planning import Rules
+from wrackline.consumers.plugin import SparkTarget
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.sift import in_the_way, merged_without
+from wrackline.consumers.spark_letters import as_frame
+from wrackline.schemas.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of a table's letters."""
+
+    merged: int
+    left: Mapping[str, int]  # by reason, with its code
+
+
+def replay(session: SparkSession, table: TableId, target: SparkTarget, rules: Rules) -> Replayed:
+    """Merge what can be merged of a table's letters."""
+    done: list[Spot] = []
+    left = Counter[str]()
+    for topic, of_topic in groupby(target.letters.kept(table), key=lambda letter: letter.spot.topic):
+        for block in blocks(of_topic):
+            why = _block(session.newSession(), table, topic, block, target, rules)
+            done += [letter.spot for letter in block if letter.spot not in why]
+            left.update(why.values())
+    target.letters.remove(table, done)  # once all are read: what is removed takes its files along
+    return Replayed(len(done), left)
+
+
+def _block(
+    session: SparkSession, table: TableId, topic: str, block: list[Letter], target: SparkTarget, rules: Rules
+) -> dict[Spot, str]:
+    """Merge a block; return why some of it can't be."""
+    why: dict[Spot, str] = {}
+    nowhere = Range(topic, {}, {})
+
+    def set_aside(found: DataFrame) -> frozenset[Spot]:
+        rows = found.select("topic", "partition", "offset", "code", "reason").collect()
+        heads = {Spot(*row[:3]): f"{row['reason']} ({row['code']})" for row in rows}
+        why.update(heads)
+        return frozenset(heads)
+
+    with our_errors(topic, table):
+        before = target.applied(table)
+        records = as_frame(session, block).withColumnRenamed("kept_at", "timestamp")
+
+        def attempt(left: DataFrame) -> None:
+            with our_errors(topic, table):
+                merge_records(left, nowhere, before, target, rules, Stopwatch())
+
+        def find(left: DataFrame) -> DataFrame | None:
+            return in_the_way(left, nowhere, before, target, rules)
+
+        merged_without(records, topic, attempt, find, set_aside)
+    return why

@@ -1,0 +1,132 @@
+"""A batch with records that can't become rows: they are kept, the rest is merged, and they can come later."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.integration.targets.iceberg.world import FEW_ROWS, settings
+from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic
+from wrackline.consumers.account import Stopwatch
+from wrackline.consumers.batch import merge_sound
+from wrackline.consumers.letters import Letter, Spot
+from wrackline.consumers.plan import Applied, TopicPartition
+from wrackline.consumers.planning import Rules
+from wrackline.consumers.replay import replay
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.spark_letters import as_frame
+from wrackline.consumers.targets.iceberg.target import IcebergTarget
+from wrackline.consumers.writers import table_id
+from wrackline.schemas import registry
+from wrackline.schemas.envelope import dump, key_schema
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
+
+TABLE = table_id(TOPIC)
+LOST = 99  # a schema's id
+
+
+class Bin:
+    """One topic of hand-made records, and an Iceberg table of it."""
+
+    def __init__(self, spark: SparkSession, namespace: str) -> None:
+        self.spark = spark.newSession()
+        for name, value in FEW_ROWS.items():
+            self.spark.conf.set(name, value)
+        self.target = IcebergTarget(settings(spark, namespace=namespace), self.spark)
+        self.topic = Topic(KEYED)
+        self.texts: dict[int, str] = {1: dump(key_schema(KEYED, topic=TOPIC) or {}), **self.topic.texts}
+
+    def rules(self, most_letters: int) -> Rules:
+        def text(schema_id: int) -> str:
+            if schema_id not in self.texts:
+                raise registry.UNKNOWN_ID(url="http://registry", id=schema_id)
+            return self.texts[schema_id]
+
+        return Rules({}, text, most_letters=most_letters)
+
+    def frame(self) -> DataFrame:
+        records = [
+            Letter(Spot(TOPIC, partition, offset), "", "", key, value, 0)
+            for key, value, partition, offset in self.topic.records
+        ]
+        return as_frame(self.spark.newSession(), records).withColumnRenamed("kept_at", "timestamp")
+
+    def merge(self, most_letters: int) -> int:
+        wanted = Range(TOPIC, {0: 0}, {0: len(self.topic.records)})
+        before, rules = self.target.applied(TABLE), self.rules(most_letters)
+        return merge_sound(self.frame(), wanted, before, self.target, rules, Stopwatch())[1]
+
+    def replay(self) -> tuple[int, Mapping[str, int]]:
+        found = replay(self.spark, TABLE, self.target, self.rules(0))
+        return found.merged, found.left
+
+    def rows(self) -> dict[object, object]:
+        rows = self.target.rows(TABLE)
+        assert rows is not None
+        return {row["a b"]: row["b"] for row in rows.collect()}
+
+    def letters(self) -> dict[int, str]:
+        return {letter.spot.offset: letter.code for letter in self.target.letters.kept(TABLE)}
+
+
+def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSession, namespace: str) -> None:
+    made = Bin(spark, namespace)
+    topic = made.topic
+    topic.tell("c", 1, (1.0, "x", NOON, None))
+    key, good = topic.records[0][:2]
+    assert key is not None
+    assert good is not None
+    topic.raw(key, good[:-1])
+    topic.tell("c", 2, (2.0, "secret", "infinity", None))
+    topic.raw(key, b"no schema at all")
+    topic.tell("c", 3, (3.0, "later", NOON, None))
+    late = topic.records.pop()
+    topic.raw(late[0], b"\0" + LOST.to_bytes(4, "big") + (late[1] or b"")[5:])
+    topic.raw(b"\0" + LOST.to_bytes(4, "big") + key[5:], good)
+    topic.raw(key, None)
+    topic.tell("u", 7, (1.0, "last", NOON, None))
+    with pytest.raises(WracklineError, match=r"registry.unknown_id|consume.not_wire_format"):
+        made.merge(0)
+    with pytest.raises(OperatorNeeded, match=r"consume.too_many_letters") as refused:
+        made.merge(4)
+    assert "secret" not in str(refused.value)
+    assert made.target.held(TABLE) is None, "nothing of it was merged"
+    assert made.merge(5) == 5
+    assert made.rows() == {1.0: "last"}
+    assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 8}
+    kept = {
+        1: "consume.broken_records",
+        2: "consume.value_unfit",
+        3: "consume.not_wire_format",
+        4: "registry.unknown_id",
+        5: "registry.unknown_id",
+    }
+    assert made.letters() == kept
+    assert made.merge(5) == 5, "the same batch again keeps nothing twice"
+    assert made.letters() == kept
+    assert not any("secret" in letter.reason for letter in made.target.letters.kept(TABLE))
+
+    made.texts[LOST] = made.texts[2]  # the registry is whole again
+    merged, left = made.replay()
+    assert (merged, sum(left.values()), len(left)) == (1, 4, 4)
+    assert made.rows() == {1.0: "last", 3.0: "later"}
+    assert made.letters().keys() == kept.keys() - {4}
+    assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 8}, "no offset moves"
+    assert made.replay()[0] == 0
+
+
+def test_a_topic_of_nothing_but_broken_records_makes_no_table(spark: SparkSession, namespace: str) -> None:
+    made = Bin(spark, namespace)
+    made.topic.tell("c", 1, (1.0, "x", NOON, None))
+    key, good, *_ = made.topic.records.pop()
+    assert good is not None
+    made.topic.raw(key, good[:-2])
+    made.topic.raw(key, b"\0" + LOST.to_bytes(4, "big") + good[5:])
+    assert made.merge(2) == 2
+    assert made.target.held(TABLE) is None
+    assert made.letters() == {0: "consume.broken_records", 1: "registry.unknown_id"}
+    made.texts[LOST] = made.texts[2]
+    assert made.replay()[0] == 1
+    assert made.rows() == {1.0: "x"}
+    assert made.target.applied(TABLE) == replace(Applied(), newest=made.target.applied(TABLE).newest)
