@@ -16,6 +16,7 @@ another key since, they could match twice.
 """
 
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 from wrackline.consumers.plan import Deletes, MergePlan
@@ -76,8 +77,10 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     insert = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
     insert |= known | {missing: "NULL" if plan.lacking_is_null else or_null(new_missing)}
     valid = "" if floor is None else f" WHERE seq >= {literal(floor)}"
+    within = [] if truncated else plan.within.items()  # what was truncated is looked for in the whole table
     same = [f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key]
     same += [] if floor is None else [f"t.{seq} >= {literal(floor)}"]
+    same += [f"t.{quoted(name)} BETWEEN {_key(one.least)} AND {_key(one.greatest)}" for name, one in within]
     clauses = [
         f"MERGE INTO {target} t USING (SELECT * FROM {VIEW}{valid}) s ON {' AND '.join(same)}",  # noqa: S608 - names and texts are quoted
         f"WHEN MATCHED AND {newer} AND s.deleted THEN {mark}",
@@ -97,6 +100,10 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """Write a text as a Spark SQL literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _key(value: int | date) -> str:
+    return str(value) if isinstance(value, int) else f"DATE '{value}'"
 
 
 def assigned(values: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ rows.  A plan names no target and holds no connection, so the same plan explains
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import Enum
 from typing import NamedTuple
 
@@ -117,6 +118,13 @@ class PlannedColumn:
     type: ColumnType
 
 
+class KeyRange(NamedTuple):
+    """The least and the greatest value of one column of a batch's keys."""
+
+    least: int | date
+    greatest: int | date
+
+
 @dataclass(frozen=True, slots=True)
 class MergePlan:
     """How one batch of one table is merged."""
@@ -131,6 +139,9 @@ class MergePlan:
     tracked: frozenset[str] | None = None  # history: a change of these begins a version; None: of any
     truncated: bool = True  # history: whether the batch may hold truncates, which may end any version
     lacking_is_null: bool = False  # a column that nobody has sent is null, and its row is complete
+    within: Mapping[str, KeyRange] = field(
+        default_factory=dict
+    )  # where the batch's keys lie, if that is known
 
     @property
     def floor(self) -> str | None:

@@ -28,6 +28,7 @@ class Record(NamedTuple):
     value: bytes
     partition: int
     offset: int
+    timestamp: int  # ms
 
 
 def changes(events: int, seed: int = SEED) -> list[Record]:
@@ -69,4 +70,4 @@ def _changed(order: Order) -> Order:
 
 def _append(written: list[list[Record]], number: int, key: bytes | None, value: bytes) -> None:
     partition = number % PARTITIONS
-    written[partition].append(Record(key or b"", value, partition, len(written[partition])))
+    written[partition].append(Record(key or b"", value, partition, len(written[partition]), _FIRST_MS))
