@@ -1,6 +1,7 @@
 """What a reader should see of a table: a frame, for not every catalogue of Spark's has views.
 
-In: a table as it is kept.  Out: its rows without tombstones, incomplete rows and our columns.
+In: a table as it is kept.  Out: its rows without tombstones, incomplete rows and our columns; of a history
+its whole versions with when they began and ended, of an append table every event with what it was.
 
 A table without a key holds what came as rows that live and what went as tombstones with their values; a
 content is shown as often as it came more than it went.  Contents are compared exactly: Spark groups -0.0
@@ -14,16 +15,24 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType
 
 from wrackline.consumers.merge_sql import quoted
-from wrackline.consumers.plan import ROW, OurColumns
+from wrackline.consumers.plan import END, ROW, START, Mode, OurColumns
 from wrackline.consumers.spark_columns import identity_of
 
 
-def live_rows(rows: DataFrame, ours: OurColumns) -> DataFrame:
+def live_rows(rows: DataFrame, ours: OurColumns, mode: Mode = Mode.UPSERT) -> DataFrame:
     """Return a table as a reader should see it."""
+    names = [*map(quoted, _columns(rows, ours))]
+    if mode is Mode.HISTORY:
+        shown = rows.where(F.col(quoted(START)).isNotNull() & _whole(rows, ours))
+        names = [name for name in names if name not in (quoted(START), quoted(END))]
+        return shown.select(*names, START, END, quoted(ours.commit_ts))
+    if mode is Mode.APPEND:
+        of_ours = (quoted(name) for name in (ours.op, ours.seq, ours.commit_ts))
+        return rows.select(*names, *of_ours, _named(rows, ours.missing).alias(ours.missing))
     if keyless(rows):
         return _copies(rows, ours)
     alive = rows.where(~F.col(quoted(ours.deleted)) & _whole(rows, ours))
-    return alive.select(*map(quoted, _columns(rows, ours)))
+    return alive.select(*names)
 
 
 def keyless(rows: DataFrame) -> bool:
@@ -62,8 +71,16 @@ def _whole(rows: DataFrame, ours: OurColumns) -> Column:
     return missing.isNull() | ~F.arrays_overlap(missing, F.array(*map(F.lit, there)))
 
 
+def _named(rows: DataFrame, missing: str) -> Column:
+    """Return columns that are told by identity by their names now."""
+    told = [(identity_of(field), field.name) for field in rows.schema.fields]
+    parts = [F.lit(part) for identity, name in told if identity is not None for part in (identity, name)]
+    named = F.transform(quoted(missing), lambda identity: F.try_element_at(F.create_map(*parts), identity))
+    return F.array_compact(named)
+
+
 def _columns(rows: DataFrame, ours: OurColumns) -> list[str]:
-    own = {ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts, ours.row}
+    own = {ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts, ours.row, ours.unsent}
     return [name for name in rows.columns if name not in own]
 
 

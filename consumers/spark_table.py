@@ -24,7 +24,8 @@ from pyspark.sql.types import DataType
 
 from wrackline.consumers import spark_columns
 from wrackline.consumers.merge_sql import literal, quoted
-from wrackline.consumers.plan import MergePlan, OurColumns, PlannedColumn
+from wrackline.consumers.modes import OTHER_MODE
+from wrackline.consumers.plan import END, START, MergePlan, Mode, OurColumns, PlannedColumn
 from wrackline.consumers.plugin import Alteration
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
@@ -84,15 +85,16 @@ class OfItself:
 
     table: TableId
     ours: OurColumns
+    mode: Mode = Mode.UPSERT
 
     @classmethod
     def planned(cls, plan: MergePlan) -> "OfItself":
         """Return what the plan's table will say."""
-        return cls(plan.table.id, plan.ours)
+        return cls(plan.table.id, plan.ours, plan.mode)
 
     def text(self) -> str:
         """Write it as a property."""
-        return json.dumps({"table": self.table, "ours": asdict(self.ours)})
+        return json.dumps({"table": self.table, "ours": asdict(self.ours), "mode": self.mode.value})
 
 
 def properties(session: SparkSession, name: str) -> Mapping[str, str]:
@@ -111,7 +113,8 @@ def of_itself(found: Mapping[str, str]) -> OfItself | None:
     if _OF_ITSELF not in found:
         return None
     said = json.loads(found[_OF_ITSELF])
-    return OfItself(TableId(*said["table"]), OurColumns(**said["ours"]))
+    mode = Mode(said.get("mode", Mode.UPSERT.value))
+    return OfItself(TableId(*said["table"]), OurColumns(**said["ours"]), mode)
 
 
 def check_own(found: Mapping[str, str], table: TableId, target: Address) -> OfItself:
@@ -124,7 +127,11 @@ def check_own(found: Mapping[str, str], table: TableId, target: Address) -> OfIt
 
 def check_made(found: Mapping[str, str], plan: MergePlan, target: Address) -> None:
     """Refuse a table that the plan can't be merged into."""
-    if check_own(found, plan.table.id, target).ours != plan.ours:
+    said = check_own(found, plan.table.id, target)
+    if said.mode is not plan.mode:
+        made, wanted = said.mode.value, plan.mode.value
+        raise OTHER_MODE(table=plan.table.id, target=target.name, drop=target.drop, made=made, wanted=wanted)
+    if said.ours != plan.ours:
         raise MADE_OTHERWISE(table=plan.table.id, target=target.name, drop=target.drop)
 
 
@@ -134,6 +141,8 @@ def definition(plan: MergePlan, using: str, settings: Mapping[str, str]) -> str:
     columns = [_definition(column) for column in plan.columns]
     columns += [f"{quoted(ours.seq)} string", f"{quoted(ours.op)} string", f"{quoted(ours.deleted)} boolean"]
     columns += [f"{quoted(ours.missing)} array<int>", f"{quoted(ours.commit_ts)} timestamp"]
+    if plan.mode is Mode.HISTORY:
+        columns += [f"{quoted(START)} string", f"{quoted(END)} string", f"{quoted(ours.unsent)} array<int>"]
     said = {_OF_ITSELF: OfItself.planned(plan).text(), _COLUMNS: spark_columns.described(plan.columns)}
     return f"({', '.join(columns)}) USING {using} TBLPROPERTIES ({_listed({**settings, **said})})"
 
@@ -152,11 +161,15 @@ def alter(
     session: SparkSession, plan: MergePlan, changes: Sequence[Alteration], target: Address, ways: Ways
 ) -> None:
     """Make these changes, or what a crash has left of them."""
+    before = held(session, target.name, properties(session, target.name))
     stored = _stored(session, target.name)
     names = session.table(target.name).columns
     for statement in _statements(plan, changes, stored, names, target, ways):
         session.sql(f"ALTER TABLE {target.name} {statement}")
-    say(session, target.name, {_COLUMNS: spark_columns.described(plan.columns)})
+    planned = {column.identity for column in plan.columns}
+    gone = {change.column.identity for change in changes if isinstance(change, DropColumn)}
+    left = (one for one in before if one.identity not in planned | gone)  # the source has dropped them
+    say(session, target.name, {_COLUMNS: spark_columns.described([*plan.columns, *left])})
 
 
 def _statements(

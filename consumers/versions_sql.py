@@ -16,8 +16,8 @@ written in one statement, so both see one state of it.
 
 from collections.abc import Iterable, Sequence
 
-from wrackline.consumers.merge_sql import VIEW, assigned, literal, or_null, quoted
-from wrackline.consumers.plan import END, ROW, START, MergePlan, PlannedColumn
+from wrackline.consumers.merge_sql import VIEW, assigned, literal, merge_statement, or_null, quoted
+from wrackline.consumers.plan import END, ROW, START, MergePlan, Mode, PlannedColumn
 from wrackline.schemas.types import spark_type
 
 _ORDERED = """
@@ -25,6 +25,15 @@ SELECT *, {windowed} FROM {of}
 WINDOW o AS (PARTITION BY {key} ORDER BY seq, op <> 'd'),
   w AS (PARTITION BY {key} ORDER BY seq, op <> 'd' ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"""
 _NOBODY = "CAST(array() AS array<int>)"
+
+
+def statement(
+    plan: MergePlan, target: str, held: Sequence[PlannedColumn], floor: str | None, *, truncated: bool
+) -> str:
+    """Write a batch's MERGE, whatever its mode; `held` are the columns that the table has."""
+    if plan.mode is Mode.HISTORY:
+        return versions_statement(plan, target, held, floor, voided=truncated)
+    return merge_statement(plan, target, floor, truncated=truncated)
 
 
 def versions_statement(

@@ -1,4 +1,4 @@
-"""One MERGE (merge_sql.py) brings a batch's newest changes and its offsets into a table, in one commit.
+"""One MERGE (merge_sql.py, versions_sql.py) brings a batch's changes and offsets into a table, in one commit.
 
 In: a batch that is staged in a session of its own (the commit's property is the session's), and a plan.
 Out: a snapshot, also of a batch that has nothing but offsets.
@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 
-from wrackline.consumers.merge_sql import Staged, merge_statement
+from wrackline.consumers.merge_sql import Staged
 from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.spark_table import held
 from wrackline.consumers.targets.iceberg import progress
+from wrackline.consumers.versions_sql import statement
 from wrackline.schemas.errors import Transient, define
 
 CONFLICT = define(
@@ -37,9 +39,11 @@ def merge(staged: Staged, plan: MergePlan, target: str, properties: Mapping[str,
     session = staged.session
     before = progress.read(session, target, properties)
     after = before.applied.then(plan.upto)
+    columns = held(session, target, properties)
+    text = statement(plan, target, columns, after.floor, truncated=after.floor != before.floor)
     with progress.saying(session, after):
         try:
-            session.sql(merge_statement(plan, target, after.floor, truncated=after.floor != before.floor))
+            session.sql(text)
         except FAILED as exc:
             if is_conflict(exc):
                 raise CONFLICT(target=target) from exc
