@@ -10,6 +10,7 @@ their own.  An error of Spark becomes one of ours without its text, which may sh
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
@@ -18,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from wrackline.consumers.account import Account, Step, Stopwatch
 from wrackline.consumers.evolve import reshape
 from wrackline.consumers.failpoints import reach
+from wrackline.consumers.key_range import key_ranges
 from wrackline.consumers.letters import Spot
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, MergePlan
@@ -28,6 +30,7 @@ from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import in_the_way, keep, merged_without
 from wrackline.consumers.tally import Tally
 from wrackline.consumers.topics import Topics
+from wrackline.consumers.transactions import WholeTransactions
 from wrackline.consumers.writers import table_id
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
@@ -76,10 +79,14 @@ class Batches:
         target: SparkTarget,
         rules: Rules,
         tell: Callable[[Account], None] = lambda _: None,
+        whole: WholeTransactions | None = None,
     ) -> None:
-        """Take what batches need, and who hears of each that is over; on the thread that made it."""
+        """Take what batches need, who hears of each that is over, and who keeps transactions whole, if any.
+
+        All of it is called on the thread of the batch.
+        """
         self._spark, self._topics, self._target, self._rules = spark, topics, target, rules
-        self._tell = tell
+        self._tell, self._whole = tell, whole
 
     def merge(self, topic: str, ends: Mapping[int, int]) -> Range:
         """Merge the next batch of a topic's table, towards these ends; return what was read."""
@@ -88,7 +95,7 @@ class Batches:
             before = self._target.applied(table_id(topic))
             applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
             before = self._topics.known_by(topic, before)
-            wanted = self._topics.range_of(topic, applied, ends).at_most(self._rules.most_offsets)
+            wanted = self._next_range(topic, applied, ends)
             watch.lap(Step.ASK)
             if wanted.empty:
                 self._tell(Account(wanted, before))
@@ -103,6 +110,12 @@ class Batches:
                 records.unpersist()
             self._tell(watch.account(wanted, upto, counted, letters))
             return wanted
+
+    def _next_range(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> Range:
+        most = self._rules.most_offsets
+        if self._whole is not None:
+            return self._whole.next_range(topic, applied, ends, most)
+        return self._topics.range_of(topic, applied, ends).at_most(most)
 
 
 def merge_sound(
@@ -151,10 +164,15 @@ def merge_records(
     plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
     watch.lap(Step.SHAPE)
     reach("before_stage")
-    staged = target.stage(latest(records, seen.outlines, made.writers, plan), plan)
-    watch.lap(Step.STAGE)
-    reach("before_apply")
-    target.apply(staged, plan)
+    newest = latest(records, seen.outlines, made.writers, plan).persist()  # its keys first, then its rows
+    try:
+        plan = replace(plan, within=key_ranges(newest, plan))
+        staged = target.stage(newest, plan)
+        watch.lap(Step.STAGE)
+        reach("before_apply")
+        target.apply(staged, plan)
+    finally:
+        newest.unpersist()
     watch.lap(Step.APPLY)
     reach("after_apply")
     return plan.upto, seen.tally
@@ -181,7 +199,9 @@ def our_errors(topic: str, table: TableId) -> Iterator[None]:
     except WracklineError:
         raise
     except Exception as exc:  # one table's fault is not the others'; its text may show values
+        # what ended a task may come as the cause of another, whose text alone names it
+        unfit = next((name for name in _UNFIT if f"[{name}" in str(exc)), None)
+        if unfit is not None:
+            raise VALUE_UNFIT(topic=topic, table=table, condition=unfit) from exc
         condition = exc.getCondition() if isinstance(exc, PySparkException) else None
-        if condition is not None and condition.partition(".")[0] in _UNFIT:
-            raise VALUE_UNFIT(topic=topic, table=table, condition=condition) from exc
         raise ROUND_FAILED(topic=topic, condition=condition or type(exc).__name__) from exc

@@ -81,6 +81,7 @@ Look = Callable[[], Ends]  # consumers/topics.py
 class _Table:
     standing: Standing = field(default_factory=Standing)
     reached: Mapping[int, int] | None = None
+    waits: bool = False  # its last look found nothing that it may take yet
     begun: float = 0.0
 
 
@@ -187,7 +188,7 @@ class Driver:
                     raise
                 self._note(topic, table, error)
             else:
-                table.reached = read.end
+                table.reached, table.waits = read.end, read.empty
                 if table.standing.error is not None:
                     table.standing = Standing()
                     self._witness.stands(topic, table.standing)
@@ -204,8 +205,9 @@ class Driver:
             self._witness.failed(topic, table.standing)
 
     def _behind(self, topic: str) -> bool:
-        """Whether a table has failed, so that one try is all it gets."""
-        return self._tables[topic].standing.error is not None
+        """Whether a table has failed or has to wait, so that one try is all it gets."""
+        table = self._tables[topic]
+        return table.waits or table.standing.error is not None
 
     def _resume(self) -> None:
         for table in self._tables.values():

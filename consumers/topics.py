@@ -11,7 +11,7 @@ shows as lost and not as an empty range.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition, Uuid
@@ -99,6 +99,12 @@ class Topics:
             raise KAFKA_UNREACHABLE(brokers=self._brokers)
         return checked(topic, applied, firsts, ends)
 
+    def marks(self, topic: str, known: Collection[int]) -> Mapping[int, int]:
+        """Return where the written part of these partitions ends, what is not committed yet with it."""
+        partitions = [TopicPartition(topic, number) for number in known]
+        latest = self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)  # type: ignore[no-untyped-call]  # as above
+        return {partition.partition: end for partition, end in latest.items()}
+
     def firsts(self, ends: Ends) -> Ends:
         """Return the first offset that each partition still has; those that can't say now are left out."""
         partitions = [TopicPartition(topic, number) for topic, known in ends.items() for number in known]
@@ -126,14 +132,19 @@ class Topics:
             return KAFKA_UNREACHABLE(brokers=self._brokers)
         return refusal
 
-    def _offsets(self, partitions: list[TopicPartition], which: OffsetSpec) -> dict[TopicPartition, int]:
+    def _offsets(
+        self,
+        partitions: list[TopicPartition],
+        which: OffsetSpec,
+        level: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[TopicPartition, int]:
         """Return the offsets of those partitions whose leaders answer."""
         if not partitions:
             return {}
         found = {}
         answers = self._client.list_offsets(
             dict.fromkeys(partitions, which),
-            isolation_level=IsolationLevel.READ_COMMITTED,
+            isolation_level=level,
             request_timeout=_TIMEOUT,
         )
         for partition, answer in answers.items():

@@ -32,6 +32,7 @@ from wrackline.consumers.standing import Patience
 from wrackline.consumers.status import document
 from wrackline.consumers.tending import Tending, Upkeep
 from wrackline.consumers.writers import table_id
+from wrackline.control.consume_boundaries import check_boundaries, whole_transactions
 from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.run import asked_to_stop
@@ -57,6 +58,7 @@ NO_TARGET = define(
 def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | None) -> int:
     """Merge a pipeline that was found good, and return the exit code."""
     values, kind = target_of(pipeline)
+    check_boundaries(values)
     server = values.text("topic.prefix")
     figures = Figures(server)
     teller = Teller(values.text("name"), figures, json=json)
@@ -67,7 +69,8 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
         texts = opened.enter_context(registry.Registry(registry.access(values)))
         given = values.below("kafka.")
         asks = topics.Topics(asking(given))
-        batches = Batches(session, asks, place, rules(values, given, texts.text), figures.batch)
+        bounds = opened.enter_context(whole_transactions(values, session, asks, texts.text))
+        batches = Batches(session, asks, place, rules(values, given, texts.text), figures.batch, bounds)
         look = Looking(lambda: asks.ends(server), asks.firsts, figures, teller.warned)
         tending = Tending(upkeep(place, values), values.integer("consume.upkeep.interval.ms") / 1000)
         driver = Driver(look, batches.merge, pace(values), teller, tending)
@@ -116,7 +119,7 @@ def rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int
         Behaviour(values.text("target.schema.change.behavior")),
         values.text("target.column.prefix"),
         values.integer("consume.max.offsets.per.trigger"),
-        values.integer("errors.tolerance.limit") if values.text("errors.tolerance") == "all" else 0,
+        values.integer("errors.dead.letters.max") if values.text("errors.tolerance") == "all" else 0,
     )
 
 

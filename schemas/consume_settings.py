@@ -70,6 +70,16 @@ CONSUME = (
         validator=at_least(0),
     ),
     Setting(
+        "consume.transaction.boundaries",
+        Kind.BOOLEAN,
+        "Whether each batch of a table ends where transactions of the source end, so that its readers see"
+        " each of them whole or not at all. It needs provide.transaction.metadata. Each table goes its own"
+        " way: what one transaction did to two of them is not seen in both at once.",
+        "false",
+        Importance.MEDIUM,
+        _MERGING,
+    ),
+    Setting(
         "consume.metrics.port",
         Kind.INT,
         "The port of 127.0.0.1 at which `wrackline consume` serves its metrics, as /metrics, and what"
@@ -110,7 +120,7 @@ CONSUME = (
         recommended=("none", "all"),
     ),
     Setting(
-        "errors.tolerance.limit",
+        "errors.dead.letters.max",
         Kind.INT,
         "How many dead letters a table may have at a time; a batch that would bring more stops it, for then"
         " it is hardly the records that are wrong.",

@@ -1,0 +1,101 @@
+"""The next range of a table that ends where source transactions end: what is asked for boundaries.py.
+
+    1  ENDs are read          what has ended by now
+    2  topic's high marks     each event of those was written before its END, so it lies below
+    3  topic's stable ends    where these have passed the marks of 2, all of them can be read
+
+In: what the table has applied.  Out: a range, empty while the next transaction is not over; a transaction of
+more offsets than a batch may have is waited for and taken whole.  The order of 1, 2 and 3 is what makes it
+right: Kafka shows a transaction of its own in one partition sooner than in another.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import reduce
+from threading import Lock
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from wrackline.consumers.boundaries import Stretch, cut
+from wrackline.consumers.endings import Endings
+from wrackline.consumers.read import read
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.topics import Topics
+from wrackline.consumers.wire import parsed, told
+from wrackline.consumers.writers import writer
+
+_HEAD = 5  # a zero byte, then four bytes of schema id
+
+
+class WholeTransactions:
+    """Chooses the ranges of one pipeline's tables; on any thread."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        topics: Topics,
+        endings: Endings,
+        kafka: Mapping[str, str],
+        schema_text: Callable[[int], str],
+    ) -> None:
+        self._spark, self._topics, self._endings = spark, topics, endings
+        self._kafka, self._schema_text = kafka, schema_text
+        self._waits: dict[str, tuple[Range, int]] = {}  # what there was when it had to wait
+        self._lock = Lock()
+
+    def next_range(self, topic: str, applied: Mapping[int, int], known: Collection[int], most: int) -> Range:
+        """Return what the next batch reads: at most so many offsets, if that splits no transaction."""
+        count = self._endings.read()
+        marks = self._topics.marks(topic, known)
+        ends = self._topics.ends_of(lambda name: name == topic).get(topic, {})
+        full = self._topics.range_of(topic, applied, ends)
+        nothing = Range(topic, full.start, full.start)
+        with self._lock:
+            if full.empty or self._waits.get(topic) == (full, count):
+                return nothing
+        open_to = {at for at, end in ends.items() if end >= marks.get(at, end + 1)}
+        window = full.at_most(most)
+        while True:
+            stretches = self._stretches(window)
+            ended = {one.transaction for one in stretches if self._endings.ended(one)}
+            shown = {at for at in open_to if window.end[at] == full.end[at]}
+            made = cut(window, stretches, ended, shown)
+            if not made.empty or window == full:
+                break
+            window = full.at_most(2 * window.offsets)
+        if made.empty:
+            with self._lock:
+                self._waits[topic] = (full, count)
+        return made
+
+    def _stretches(self, window: Range) -> list[Stretch]:
+        """Find which offsets of a window hold events of which transaction."""
+        records = read(self._spark.newSession(), self._kafka, window).persist()  # looked at twice
+        try:
+            head = F.substring("value", 1, _HEAD)
+            heads = [bytes(row[0]) for row in records.select(head).distinct().collect() if row[0]]
+            parts = [
+                self._events(window.topic, records.where(head == F.lit(one)), int.from_bytes(one[1:], "big"))
+                for one in heads
+                if len(one) == _HEAD and not one[0]
+            ]
+            if not parts:
+                return []
+            found = (
+                reduce(DataFrame.union, parts)
+                .where("id IS NOT NULL")
+                .groupBy("id", "partition")
+                .agg(F.min("offset"), F.max("offset"), F.min("seq"), F.max("seq"), F.max("published_ms"))
+            )
+            return [Stretch(*row) for row in found.collect()]
+        finally:
+            records.unpersist()
+
+    def _events(self, topic: str, records: DataFrame, schema_id: int) -> DataFrame:
+        """Return the transactions of records that were written with one schema; what is odd has none."""
+        text = self._schema_text(schema_id)
+        writer(topic, None, text)  # raises if it is not one of ours
+        event = parsed("value", text, told(text, ("transaction", "seq")), strict=False).alias("e")
+        published = F.unix_millis("timestamp").alias("published_ms")
+        columns = ("e.transaction.id", "partition", "offset", "e.seq", "published_ms")
+        return records.select("partition", "offset", published, event).select(*columns)
