@@ -24,7 +24,7 @@ TOO_MANY = define(
     OperatorNeeded,
     "a batch of topic {topic} would bring its table to more than {limit} dead letters: {reasons}",
     hint="see what they are: wrackline letters list <pipeline.toml> '{table}'; once the cause is mended:"
-    " wrackline letters replay <pipeline.toml> '{table}'; to allow more: errors.tolerance.limit",
+    " wrackline letters replay <pipeline.toml> '{table}'; to allow more: errors.dead.letters.max",
 )
 
 

@@ -7,16 +7,19 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
+from tests.integration.targets.postgres.world import settings_of
 from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic
 from wrackline.consumers.account import Stopwatch
 from wrackline.consumers.batch import merge_sound
 from wrackline.consumers.letters import Letter, Spot
 from wrackline.consumers.plan import Applied, TopicPartition
 from wrackline.consumers.planning import Rules
+from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.replay import replay
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.spark_letters import as_frame
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
+from wrackline.consumers.targets.postgres import PLUGIN
 from wrackline.consumers.writers import table_id
 from wrackline.schemas import registry
 from wrackline.schemas.envelope import dump, key_schema
@@ -33,7 +36,8 @@ class Bin:
         self.spark = spark.newSession()
         for name, value in FEW_ROWS.items():
             self.spark.conf.set(name, value)
-        self.target = IcebergTarget(settings(spark, namespace=namespace), self.spark)
+        self.lake = IcebergTarget(settings(spark, namespace=namespace), self.spark)
+        self.target: SparkTarget = self.lake
         self.topic = Topic(KEYED)
         self.texts: dict[int, str] = {1: dump(key_schema(KEYED, topic=TOPIC) or {}), **self.topic.texts}
 
@@ -62,7 +66,7 @@ class Bin:
         return found.merged, found.left
 
     def rows(self) -> dict[object, object]:
-        rows = self.target.rows(TABLE)
+        rows = self.lake.rows(TABLE)
         assert rows is not None
         return {row["a b"]: row["b"] for row in rows.collect()}
 
@@ -114,6 +118,25 @@ def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSes
     assert made.letters().keys() == kept.keys() - {4}
     assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 8}, "no offset moves"
     assert made.replay()[0] == 0
+
+
+@pytest.mark.parametrize("where", ["iceberg", "postgres"])
+def test_a_value_that_does_not_fit_is_found_where_it_fails(
+    spark: SparkSession, namespace: str, where: str, request: pytest.FixtureRequest
+) -> None:
+    """Such a value shows in the merge itself, or on the way to it."""
+    made = Bin(spark, namespace)
+    if where == "postgres":
+        made.target = PLUGIN.open(settings_of(request.getfixturevalue("database").dsn), spark)
+    made.topic.tell("c", 1, (1.0, "x", NOON, None))
+    made.topic.tell("c", 2, (2.0, "secret", "infinity", None))
+    with pytest.raises(OperatorNeeded, match=r"consume.value_unfit") as refused:
+        made.merge(0)
+    assert "secret" not in str(refused.value)
+    assert made.merge(1) == 1
+    assert made.letters() == {1: "consume.value_unfit"}
+    assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 2}
+    made.target.close()
 
 
 def test_a_topic_of_nothing_but_broken_records_makes_no_table(spark: SparkSession, namespace: str) -> None:

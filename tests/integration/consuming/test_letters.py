@@ -1,0 +1,133 @@
+"""Records that nobody can read, in a topic that a worker writes: kept, listed, tried again, dropped."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
+
+from tests.fixtures.servers import Database
+from tests.integration.consuming.world import TARGET, Consuming, World
+from tests.integration.running.world import wait_until
+from wrackline.consumers.kafka_settings import asking
+from wrackline.consumers.plan import Applied, TopicPartition
+from wrackline.consumers.topics import Topics
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.errors import Definite
+
+pytestmark = [pytest.mark.servers, pytest.mark.spark]
+
+SECRET = b"c4n4ry in a record"
+
+
+class Tolerant(World):
+    """The same with dead letters, three a table."""
+
+    target = TARGET.replace("[errors]", '[errors]\ntolerance = "all"\ndead.letters.max = 3')
+
+    @property
+    def table(self) -> str:
+        """The table as its topic names it."""
+        return self.topic.partition(".")[2]
+
+    def poison(self, *values: bytes) -> None:
+        """Write to the topic what no worker writes, under a key of its own."""
+        key, _ = self.events()[0]
+        producer = Producer({"bootstrap.servers": self.kafka.bootstrap})
+        for value in values:
+            producer.produce(self.topic, value, key)
+        assert producer.flush(30) == 0
+
+    def letters(self, verb: str, *more: str) -> tuple[int, Any]:
+        """Run `wrackline letters … --json` on the consumer's file."""
+        self.file, source = self.consumer_file, self.file
+        done = self.command("letters", verb, *more, "--json")
+        self.file = source
+        assert SECRET.decode() not in done.stdout + done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[Tolerant]:
+    """A database with a table, and a pipeline over it."""
+    made = Tolerant(tmp_path, database, kafka, registry, topic_prefix, 0)
+    yield made
+    made.close()
+
+
+def poisoned(world: Tolerant) -> Consuming:
+    """One record is set aside while its table goes on; three more at once stop it."""
+    world.run()
+    world.insert(1, 3)
+    world.arrived(3)
+    world.poison(SECRET)
+    consuming = world.consume()
+    told = consuming.told("set aside", table=world.table)
+    assert (told["letters"], told["in_all"]) == (1, 1)
+    world.insert(4, 5)
+    world.arrives()
+    world.poison(SECRET, SECRET, b"\0\0")
+    told = consuming.told("stopped", table=world.table)
+    assert told["error"]["code"] == "consume.too_many_letters"
+    assert consuming.stop() == Exit.OK
+    assert SECRET.decode() not in consuming.output
+    return consuming
+
+
+def test_a_poison_message_is_set_aside_and_too_many_stop_the_table(world: Tolerant) -> None:
+    poisoned(world)
+    code, told = world.letters("replay", world.table)
+    assert (code, told["errors"]) == (Exit.OPERATOR, [])
+    (of_table,) = told["tables"]
+    (reason,) = of_table["left"]
+    assert (of_table["table"], of_table["merged"], of_table["left"]) == (world.table, 0, {reason: 1})
+    assert reason.endswith("(consume.not_wire_format)")
+
+
+@pytest.mark.deep
+def test_dropped_letters_make_room_for_others(world: Tolerant) -> None:
+    poisoned(world)
+    code, told = world.letters("list")
+    assert code == Exit.OK
+    (letter,) = told["letters"]
+    assert (letter["offset"], letter["code"], letter["bytes"] > len(SECRET)) == (
+        3,
+        "consume.not_wire_format",
+        True,
+    )
+    assert world.letters("drop", world.table)[1] == {"table": world.table, "dropped": 1}
+    world.insert(6, 7)
+    world.arrived(11)
+    assert world.once()[0] == Exit.OK
+    assert not world.differences("orders")
+    assert len(world.letters("list", world.table)[1]["letters"]) == 3
+
+
+def test_a_topic_made_anew_is_not_the_one_that_was_merged(kafka: Broker, topic_prefix: str) -> None:
+    """However many records it has by now."""
+    topic = f"{topic_prefix}.d.public.orders"
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    asks = Topics(asking({"bootstrap.servers": kafka.bootstrap}))
+
+    def make(records: int) -> None:
+        admin.create_topics([NewTopic(topic, 1)])[topic].result(30)
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        for _ in range(records):
+            producer.produce(topic, b"x", partition=0)
+        assert producer.flush(30) == 0
+
+    make(2)
+    before = asks.known_by(topic, Applied({TopicPartition(topic, 0): 2}))
+    assert before.topic_ids.keys() == {topic}
+    assert asks.known_by(topic, before) == before
+    admin.delete_topics([topic])[topic].result(30)
+    wait_until(lambda: topic not in admin.list_topics(timeout=10).topics)
+    make(5)
+    with pytest.raises(Definite, match=r"consume.topic_cut"):
+        asks.known_by(topic, before)
