@@ -16,6 +16,20 @@ from pyspark.sql.types import ArrayType, DataType, StructField
 from wrackline.consumers.plan import PlannedColumn
 from wrackline.schemas.types import ColumnType, Kind, spark_type
 
+# What Iceberg and Delta widen in place, as kinds of the source.
+WIDENS = frozenset(
+    {
+        (Kind.INT16, Kind.INT32),
+        (Kind.INT16, Kind.INT64),
+        (Kind.INT32, Kind.INT64),
+        (Kind.FLOAT32, Kind.FLOAT64),
+        (Kind.DECIMAL, Kind.DECIMAL),
+        (Kind.ENUM, Kind.ENUM),
+        (Kind.ENUM, Kind.STRING),
+        (Kind.ENUM_SET, Kind.ENUM_SET),
+        (Kind.ARRAY, Kind.ARRAY),
+    }
+)
 _IDENTITY = re.compile(r"wrackline\.column=(\d+)")
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.letters import NAME, Letter, Spot, blocks
-from wrackline.consumers.merge_sql import literal, quoted
+from wrackline.consumers.letters import Letter, Spot, blocks
+from wrackline.consumers.merge_sql import literal
 from wrackline.schemas.table import TableId
 
 _VIEW = "wrackline_letters"
@@ -34,8 +34,9 @@ _SPOT = ("topic", "partition", "offset")
 class Making:
     """How one kind of target names and makes its table of letters."""
 
-    namespace: Callable[[TableId], str]  # quoted, as Spark has it
-    using: str  # what stands behind the columns of CREATE TABLE
+    name: Callable[[TableId], str]  # quoted, as Spark has it
+    there: Callable[[SparkSession, str], bool]
+    create: Callable[[SparkSession, TableId, str], None]  # with these columns
     purge: Callable[[SparkSession, str], None]  # let go of the files that hold what was removed
 
 
@@ -89,21 +90,20 @@ class SparkLetters:
 
     def _made(self, table: TableId) -> str:
         name = self._name(table)
-        if not self._session.catalog.tableExists(name):
-            self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._making.namespace(table)}")
-            self._session.sql(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS}) {self._making.using}")
+        if not self._making.there(self._session, name):
+            self._making.create(self._session, table, _COLUMNS)
         return name
 
     def _of(self, table: TableId) -> DataFrame | None:
         """Return a table's own letters among those of its namespace."""
         name = self._name(table)
-        if not self._session.catalog.tableExists(name):
+        if not self._making.there(self._session, name):
             return None
         own = F.substring_index("topic", ".", -3) == ".".join(table)
         return self._session.table(name).where(own)
 
     def _name(self, table: TableId) -> str:
-        return f"{self._making.namespace(table)}.{quoted(NAME)}"
+        return self._making.name(table)
 
 
 def as_frame(session: SparkSession, letters: Iterable[Letter]) -> DataFrame:

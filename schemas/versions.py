@@ -49,6 +49,9 @@ SPARK_KAFKA = Coordinate("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", "4
 SPARK_AVRO = Coordinate("org.apache.spark", f"spark-avro_{SCALA}", "4.0.0")
 ICEBERG = Coordinate("org.apache.iceberg", f"iceberg-spark-runtime-4.0_{SCALA}", "1.11.0")
 ICEBERG_AWS = Coordinate("org.apache.iceberg", "iceberg-aws-bundle", "1.11.0")  # S3 and Glue alone need it
+HADOOP_AWS = Coordinate(
+    "org.apache.hadoop", "hadoop-aws", "3.4.1"
+)  # as the Hadoop in PySpark; S3 alone needs it
 DELTA = Coordinate("io.delta", f"delta-spark_{SCALA}", "4.0.0")
 SPARK = (SPARK_KAFKA, SPARK_AVRO, ICEBERG, DELTA)
 

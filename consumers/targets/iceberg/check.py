@@ -7,27 +7,18 @@ at the first table.
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from wrackline.consumers import spark_table
+from wrackline.consumers import spark_rules, spark_table
 from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.targets.iceberg import table as tables
 from wrackline.consumers.targets.iceberg.connect import CATALOG, Place
 from wrackline.schemas.findings import Finding, Severity, rule
 from wrackline.schemas.table import TableId
 
-NOT_WRITABLE = rule(
-    "iceberg.warehouse_not_writable",
-    Severity.ERROR,
-    "warehouse not writable",
-    "we may not write to {folder}",
-    "no table can be created or merged into",
-    "sudo install -d -o {user} {folder}",
-)
 NO_CATALOGUE = rule(
     "iceberg.catalogue_unreachable",
     Severity.ERROR,
@@ -36,14 +27,6 @@ NO_CATALOGUE = rule(
     "no table can be created or merged into",
     "correct target.catalog.type, target.catalog.uri and what is set below target.catalog; then:"
     " wrackline check <pipeline.toml>",
-)
-NOT_OURS = rule(
-    "iceberg.table_not_ours",
-    Severity.ERROR,
-    "another table of this name",
-    "{target} is there, and is not the copy of {source}",
-    "{source} is not merged",
-    "set another target.namespace; or, if nobody needs it: DROP TABLE {target}",
 )
 OLDER_FORMAT = rule(
     "iceberg.older_format",
@@ -79,12 +62,9 @@ def check(
 def _warehouse(session: SparkSession, warehouse: str) -> Iterator[Finding]:
     where = urlsplit(warehouse)
     if where.scheme == "file":
-        folder = Path(unquote(where.path))
-        there = next(path for path in (folder, *folder.parents) if path.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            yield NOT_WRITABLE(folder=folder, user=os.geteuid())
-            return
-        if there != folder:
+        folder = unquote(where.path)
+        yield from spark_rules.folder(folder)
+        if not os.access(folder, os.W_OK | os.X_OK):
             return  # a catalogue that is to be made with its first table
     try:
         session.sql(f"SHOW NAMESPACES IN {quoted(CATALOG)}").collect()
@@ -98,7 +78,7 @@ def _table(session: SparkSession, table: TableId, target: str, version: int) -> 
         return
     said = spark_table.of_itself(properties)
     if said is None or said.table != table:
-        yield NOT_OURS(table, target=target, source=table)
+        yield spark_rules.NOT_OURS(table, target=target, source=table, drop=f"DROP TABLE {target}")
         return
     found = int(properties["format-version"])
     if found != version:

@@ -2,9 +2,11 @@
 
 from pyspark.sql import SparkSession
 
+from wrackline.consumers.letters import NAME
 from wrackline.consumers.merge_sql import literal, quoted
 from wrackline.consumers.spark_letters import Making
 from wrackline.consumers.targets.iceberg.connect import CATALOG, Place
+from wrackline.schemas.table import TableId
 
 _USING = (
     "USING iceberg TBLPROPERTIES ('write.metadata.delete-after-commit.enabled' = 'true',"
@@ -14,7 +16,15 @@ _USING = (
 
 def making(place: Place) -> Making:
     """Return how its table is named, made, and freed of what was removed."""
-    return Making(place.quoted_namespace, _USING, _purge)
+
+    def name(table: TableId) -> str:
+        return f"{place.quoted_namespace(table)}.{quoted(NAME)}"
+
+    def create(session: SparkSession, table: TableId, columns: str) -> None:
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {place.quoted_namespace(table)}")
+        session.sql(f"CREATE TABLE IF NOT EXISTS {name(table)} ({columns}) {_USING}")
+
+    return Making(name, lambda session, name: session.catalog.tableExists(name), create, _purge)
 
 
 def _purge(session: SparkSession, name: str) -> None:

@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from wrackline.consumers import spark_reader, spark_table
 from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
+from wrackline.consumers.spark_columns import WIDENS
 from wrackline.consumers.spark_letters import SparkLetters
 from wrackline.consumers.spark_table import Address
 from wrackline.consumers.targets.iceberg import (
@@ -52,11 +53,12 @@ class IcebergTarget:
         native=frozenset(Kind),
         most_decimal_digits=MOST_DIGITS,
         merge=MergeStyle.MERGE,
-        deletes=frozenset({Deletes.SOFT}),
+        deletes=frozenset(Deletes),
         transactional_ddl=False,
         renames=True,
         drops=True,
-        widens=types.WIDENS,
+        widens=WIDENS,
+        modes=frozenset(Mode),
     )
 
     def __init__(self, settings: Values, spark: SparkSession) -> None:
@@ -121,11 +123,11 @@ class IcebergTarget:
         properties = table.properties(self._session, target.name)
         if properties is None:
             return
-        ours = spark_table.check_own(properties, table_id, target).ours
+        said = spark_table.check_own(properties, table_id, target)
         upkeep.upkeep(
             self._session.newSession(),  # it runs beside whatever else is asked
             target.name,
-            ours,
+            said,
             forget_before_ms=forget_before_ms,
             retention_ms=self._retention_ms,
         )
@@ -140,8 +142,8 @@ class IcebergTarget:
         properties = table.properties(self._session, target.name)
         if properties is None:
             return None
-        ours = spark_table.check_own(properties, table_id, target).ours
-        return spark_reader.live_rows(self._session.table(target.name), ours)
+        said = spark_table.check_own(properties, table_id, target)
+        return spark_reader.live_rows(self._session.table(target.name), said.ours, said.mode)
 
     def close(self) -> None:
         """Nothing is held open: the Spark session is its owner's."""

@@ -5,21 +5,6 @@ In: Spark types and names.  Out: whether, and a pattern.
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FloatType, IntegerType, LongType
 
-from wrackline.schemas.types import Kind
-
-WIDENS = frozenset(
-    {
-        (Kind.INT16, Kind.INT32),
-        (Kind.INT16, Kind.INT64),
-        (Kind.INT32, Kind.INT64),
-        (Kind.FLOAT32, Kind.FLOAT64),
-        (Kind.DECIMAL, Kind.DECIMAL),
-        (Kind.ENUM, Kind.ENUM),
-        (Kind.ENUM, Kind.STRING),
-        (Kind.ENUM_SET, Kind.ENUM_SET),
-        (Kind.ARRAY, Kind.ARRAY),
-    }
-)
 # Iceberg keeps these for itself in every table; their last character becomes `_`.
 _METADATA = (
     "_file",

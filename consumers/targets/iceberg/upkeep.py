@@ -4,7 +4,7 @@ In: a table, and before which moment a delete may be forgotten.  Out: the same t
 the same progress.  In this order, each step with a bound of its own, and each safe to lose:
 
     vacuum     tombstones of deletes that no event can be older than any more; without a key, pairs of
-               what came and went
+               what came and went; nothing of a history or of an append table
     compact    small files, and files of which much is deleted, into larger ones
     restate    what is applied, in a commit of its own, where it stands so far back that it might expire
     expire     snapshots that no reader can need; behind the newest commit, so that no clock is asked
@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from wrackline.consumers import spark_reader, spark_table
+from wrackline.consumers import spark_table
+from wrackline.consumers.forgetting import forget
 from wrackline.consumers.merge_sql import literal, quoted
-from wrackline.consumers.plan import Applied, OurColumns
+from wrackline.consumers.plan import Applied, Mode, OurColumns
+from wrackline.consumers.spark_table import OfItself
 from wrackline.consumers.targets.iceberg import progress, table
 from wrackline.consumers.targets.iceberg.connect import CATALOG
 from wrackline.consumers.targets.iceberg.merge import FAILED, is_conflict
@@ -28,7 +30,6 @@ _KEPT = 20  # snapshots behind the one that says what is applied
 _MOST_SNAPSHOTS = 500  # a table's metadata holds them all, and is written with each commit
 _LEAST_MS = 10 * 60_000  # that even they are kept
 _FAR_BACK = 100
-_FORGOTTEN = "wrackline_forgotten"
 _DAY_MS = 24 * 3_600_000
 _LOOKED = "wrackline.orphans"  # the newest commit when files without an owner were last looked for
 _COMPACTION = {
@@ -42,10 +43,11 @@ _COMPACTION = {
 
 
 def upkeep(
-    session: SparkSession, target: str, ours: OurColumns, *, forget_before_ms: int, retention_ms: int
+    session: SparkSession, target: str, said: OfItself, *, forget_before_ms: int, retention_ms: int
 ) -> None:
     """Do what there is to do; the session's commits must say nothing of what is applied."""
-    _vacuum(session, target, ours, forget_before_ms)
+    if said.mode is Mode.UPSERT:
+        _vacuum(session, target, said.ours, forget_before_ms)
     _compact(session, target)
     properties = table.properties(session, target)
     if properties is None:
@@ -78,20 +80,8 @@ def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:
 
 
 def _vacuum(session: SparkSession, target: str, ours: OurColumns, forget_before_ms: int) -> None:
-    rows = session.table(target)
-    if spark_reader.keyless(rows):
-        which = spark_reader.pairs(rows, ours, forget_before_ms)
-        which.createOrReplaceTempView(_FORGOTTEN)
-        forgotten = f"{quoted(ours.row)} IN (SELECT * FROM {_FORGOTTEN})"  # noqa: S608 - names are quoted
-    else:
-        forgotten = (
-            f"{quoted(ours.deleted)} AND {quoted(ours.commit_ts)} < timestamp_millis({forget_before_ms})"
-        )
-        which = rows.where(forgotten)
-    if which.isEmpty():
-        return  # a DELETE of nothing would be a commit
     try:
-        session.sql(f"DELETE FROM {target} WHERE {forgotten}")  # noqa: S608 - names are quoted
+        forget(session, target, ours, forget_before_ms)
     except FAILED as exc:
         if not is_conflict(exc):
             raise

@@ -3,12 +3,13 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.contract.keyless_suite import KeylessPromises, KeylessWorld, KeyPromises
+from tests.contract.keyless_suite import KeylessPromises, KeyPromises
+from tests.contract.modes_suite import ModesSuite
 from tests.contract.target_suite import TargetSuite
 from tests.integration.targets.iceberg.world import IcebergWorld
 
 
-class TestIceberg(TargetSuite, KeylessPromises, KeyPromises):
+class TestIceberg(TargetSuite, KeylessPromises, KeyPromises, ModesSuite):
     @pytest.fixture
-    def world(self, spark: SparkSession, namespace: str) -> KeylessWorld:
+    def world(self, spark: SparkSession, namespace: str) -> IcebergWorld:
         return IcebergWorld(spark, namespace)

@@ -32,6 +32,7 @@ from tests.fakes.merge_model import latest
 from tests.integration.targets.iceberg.world import IcebergWorld, settings
 from wrackline.consumers import spark_table
 from wrackline.consumers.plan import Applied, MergePlan, OurColumns
+from wrackline.consumers.spark_table import OfItself
 from wrackline.consumers.targets.iceberg import PLUGIN, progress, upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import Column, TableId
@@ -207,8 +208,8 @@ def test_upkeep_changes_nothing_that_is_seen(
     os.utime(orphan, (time.time() - DAYS_MS / 1000,) * 2)
     monkeypatch.setattr(upkeep, "_KEPT", 1)
     monkeypatch.setattr(upkeep, "_FAR_BACK", 0)  # the compaction stands before the last batch: say it anew
-    ours = OurColumns.prefixed("_wl_")
-    upkeep.upkeep(session, name, ours, forget_before_ms=0, retention_ms=0)
+    said = OfItself(TABLE.id, OurColumns.prefixed("_wl_"))
+    upkeep.upkeep(session, name, said, forget_before_ms=0, retention_ms=0)
     assert session.table(f"{name}.snapshots").count() == 1
     assert (world.stored(TABLE.id), world.target.applied(TABLE.id)) == before
     assert not orphan.exists()
@@ -225,7 +226,7 @@ def test_a_check_names_what_stands_in_the_way(world: IcebergWorld, namespace: st
     stranger = TableId("other", "schema", TABLE.id.name)
     assert [finding.id for finding in other.check([TABLE.id, stranger])] == [
         "iceberg.newer_format",
-        "iceberg.table_not_ours",
+        "target.table_not_ours",
     ]
     for ask in (other.held, other.applied):
         with pytest.raises(OperatorNeeded) as caught:

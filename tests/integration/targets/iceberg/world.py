@@ -1,33 +1,15 @@
 """A real catalogue in the run's one Spark session, with names of each test's own."""
 
-import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from pyspark.sql import SparkSession
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
-
-from tests.contract.target_suite import Crash
-from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, content, latest
-from tests.fakes.merge_model import Values as Cells
-from wrackline.consumers.merge_sql import Staged
-from wrackline.consumers.plan import MergePlan
-from wrackline.consumers.plugin import Target
+from tests.integration.targets.spark_world import FEW_ROWS, SparkWorld
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings import Registry, Values
-from wrackline.schemas.table import TableId
-from wrackline.schemas.types import spark_type
 
-OURS = "_wl_seq", "_wl_op", "_wl_deleted", "_wl_missing", "_wl_commit_ts"
-FEW_ROWS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
+__all__ = ["FEW_ROWS", "WAREHOUSE", "IcebergWorld", "settings"]
+
 WAREHOUSE = "spark.sql.catalog.lake.warehouse"
 
 
@@ -40,10 +22,8 @@ def settings(spark: SparkSession, **given: str) -> Values:
     return reading.values
 
 
-class IcebergWorld:
-    """A target, the reader beside it, and moments at which its process ends."""
-
-    crash_points: tuple[str, ...] = ("before the merge", "while files are written", "after the commit")
+class IcebergWorld(SparkWorld):
+    """A target in that catalogue."""
 
     def __init__(
         self,
@@ -52,125 +32,5 @@ class IcebergWorld:
         target_of: type[IcebergTarget] = IcebergTarget,
         **given: str,
     ) -> None:
-        self.spark = spark
-        self._settings = settings(spark, namespace=namespace + "_{schema}", **given)
-        self._place = connect.place(self._settings)
-        self._target_of = target_of
-        self._crash: str | None = None
-        self._keys: dict[TableId, tuple[str, ...]] = {}
-        self.restart()
-
-    def name(self, table: TableId) -> str:
-        """Return a table's name in Spark."""
-        return self._place.quoted_name(table)
-
-    def frame(self, changes: Sequence[Change], plan: MergePlan) -> DataFrame:
-        self._keys[plan.table.id] = plan.key
-        return self.newest(latest(changes, plan.floor), plan)
-
-    def newest(self, batch: Mapping[Key, Latest], plan: MergePlan) -> DataFrame:
-        """Make a frame without any Python in its plan, in a session of its own."""
-        fields = ", ".join(f"`{column.target}`: {spark_type(column.type)}" for column in plan.columns)
-        shape = (
-            f"array<struct<row: struct<{fields}>, seq: string, op: string, at: bigint, deleted: boolean,"
-            " unsent: array<string>, missing: array<string>>>"
-        )
-        rows = json.dumps(
-            [
-                {
-                    "row": row.values,
-                    "seq": row.seq,
-                    "op": row.op,
-                    "at": row.commit_ts,
-                    "deleted": row.deleted,
-                    "unsent": sorted(row.unsent),
-                    "missing": sorted(row.missing),
-                }
-                for row in batch.values()
-            ]
-        )
-        session = self._session()
-        frame = session.sql(
-            "SELECT * EXCEPT (at), timestamp_millis(at) commit_ts"
-            " FROM (SELECT inline(from_json(:rows, :shape)))",
-            {"rows": rows, "shape": shape},
-        )
-        if self._crash == "while files are written":
-            # The first row is written; the second task has none to write.
-            poison = "IF(seq < '~', raise_error('the process ends'), seq)"
-            frame = (
-                frame.repartition(2, "seq")
-                .selectExpr("*")
-                .unionAll(frame.limit(1).selectExpr("* EXCEPT (seq)", f"{poison} seq").select(frame.columns))
-            )
-        return frame
-
-    def _session(self) -> SparkSession:
-        """Return a new session; a few rows are worth no compiling and no planning anew."""
-        session = self.spark.newSession()
-        for name, value in FEW_ROWS.items():
-            session.conf.set(name, value)
-        return session
-
-    def stored(self, table: TableId) -> Mapping[Key, Stored]:
-        held = self.target.held(table)
-        if held is None:
-            return {}
-        names = {column.identity: column.target for column in held}
-        rows = self._session().table(self.name(table)).collect()
-        found = {self._key(table, row): _stored(row, names) for row in rows}
-        assert len(found) == len(rows), "a key stands twice"
-        return found
-
-    def visible(self, table: TableId) -> Mapping[Key, Cells]:
-        frame = self.opened.rows(table)
-        rows = [] if frame is None else frame.collect()
-        found = {self._key(table, row): row.asDict() for row in rows}
-        assert len(found) == len(rows), "a key stands twice"
-        return found
-
-    def copies(self, table: TableId, columns: tuple[str, ...]) -> Mapping[Content, int]:
-        rows = self.opened.rows(table)
-        return (
-            Counter() if rows is None else Counter(content(row.asDict(), columns) for row in rows.collect())
-        )
-
-    def _key(self, table: TableId, row: Row) -> Key:
-        return tuple(row[name] for name in self._keys[table])
-
-    def crash_next_apply(self, point: str) -> None:
-        self._crash = point
-
-    def reach(self, point: str) -> None:
-        """End the process here, if it was asked to."""
-        if self._crash == point:
-            self._crash = None
-            raise Crash(point)
-
-    def restart(self) -> None:
-        """Open the target anew, as the next process does."""
-        world = self
-
-        class Ending(self._target_of):  # type: ignore[misc, name-defined]  # which one is the test's choice
-            """Ends where the world wants it."""
-
-            def apply(self, staged: Staged, plan: MergePlan) -> None:
-                world.reach("before the merge")
-                try:
-                    super().apply(staged, plan)
-                except PySparkException:
-                    world.reach("while files are written")
-                    raise
-                world.reach("after the commit")
-
-        self.opened: IcebergTarget = Ending(self._settings, self.spark)
-        self.target: Target[Any, Any] = self.opened
-
-
-def _stored(row: Row, names: Mapping[int, str]) -> Stored:
-    cells = {name: value for name, value in row.asDict().items() if name not in OURS}
-    missing = frozenset(names[identity] for identity in row["_wl_missing"] or () if identity in names)
-    at = row["_wl_commit_ts"]
-    return Stored(
-        cells, row["_wl_seq"], row["_wl_op"], row["_wl_deleted"], missing, int(at.timestamp() * 1000)
-    )
+        found = settings(spark, namespace=namespace + "_{schema}", **given)
+        super().__init__(spark, found, connect.place(found).quoted_name, target_of)

@@ -1,0 +1,35 @@
+"""What can stand in the way of every target whose tables Spark writes.
+
+In: a folder, or a table that is another's.  Out: findings.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from wrackline.schemas.findings import Finding, Severity, rule
+
+NOT_WRITABLE = rule(
+    "target.warehouse_not_writable",
+    Severity.ERROR,
+    "warehouse not writable",
+    "we may not write to {folder}",
+    "no table can be created or merged into",
+    "sudo install -d -o {user} {folder}",
+)
+NOT_OURS = rule(
+    "target.table_not_ours",
+    Severity.ERROR,
+    "another table of this name",
+    "{target} is there, and is not the copy of {source}",
+    "{source} is not merged",
+    "set another target.namespace; or, if nobody needs it: {drop}",
+)
+
+
+def folder(path: str) -> Iterator[Finding]:
+    """Say whether a folder of this machine can't be written to, or made."""
+    wanted = Path(path)
+    there = next(one for one in (wanted, *wanted.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        yield NOT_WRITABLE(folder=wanted, user=os.geteuid())

@@ -1,0 +1,75 @@
+"""What keeps a table that takes small commits for ever fast and small.
+
+In: a table, and before which moment a delete may be forgotten.  Out: the same table for every reader, with
+the same progress.  In this order, each step safe to lose:
+
+    forget     tombstones (forgetting.py); nothing of a history or of an append table
+    compact    small files, and files of which much is deleted, into larger ones
+    cut        once a day: what is applied is said anew, then the log behind the retention goes
+    vacuum     once a day: files that no version within the retention needs
+
+Delta cuts a log with a checkpoint alone, so the first of two changes of properties makes one, and the second
+takes the leave to cut back: until the next time nobody else's checkpoint loses what is applied.  What time
+it is, the newest commit says.  A batch that commits meanwhile wins, and a batch that is disturbed merges
+again at once (merge.py).
+"""
+
+from collections.abc import Callable, Mapping
+
+from pyspark.sql import SparkSession
+
+from wrackline.consumers.forgetting import forget
+from wrackline.consumers.merge_sql import quoted
+from wrackline.consumers.plan import Mode
+from wrackline.consumers.spark_table import Address, OfItself, say
+from wrackline.consumers.targets.delta import progress
+from wrackline.consumers.targets.delta.merge import FAILED, is_conflict
+from wrackline.consumers.targets.delta.table import CUTS_ITS_LOG, kept_for
+from wrackline.schemas.table import TableId
+
+_CUT = "wrackline.cut"  # the newest commit when the log was last cut
+_CHECKPOINTS = "delta.checkpointInterval"
+_DAY_MS = 24 * 3_600_000
+_SESSION = {
+    "spark.databricks.delta.optimize.minFileSize": str(96 << 20),
+    "spark.databricks.delta.optimize.maxFileSize": str(128 << 20),
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",  # tasks that list files; 10000 else
+}
+
+
+def upkeep(
+    session: SparkSession,
+    target: Address,
+    table: TableId,
+    said: OfItself,
+    properties: Mapping[str, str],
+    *,
+    forget_before_ms: int,
+    retention_ms: int,
+) -> None:
+    """Do what there is to do, in a session of its own."""
+    for name, value in _SESSION.items():
+        session.conf.set(name, value)
+    if said.mode is Mode.UPSERT:
+        _give_way(lambda: forget(session, target.name, said.ours, forget_before_ms))
+    _give_way(lambda: session.sql(f"OPTIMIZE {target.name}"))
+    now = progress.read(session, target, table)
+    if now.committed_ms - int(properties.get(_CUT, "0")) < _DAY_MS:
+        return
+    _give_way(lambda: _cut(session, target.name, quoted(said.ours.seq), now, retention_ms))
+    session.sql(f"VACUUM {target.name}")
+
+
+def _cut(session: SparkSession, name: str, seq: str, now: progress.Progress, retention_ms: int) -> None:
+    with progress.saying(session, now.applied, now):
+        session.sql(f"UPDATE {name} SET {seq} = {seq} WHERE false")  # noqa: S608 - names are quoted
+    say(session, name, {CUTS_ITS_LOG: "true", _CHECKPOINTS: "1", **kept_for(retention_ms)})
+    say(session, name, {CUTS_ITS_LOG: "false", _CHECKPOINTS: "10", _CUT: str(now.committed_ms)})
+
+
+def _give_way(step: Callable[[], object]) -> None:
+    try:
+        step()
+    except FAILED as exc:
+        if not is_conflict(exc):
+            raise

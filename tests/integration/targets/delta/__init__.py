@@ -1,0 +1,1 @@
+"""Delta as a target, in a real Spark."""
