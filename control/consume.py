@@ -119,7 +119,9 @@ def rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int
         Behaviour(values.text("target.schema.change.behavior")),
         values.text("target.column.prefix"),
         values.integer("consume.max.offsets.per.trigger"),
-        values.integer("errors.dead.letters.max") if values.text("errors.tolerance") == "all" else 0,
+        most_letters=values.integer("errors.dead.letters.max")
+        if values.text("errors.tolerance") == "all"
+        else 0,
     )
 
 
