@@ -180,7 +180,9 @@ def merge_records(
 
 def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool) -> MergePlan:
     """Bring the target's table and the plan together."""
-    plan, alterations = reshape(plan, target.held(plan.table.id), target.can, rules.behaviour)
+    held = target.held(plan.table.id)
+    plan, alterations = reshape(plan, held, target.can, rules.behaviour)
+    plan = rules.keeping.watching(plan, held)
     reach("before_shape")
     target.ensure_table(plan)
     if alterations or rekeyed:

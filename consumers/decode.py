@@ -17,7 +17,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.plan import ROW, MergePlan
+from wrackline.consumers.plan import ROW, MergePlan, Mode
 from wrackline.consumers.tally import OPERATIONS, counted
 from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
 from wrackline.consumers.writers import Writer
@@ -30,7 +30,7 @@ VALUE_UNFIT = "consume.value_unfit"
 
 Writers = Mapping[tuple[int | None, int], Writer]
 
-_LEAD = ("op", "seq", "source")
+LEAD = ("op", "seq", "source")
 _LEAD_TYPE = "struct<source: struct<ts_ms: bigint, unchanged: array<string>>, op: string, seq: string>"
 _LETTER = ("partition", "offset", "key", "value")
 
@@ -47,7 +47,7 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     lead, known = F.lit(None).cast(_LEAD_TYPE), F.lit(False)
     for value_id, text in value_texts.items():  # one pass, however many schemas there are
         of_schema = F.coalesce(F.col("value_head") == head(value_id), F.lit(False))
-        lead = F.when(of_schema, parsed("value", text, told(text, _LEAD), strict=False)).otherwise(lead)
+        lead = F.when(of_schema, parsed("value", text, told(text, LEAD), strict=False)).otherwise(lead)
         known = known | of_schema
     committed = F.col("e.source.ts_ms").alias("committed_ms")
     change = F.col("readable") & (F.col("op") != TRUNCATE)
@@ -128,7 +128,7 @@ def _read(
     records: DataFrame, pair: tuple[int | None, int], writer: Writer, plan: MergePlan, *, strict: bool
 ) -> DataFrame:
     """Return the records of one pair, parsed to k and e, with the fault of each if it is not strict."""
-    wanted = told(writer.value_text, (*_LEAD, "after", *(("before",) if plan.keyless else ())))
+    wanted = told(writer.value_text, (*LEAD, "after", *_old_side(plan)))
     text = writer.key_text
     key = F.lit(None) if text is None else parsed("key", text, strict=strict)
     value = parsed("value", writer.value_text, wanted, strict=strict)
@@ -147,7 +147,7 @@ def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool, 
         e["seq"].alias("seq"),
         e["op"].alias("op"),
         F.timestamp_millis(e["source"]["ts_ms"]).alias("commit_ts"),
-        _unsent(e["source"]["unchanged"], writer, plan).alias("unsent"),
+        unsent_columns(e["source"]["unchanged"], writer, plan).alias("unsent"),
         "offset",
     )
     if not plan.keyless:
@@ -199,7 +199,7 @@ def _fault(writer: Writer, plan: MergePlan) -> Column:
         if column.target in plan.key and column.identity in writer.key_fields:
             images = [k.getField(writer.key_fields[column.identity])]
         elif column.identity in writer.fields:
-            sides = ("after", "before") if plan.keyless else ("after",)
+            sides = ("after", *_old_side(plan))
             images = [e[side].getField(writer.fields[column.identity]) for side in sides]
         else:
             continue
@@ -223,7 +223,7 @@ def _readable(op: Column, seq: Column) -> Column:
     return F.coalesce(op.isin(*OPERATIONS) & (seq != "") & ends, F.lit(False))
 
 
-def _unsent(unchanged: Column, writer: Writer, plan: MergePlan) -> Column:
+def unsent_columns(unchanged: Column, writer: Writer, plan: MergePlan) -> Column:
     """Return the target names of the columns that the log did not send."""
     targets = {column.identity: column.target for column in plan.columns}
     found = {name: targets.get(identity) for name, identity in _identities(writer).items()}
@@ -239,6 +239,12 @@ def _identities(writer: Writer) -> dict[str, int]:
     return {column.name: column.identity for column in writer.table.columns}
 
 
+def _old_side(plan: MergePlan) -> tuple[str, ...]:
+    """Return what is read of a row besides its new side."""
+    return ("before",) if plan.keyless or plan.mode is Mode.APPEND else ()
+
+
 def _same_key(writer: Writer, plan: MergePlan) -> bool:
-    its_key = [column.identity for column in writer.table.key_columns]
-    return its_key == ([] if plan.keyless else [column.identity for column in plan.table.key_columns])
+    """Whether rows are told apart as when this was written; an event has its own row in an append table."""
+    of_source = [column.identity for column in plan.table.key_columns if column.identity != ROW]
+    return plan.mode is Mode.APPEND or of_source == [column.identity for column in writer.table.key_columns]

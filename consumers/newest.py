@@ -16,7 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 
 from wrackline.consumers.decode import decode, partial_columns
 from wrackline.consumers.dedupe import dedupe, single
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.events import event_rows
+from wrackline.consumers.plan import MergePlan, Mode
 from wrackline.consumers.rounds import Outline
 from wrackline.consumers.writers import Writer
 from wrackline.schemas.types import Kind
@@ -28,7 +29,9 @@ Writers = Mapping[tuple[int | None, int], Writer]
 
 
 def latest(records: DataFrame, outlines: Collection[Outline], writers: Writers, plan: MergePlan) -> DataFrame:
-    """Return the newest change of each key, as dedupe.py describes it."""
+    """Return the newest change of each key, as dedupe.py describes it; where events are kept, all of them."""
+    if plan.mode is not Mode.UPSERT:
+        return event_rows(records, writers, plan)
     partial = partial_columns({one.pair: one.unsent for one in outlines}, writers, plan)
     width = _width(outlines)
     if partial or plan.keyless or width is None:

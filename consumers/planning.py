@@ -6,15 +6,16 @@ stands in a batch's way (sift.py) makes the same plan as who merges it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
 from wrackline.consumers.decode import outlines
 from wrackline.consumers.evolve import Behaviour
+from wrackline.consumers.modes import Keeping, check_key
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, MergePlan, Written, plan_merge
+from wrackline.consumers.plan import Applied, MergePlan, Mode, Written, plan_merge
 from wrackline.consumers.rekeyed import floor_of_keys
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
 from wrackline.consumers.tally import Tally, tally, total
@@ -49,6 +50,7 @@ class Rules:
     prefix: str = "_wl_"
     most_offsets: int = 2**63 - 1  # of one batch
     most_letters: int = 0  # dead letters of one table; 0: what can't become a row stops its table
+    keeping: Keeping = field(default_factory=Keeping)
 
 
 @dataclass(slots=True)
@@ -125,24 +127,37 @@ def planned(
     seen: Look, wanted: Range, before: Applied, identifiers: Identifiers, rules: Rules
 ) -> Planned | None:
     """Plan the merge of what can be read; None: it has no row, and no row came before it."""
-    topic = wanted.topic
-    upto = after(before, topic, wanted.end, seen.outlines)
+    topic, keeping = wanted.topic, rules.keeping
+    of_rows = keeping.mode is Mode.UPSERT
+    # where events are kept a truncate is one of them, and voids nothing
+    truncating = set() if of_rows else {one.pair for one in seen.outlines if one.floor is not None}
+    outlined = seen.outlines if of_rows else [replace(one, floor=None) for one in seen.outlines]
+    upto = after(before, topic, wanted.end, outlined)
     if upto.newest is None:
         return None
-    used = pairs(upto, seen.outlines) | pairs(before, ())
+    used = pairs(upto, outlined) | pairs(before, ()) | truncating
     writers = {pair: writer_of(topic, pair, rules.schema_text) for pair in used}
     newest = writers[_pair(upto.newest)]
     told = {Written(one.newest, *one.pair) for one in seen.outlines if one.changes} | {upto.newest}
     told |= set() if before.newest is None else {before.newest}
-    upto = upto.then(Applied(floor=floor_of_keys(told, lambda one: _key(writers[_pair(one)]))))
+    void = floor_of_keys(told, lambda one: _key(writers[_pair(one)]))
+    if keeping.mode is Mode.HISTORY:
+        check_key(newest.table.id, before, void)
+    if keeping.mode is not Mode.APPEND:
+        upto = upto.then(Applied(floor=void))
     rekeyed = before.newest is not None and _key(writers[_pair(before.newest)]) != _key(newest)
-    plan = plan_merge(newest.table, identifiers, upto, prefix=rules.prefix)
-    alike = {
+    plan = plan_merge(
+        newest.table, identifiers, upto, prefix=rules.prefix, mode=keeping.mode, deletes=keeping.deletes
+    )
+    plan = replace(plan, truncated=any(one.floor is not None for one in seen.outlines))
+    changing = pairs(upto, outlined)
+    taken = {
         pair: one
         for pair, one in writers.items()
-        if pair in pairs(upto, seen.outlines) and _key(one) == _key(newest)
+        if (pair in changing and (keeping.mode is Mode.APPEND or _key(one) == _key(newest)))
+        or pair in truncating - changing
     }
-    return Planned(plan, alike, rekeyed)
+    return Planned(plan, taken, rekeyed)
 
 
 def writer_of(topic: str, pair: Pair, schema_text: SchemaText) -> Writer:

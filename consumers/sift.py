@@ -74,7 +74,7 @@ def in_the_way(
     made = planned(seen, wanted, before, target.can.identifiers, rules)
     if made is None:  # not one change can be read, and none came before
         table = next(iter(writers.values())).table
-        plan = plan_merge(table, target.can.identifiers, before, prefix=rules.prefix)
+        plan = plan_merge(table, target.can.identifiers, before, prefix=rules.prefix, mode=rules.keeping.mode)
     else:
         plan = made.plan
     plan, _ = reshape(plan, target.held(plan.table.id), target.can, rules.behaviour)

@@ -27,6 +27,7 @@ from wrackline.consumers.figures import Figures
 from wrackline.consumers.kafka_settings import asking, reading
 from wrackline.consumers.looking import Looking
 from wrackline.consumers.metrics import families
+from wrackline.consumers.modes import Keeping
 from wrackline.consumers.planning import Rules
 from wrackline.consumers.standing import Patience
 from wrackline.consumers.status import document
@@ -64,6 +65,7 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
     teller = Teller(values.text("name"), figures, json=json)
     with ExitStack() as opened:
         session, place = opened.enter_context(opened_target(values, kind, spark_log))
+        Keeping.of(values).check(place.can)
         asked = opened.enter_context(asked_to_stop())  # after Spark, which hears SIGINT by itself
         resumed = opened.enter_context(asked_to_resume())
         texts = opened.enter_context(registry.Registry(registry.access(values)))
@@ -122,6 +124,7 @@ def rules(values: Values, kafka: Mapping[str, Value], schema_text: Callable[[int
         most_letters=values.integer("errors.dead.letters.max")
         if values.text("errors.tolerance") == "all"
         else 0,
+        keeping=Keeping.of(values),
     )
 
 

@@ -7,6 +7,7 @@ What only one database or target understands is declared in that plug-in's `conf
 from wrackline.schemas.consume_settings import CONSUME
 from wrackline.schemas.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, mask_of
 from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
+from wrackline.schemas.keeping_settings import EXCLUSIVE, KEEPING
 from wrackline.schemas.mode_settings import MODES
 from wrackline.schemas.not_yet_settings import NOT_YET
 from wrackline.schemas.setting import Declared, Importance, Setting
@@ -428,13 +429,15 @@ CORE = Declared(
         *_FAILURES,
         *_METRICS,
         *_TARGET,
+        *KEEPING,
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
     needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS),
-    exclusive=tuple(
-        (f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")
+    exclusive=(
+        *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
+        EXCLUSIVE,
     ),
     not_honoured=(*KAFKA_CLIENT.not_honoured, *UNHONOURED),
     not_yet=NOT_YET,

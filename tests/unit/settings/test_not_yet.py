@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[3]
 DECLARING = {
     "core_settings",
     "consume_settings",
+    "keeping_settings",
     "snapshot_settings",
     "not_yet_settings",
     "kafka_client_settings",
