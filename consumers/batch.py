@@ -49,6 +49,13 @@ ROUND_FAILED = define(
     hint="it is tried again; if it goes on, look into Spark's log: wrackline consume <pipeline.toml>"
     " --spark-log spark.log",
 )
+STORAGE_FULL = define(
+    "consume.storage_full",
+    Transient,
+    "a batch of topic {topic} could not be written: {sign}",
+    hint="nothing of it is there, and it is tried again; make room where the target's files lie, and where"
+    " Spark keeps its own (spark.local.dir): df -h",
+)
 SPARK_GONE = define(
     "consume.spark_gone",
     Transient,
@@ -57,6 +64,7 @@ SPARK_GONE = define(
     " memory: spark.driver.memory",
 )
 
+_FULL = ("No space left on device", "Disk quota exceeded", "File too large")  # as systems say it
 _UNFIT = frozenset(  # the same rows give the same error
     {
         "ARITHMETIC_OVERFLOW",
@@ -201,9 +209,12 @@ def our_errors(topic: str, table: TableId) -> Iterator[None]:
     except WracklineError:
         raise
     except Exception as exc:  # one table's fault is not the others'; its text may show values
-        # what ended a task may come as the cause of another, whose text alone names it
-        unfit = next((name for name in _UNFIT if f"[{name}" in str(exc)), None)
+        text = str(exc)  # what ended a task may come as the cause of another, whose text alone names it
+        unfit = next((name for name in _UNFIT if f"[{name}" in text), None)
         if unfit is not None:
             raise VALUE_UNFIT(topic=topic, table=table, condition=unfit) from exc
+        full = next((sign for sign in _FULL if sign in text), None)
+        if full is not None:
+            raise STORAGE_FULL(topic=topic, sign=full) from exc
         condition = exc.getCondition() if isinstance(exc, PySparkException) else None
         raise ROUND_FAILED(topic=topic, condition=condition or type(exc).__name__) from exc

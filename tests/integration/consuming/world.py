@@ -5,6 +5,7 @@ The copy stands beside its source, so one statement says where they differ.
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -100,8 +101,13 @@ class World(running.World):
         self.started.append(started)
         return started
 
-    def once(self, failpoints: str = "") -> tuple[int, list[dict[str, Any]]]:
-        """Run one round to its end; return the exit code and what was said."""
+    def once(
+        self, failpoints: str = "", *, largest_file: int = resource.RLIM_INFINITY
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Run one round to its end; return the exit code and what was said.
+
+        A file that may not grow further stands for a full disk, which a test can't make without a mount.
+        """
         log = self.folder / "spark-once.log"
         command = [*COMMAND, "consume", str(self.consumer_file), "--once", "--spark-log", str(log)]
         done = subprocess.run(
@@ -111,6 +117,7 @@ class World(running.World):
             timeout=SPARK_PATIENCE,
             check=False,
             env={**_fewer_cores(), VARIABLE: failpoints},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file)),
         )
         assert not done.stderr, done.stderr
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]

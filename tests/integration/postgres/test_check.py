@@ -396,3 +396,35 @@ def test_what_is_said_of_first_reads_and_is_for_no_table_or_no_column(database: 
     ]
     hidden = [one.id for one in found(database, **given, **{"column.exclude.list": "public.orders.note"})]
     assert hidden.count("pg.condition_column") == 2
+
+
+TARGET = """
+[target]
+kind = "postgres"
+hostname = "127.0.0.1"
+port = {port}
+user = "postgres"
+dbname = "{name}"
+sslmode = "disable"
+schema = "{schema}"
+"""
+
+
+def test_the_command_looks_at_the_target_too(database: Database, sql: Sql, tmp_path: Path) -> None:
+    def found(schema: str, name: str) -> list[tuple[str, str, str | None]]:
+        file = tmp_path / "shop.toml"
+        both = (PIPELINE + TARGET).format(port=database.server.port, name=database.name, schema=schema)
+        file.write_text(both.replace(f'dbname = "{database.name}"\nsslmode', f'dbname = "{name}"\nsslmode'))
+        document = json.loads(command(file, "--json").stdout)
+        return [
+            (one["id"], one["severity"], one["table"])
+            for one in document["findings"]
+            if "target" in one["id"]
+        ]
+
+    sql.execute("CREATE SCHEMA elsewhere")
+    assert found("elsewhere", database.name) == []
+    taken = ("pg_target.not_our_place", "ERROR", f"{database.name}.public.orders")
+    assert taken in found("public", database.name), "the source's own table stands there"
+    ((code, severity, _),) = found("elsewhere", "no_such")
+    assert (code, severity) == ("pg_target.login_refused", "ERROR")
