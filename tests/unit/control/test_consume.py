@@ -5,7 +5,9 @@ import json
 import pytest
 
 from tests.unit.settings.shop import GOOD, checked
+from wrackline.consumers.account import Account
 from wrackline.consumers.figures import Figures
+from wrackline.consumers.plan import Applied
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
 from wrackline.control.consume import NO_TARGET, consume, exit_of_all, pace
@@ -81,6 +83,17 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert (lines[0]["batches"], lines[0]["offsets"], lines[0]["pipeline"]) == (1, 4, "shop")
     assert (lines[3]["batches"], lines[3]["offsets"], lines[3]["whole"]) == (2, 8, True)
     assert lines[1]["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
+
+
+def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = Figures("s")
+    teller = Teller("shop", figures, json=True, clock=lambda: 0.0)
+    for letters in (2, 0, 1):
+        figures.batch(Account(READ, Applied(), letters=letters))
+        teller.merged("s.d.p.t", READ, 0.1)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = [(one["table"], one["letters"], one["in_all"]) for one in lines if one["event"] == "set aside"]
+    assert told == [("d.p.t", 2, 2), ("d.p.t", 1, 3)]
 
 
 def test_lines_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
