@@ -1,6 +1,7 @@
 """Records that nobody can read, in a topic that a worker writes: kept, listed, tried again, dropped."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
 
 from tests.fixtures.servers import Database
-from tests.integration.consuming.world import TARGET, Consuming, World
-from tests.integration.running.world import wait_until
+from tests.integration.consuming.world import SPARK_PATIENCE, TARGET, Consuming, World, fewer_cores
+from tests.integration.running.world import COMMAND, wait_until
 from wrackline.consumers.kafka_settings import asking
 from wrackline.consumers.plan import Applied, TopicPartition
 from wrackline.consumers.topics import Topics
@@ -44,9 +45,10 @@ class Tolerant(World):
 
     def letters(self, verb: str, *more: str) -> tuple[int, Any]:
         """Run `wrackline letters … --json` on the consumer's file."""
-        self.file, source = self.consumer_file, self.file
-        done = self.command("letters", verb, *more, "--json")
-        self.file = source
+        command = [*COMMAND, "letters", verb, str(self.consumer_file), *more, "--json"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SPARK_PATIENCE, check=False, env=fewer_cores()
+        )
         assert SECRET.decode() not in done.stdout + done.stderr
         return done.returncode, json.loads(done.stdout)
 

@@ -96,7 +96,7 @@ class World(running.World):
         log = self.folder / f"spark-{len(self.started)}.log"
         with printed.open("wb") as out:
             command = [*COMMAND, "consume", str(self.consumer_file), "--spark-log", str(log), *options]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=_fewer_cores())
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=fewer_cores())
         started = Consuming(process, printed)
         self.started.append(started)
         return started
@@ -116,7 +116,7 @@ class World(running.World):
             text=True,
             timeout=SPARK_PATIENCE,
             check=False,
-            env={**_fewer_cores(), VARIABLE: failpoints},
+            env={**fewer_cores(), VARIABLE: failpoints},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file)),
         )
         assert not done.stderr, done.stderr
@@ -143,7 +143,7 @@ def _part(event: Mapping[str, Any], name: str) -> object:
     return event.get("error", {}).get("code") if name == "code" else event.get(name)
 
 
-def _fewer_cores() -> dict[str, str]:
+def fewer_cores() -> dict[str, str]:
     """A JVM that is quick to start: the second compiler pays after minutes."""
     options = f"-XX:TieredStopAtLevel=1 {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
     return {**environment(), "JDK_JAVA_OPTIONS": options}
