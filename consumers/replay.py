@@ -63,6 +63,8 @@ def _block(
         records = as_frame(session, block).withColumnRenamed("kept_at", "timestamp")
 
         def attempt(left: DataFrame) -> None:
+            if len(why) == len(block):
+                return  # not one is left
             with our_errors(topic, table):
                 merge_records(left, nowhere, before, target, rules, Stopwatch())
 
