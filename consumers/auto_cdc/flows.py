@@ -20,6 +20,7 @@ from wrackline.consumers.auto_cdc.flow import ARGUMENTS, Arguments, Flow, Named,
 from wrackline.consumers.auto_cdc.shape import table_of
 from wrackline.consumers.batch import our_errors
 from wrackline.consumers.dedupe import dedupe
+from wrackline.consumers.events import once
 from wrackline.consumers.evolve import Behaviour, reshape
 from wrackline.consumers.plan import Applied, MergePlan, Mode, TopicPartition, Written, plan_merge
 from wrackline.consumers.plugin import SparkTarget
@@ -133,7 +134,9 @@ class Flows:
             return  # there is no row yet, and nothing to commit to
         plan = self._shaped(ready, made, upto)
         found = changes(ready, made, plan)
-        if plan.mode is Mode.UPSERT:
+        if plan.mode is Mode.HISTORY:
+            found = once(found, plan)
+        else:
             columns = [column.target for column in plan.columns]
             found = dedupe(found, columns, plan.key, _may_lack(ready, made, plan))
         self._target.apply(self._target.stage(found, plan), plan)

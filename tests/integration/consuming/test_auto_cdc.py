@@ -177,6 +177,39 @@ def test_an_event_without_order_or_key_stops_the_flow_before_anything_is_merged(
     assert feed.target.rows(TABLE) is None
 
 
+def test_type_two_keeps_each_version_whatever_comes_first(feed: Feed) -> None:
+    chance = random.Random(3)
+    flow: dict[str, Any] = {
+        "stored_as_scd_type": 2,
+        "apply_as_deletes": "op = 'delete'",
+        "track_history_except_column_list": ["city", "at"],
+        "except_column_list": ["op"],
+    }
+    events = [
+        event(1, 1, name="a", city="Rom"),
+        event(2, 1, name="a", city="Genf"),  # no version: the city is not watched
+        event(3, 1, name="b", city="Genf"),
+        event(5, 1, "delete"),
+        event(7, 1, name="c", city="Bern"),
+        event(4, 2, name="x", city="Rom"),
+    ]
+    chance.shuffle(events)
+    for part in (events[:3], events[3:], events[1:4]):
+        feed.send(part, chance)
+        feed.merge(feed.flows(**flow))
+    assert feed.rows("id", "name", "city", "at") == [
+        (1, "a", "Genf", 2),
+        (1, "b", "Genf", 3),
+        (1, "c", "Bern", 7),
+        (2, "x", "Rom", 4),
+    ]
+    ends = {row[0]: row[1:] for row in feed.rows("name", "__START_AT", "__END_AT")}
+    starts = sorted(start for start, _ in ends.values())
+    assert [ends[name][0] for name in "abxc"] == starts
+    assert ends["a"][1] == ends["b"][0] < ends["b"][1] < ends["c"][0]
+    assert ends["c"][1] is ends["x"][1] is None
+
+
 def test_a_topic_that_is_not_there_is_told(feed: Feed) -> None:
     feed.topic += "-another"
     with pytest.raises(Transient) as raised:
