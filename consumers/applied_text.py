@@ -15,7 +15,7 @@ UNREADABLE = define(
     "target.progress_unreadable",
     Definite,
     "table {target} says how far it has come in a form that this version does not know",
-    hint="use the version of wrackline that wrote it, or a newer one: pip install --upgrade wrackline",
+    hint="a newer version wrote it; use that one: pip install --upgrade wrackline",
 )
 
 

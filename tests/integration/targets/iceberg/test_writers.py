@@ -3,40 +3,33 @@
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+from pyspark.sql import SparkSession
 
 from tests.contract.target_suite import (
-    COLUMNS,
     HERE,
     TABLE,
     THERE,
     A,
     B,
-    alter,
     change,
     labels,
-    partial,
     plan_for,
     put,
     seq,
 )
-from tests.fakes.merge_model import latest
 from tests.integration.targets.iceberg.world import IcebergWorld, settings
+from tests.integration.targets.overtaking import overtaken
+from tests.integration.targets.shape_suite import ShapesByHand
 from wrackline.consumers import spark_table
-from wrackline.consumers.plan import Applied, MergePlan, OurColumns
+from wrackline.consumers.plan import Applied, OurColumns
 from wrackline.consumers.spark_table import OfItself
 from wrackline.consumers.targets.iceberg import PLUGIN, progress, upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import Column, TableId
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.table import TableId
 
 C = ("c", 3)
 PATIENCE = 60.0
@@ -46,40 +39,6 @@ DAYS_MS = 4 * 24 * 3_600_000
 @pytest.fixture
 def world(spark: SparkSession, namespace: str) -> IcebergWorld:
     return IcebergWorld(spark, namespace)
-
-
-def waiting(frame: DataFrame, folder: Path) -> DataFrame:
-    """Let the frame's rows wait, once they are asked for, until somebody says go."""
-    here, go = folder / "here", folder / "go"
-
-    @F.udf("string")
-    def wait(text: str) -> str:
-        here.touch()
-        deadline = time.monotonic() + PATIENCE
-        while not go.exists():
-            if time.monotonic() > deadline:
-                raise TimeoutError("nobody said go")
-            time.sleep(0.02)
-        return text
-
-    return frame.withColumn("seq", wait("seq"))
-
-
-def overtaken(world: IcebergWorld, folder: Path, plan: MergePlan, other: Iterator[None]) -> None:
-    """Apply a batch, and while its rows are read let something else happen."""
-    frame = waiting(world.newest(latest([change("u", A, 20, "slow")]), plan), folder)
-    with ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(lambda: world.target.apply(world.target.stage(frame, plan), plan))
-        try:
-            deadline = time.monotonic() + PATIENCE
-            while not (folder / "here").exists():
-                assert time.monotonic() < deadline
-                assert not slow.done(), slow.result()
-                time.sleep(0.02)
-            next(other)
-        finally:
-            (folder / "go").touch()
-        slow.result(PATIENCE)
 
 
 def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld, tmp_path: Path) -> None:
@@ -128,66 +87,8 @@ def test_rows_that_slipped_below_a_floor_go_with_the_next_batch(world: IcebergWo
     assert session.table(world.name(TABLE.id)).count() == 1
 
 
-def test_an_alteration_that_ended_anywhere_is_finished(
-    world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Swap two names, widen one column, drop one and add one; end after each statement in turn."""
-    count = Column("count", 5, ColumnType(Kind.INT32, "integer"))
-    before = replace(TABLE, columns=(*COLUMNS, count, Column("gone", 6, ColumnType(Kind.STRING, "text"))))
-    put(
-        world, plan_for(world, 1, table=before), change("c", A, 1, "x", "b", count=7), partial("c", B, 2, "y")
-    )
-    swapped = (*COLUMNS[:2], replace(COLUMNS[2], name="big"), replace(COLUMNS[3], name="label"))
-    wide = replace(count, type=ColumnType(Kind.INT64, "bigint"))
-    plan = plan_for(
-        world,
-        2,
-        table=replace(TABLE, columns=(*swapped, wide, Column("new", 8, ColumnType(Kind.STRING, "text")))),
-    )
-
-    class Ended(BaseException):
-        pass
-
-    made = spark_table._statements
-
-    def one_only(*asked: Any) -> Iterator[str]:
-        statements = made(*asked)
-        yield from statements[:1]
-        if statements:
-            raise Ended
-
-    monkeypatch.setattr(spark_table, "_statements", one_only)
-    ended = 0
-    while world.target.held(TABLE.id) != plan.columns:
-        assert ended < 20
-        with suppress(Ended):
-            alter(world, plan, before)
-        ended += 1
-        world.restart()
-    assert ended == 7, "drop, three renames, widen, add, and what is told of the columns"
-    assert world.visible(TABLE.id) == {
-        A: {"shop": "a", "number": 1, "big": "x", "label": "b", "count": 7, "new": None}
-    }
-    assert world.stored(TABLE.id)[B].missing == {"label"}
-
-
-def test_a_row_that_lacked_a_dropped_column_is_whole(world: IcebergWorld) -> None:
-    put(world, plan_for(world, 1), partial("c", A, 1, "x"))
-    plan = plan_for(world, 2, table=replace(TABLE, columns=COLUMNS[:3]))
-    alter(world, plan, TABLE)
-    assert labels(world) == {A: "x"}
-
-
-def test_a_user_s_column_stays_and_is_told_when_it_is_in_the_way(world: IcebergWorld) -> None:
-    put(world, plan_for(world, 1), change("c", A, 1, "x"))
-    world.spark.newSession().sql(f"ALTER TABLE {world.name(TABLE.id)} ADD COLUMN extra string")
-    wider = replace(TABLE, columns=(*COLUMNS, Column("extra", 5, ColumnType(Kind.STRING, "text"))))
-    plan = plan_for(world, 2, table=wider)
-    with pytest.raises(OperatorNeeded) as caught:
-        alter(world, plan, TABLE)
-    assert caught.value.code == "target.column_in_the_way"
-    put(world, plan_for(world, 3), change("u", A, 3, "y"))
-    assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "y", "big": None, "extra": None}
+class TestShapes(ShapesByHand):
+    """The shape suite, in Iceberg."""
 
 
 @pytest.mark.parametrize("version", ["3", pytest.param("2", marks=pytest.mark.deep)])
