@@ -1,7 +1,7 @@
 """`kill -9` of `wrackline consume` between the steps of a batch: the next start makes the copy whole.
 
-The copy is an Iceberg table; each kill is in a batch with changes that would show if they were taken twice,
-in part, or not at all.
+The copy is an Iceberg or a Delta table; each kill is in a batch with changes that would show if they were
+taken twice, in part, or not at all.
 """
 
 from collections.abc import Iterator
@@ -23,21 +23,34 @@ class LakeWorld(World):
     """The same with a folder of Iceberg tables."""
 
     target = ICEBERG
+    format = "iceberg"
 
 
-@pytest.fixture
+class DeltaWorld(LakeWorld):
+    """The same with a folder of Delta tables."""
+
+    target = ICEBERG.replace("iceberg", "delta")
+    format = "delta"
+
+
+@pytest.fixture(params=[LakeWorld])
 def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    database: Database,
+    kafka: Broker,
+    registry: SchemaRegistry,
+    topic_prefix: str,
 ) -> Iterator[LakeWorld]:
     """A database with a table, and a pipeline over it."""
-    made = LakeWorld(tmp_path, database, kafka, registry, topic_prefix, 0)
+    made: LakeWorld = request.param(tmp_path, database, kafka, registry, topic_prefix, 0)
     yield made
     made.close()
 
 
-def copied(spark: SparkSession, world: World) -> set[tuple[object, ...]]:
+def copied(spark: SparkSession, world: LakeWorld) -> set[tuple[object, ...]]:
     """Read the copy as a reader would, with nothing of ours."""
-    rows = spark.newSession().read.format("iceberg").load(f"{world.folder}/warehouse/public/orders")
+    rows = spark.newSession().read.format(world.format).load(f"{world.folder}/warehouse/public/orders")
     ours = [name for name in rows.columns if name.startswith("_wl_")]
     alive = rows.where("not _wl_deleted and _wl_missing is null").drop(*ours)
     return {tuple(row) for row in alive.collect()}
@@ -59,7 +72,7 @@ def change(world: World, number: int) -> None:
     world.sql.execute(f"ALTER TABLE orders ADD c{number} int; UPDATE orders SET c{number} = id")
 
 
-def killed_at(spark: SparkSession, world: World, points: tuple[str, ...]) -> None:
+def killed_at(spark: SparkSession, world: LakeWorld, points: tuple[str, ...]) -> None:
     world.run()
     change(world, 1)
     change(world, 2)
@@ -75,6 +88,9 @@ def killed_at(spark: SparkSession, world: World, points: tuple[str, ...]) -> Non
     assert len(source(world)) > 20
 
 
+@pytest.mark.parametrize(
+    "world", [LakeWorld, pytest.param(DeltaWorld, marks=pytest.mark.deep)], indirect=True
+)
 def test_a_batch_is_merged_once_whatever_ends_it(spark: SparkSession, world: LakeWorld) -> None:
     killed_at(spark, world, ("after_apply",))
 

@@ -151,6 +151,8 @@ class SparkWorld:
                 world.reach("after the commit")
 
         self.opened: Any = Ending(self._settings, self.spark)
+        for name, value in FEW_ROWS.items():
+            self.opened._session.conf.set(name, value)  # what it asks is of few rows too
         self.target: Target[Any, Any] = self.opened
 
 
