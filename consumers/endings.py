@@ -56,8 +56,11 @@ class Endings:
 
     def ended(self, part: Stretch) -> bool:
         """Whether the transaction of this part was over by the last `read`."""
+        name = part.transaction.rpartition(":")[0]  # PostgreSQL's events put the log's place behind the xid
         with self._lock:
-            return part.transaction in self._ids or part.published_ms < self._newest_ms - _LONG_AGO_MS
+            if part.transaction in self._ids or name in self._ids:
+                return True
+            return part.published_ms < self._newest_ms - _LONG_AGO_MS
 
     def close(self) -> None:
         """Leave Kafka."""

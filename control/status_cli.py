@@ -12,7 +12,7 @@ from rich.console import Console
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.status import Status, gather
-from wrackline.control.status_text import Look, details, lines
+from wrackline.control.status_text import Look, details, heads, lines
 from wrackline.schemas.errors import WracklineError
 
 
@@ -38,6 +38,8 @@ def status(
         width = Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
         look = Look(width, time.time_ns() // 1_000_000)
         wanted = [name for name in found.tables if tables and any(_means(one, name) for one in tables)]
+        for line in heads(found, look):
+            say(line)
         for name in wanted:
             for line in details(found, name, look):
                 say(line)

@@ -38,8 +38,7 @@ class Look:
 
 
 def lines(status: Status, look: Look) -> Iterator[Text]:
-    """Return who runs, a line for each table, and what is wrong."""
-    yield from _heads(status, look)
+    """Return a line for each table, and what is wrong."""
     names = status.tables
     if not names:
         return
@@ -87,7 +86,8 @@ def details(status: Status, table: str, look: Look) -> Iterator[Text]:
     yield from _wrong(table, status)
 
 
-def _heads(status: Status, look: Look) -> Iterator[Text]:
+def heads(status: Status, look: Look) -> Iterator[Text]:
+    """Say who runs, and which side does not answer."""
     if isinstance(status.source, WracklineError):
         yield Text.assemble(("source", "bold"), "  can't be said: ", (str(status.source), "yellow"))
     target = status.target

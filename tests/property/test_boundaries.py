@@ -144,3 +144,5 @@ def test_what_is_split_takes_others_with_it() -> None:
     ]
     assert cut(window, woven, {"a", "b"}, {0, 1}).end == {0: 0, 1: 1}
     assert cut(window, woven, {"a", "b", "c"}, {0, 1}) == window
+    around = [Stretch("a", 0, 0, 3, "1", "1", 0), Stretch("c", 0, 2, 2, "3", "3", 0)]
+    assert cut(window, around, {"a"}, {0, 1}).end == {0: 0, 1: 4}

@@ -19,7 +19,7 @@ from wrackline.consumers.tally import Latest, Tally
 from wrackline.control.exits import Exit
 from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
 from wrackline.control.status import Status, asked
-from wrackline.control.status_text import Look, details, lines
+from wrackline.control.status_text import Look, details, heads, lines
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 
 BUSY = Transient("test.busy", "a wall", "lean on it")
@@ -60,7 +60,9 @@ def status(*wrong: WracklineError, outage: WracklineError | None = None) -> Stat
 
 
 def shown(found: Status, width: int | None = 80) -> list[str]:
-    return "\n".join(line.plain for line in lines(found, Look(width, NOW))).splitlines()
+    return "\n".join(
+        line.plain for line in (*heads(found, Look(width, NOW)), *lines(found, Look(width, NOW)))
+    ).splitlines()
 
 
 def test_a_line_for_each_table_fits_the_terminal() -> None:
