@@ -174,7 +174,8 @@ def merge_records(
     reach("before_stage")
     newest = latest(records, seen.outlines, made.writers, plan).persist()  # its keys first, then its rows
     try:
-        plan = replace(plan, within=key_ranges(newest, plan))
+        loads = set(seen.tally.operations) == {"r"}
+        plan = replace(plan, loads=loads, within=key_ranges(newest, plan))
         staged = target.stage(newest, plan)
         watch.lap(Step.STAGE)
         reach("before_apply")

@@ -53,16 +53,14 @@ def stage(frame: "DataFrame", plan: MergePlan) -> Staged:
 def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncated: bool) -> str:
     """Write the plan as SQL; `truncated` says that rows older than the floor may still be there."""
     ours = plan.ours
-    seq, op, deleted = quoted(ours.seq), quoted(ours.op), quoted(ours.deleted)
-    commit_ts, missing = quoted(ours.commit_ts), quoted(ours.missing)
+    seq, deleted, missing = quoted(ours.seq), quoted(ours.deleted), quoted(ours.missing)
     newer = f"(s.seq > t.{seq} OR (s.seq = t.{seq} AND t.{deleted} AND NOT s.deleted))"
     still_missing = (
         f"CASE WHEN t.{deleted} THEN concat(s.unsent_ids, s.missing_ids) ELSE concat(s.missing_ids,"
         f" array_intersect(coalesce(t.{missing}, {_NOBODY}), s.unsent_ids)) END"
     )
     hard = plan.deletes is Deletes.HARD
-    new_missing = "concat(s.unsent_ids, s.missing_ids)"
-    known = {deleted: "s.deleted", seq: "s.seq", op: "s.op", commit_ts: "s.commit_ts"}
+    known = _known(plan)
     mark = "DELETE" if hard else f"UPDATE SET {assigned(known | {missing: 'NULL'})}"
     lives = " AND NOT s.deleted" if hard else ""
     update = {
@@ -74,15 +72,16 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
         if column.target not in plan.key
     }
     update |= known | {missing: "NULL" if plan.lacking_is_null else or_null(still_missing)}
-    insert = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
-    insert |= known | {missing: "NULL" if plan.lacking_is_null else or_null(new_missing)}
-    valid = "" if floor is None else f" WHERE seq >= {literal(floor)}"
+    insert = _inserted(plan)
     within = [] if truncated else plan.within.items()  # what was truncated is looked for in the whole table
-    same = [f"t.{quoted(name)} <=> s.row.{quoted(name)}" for name in plan.key]
+    # no key of the batch is null where its range is known, and `=` lets Spark do more than `<=>`
+    same = [
+        f"t.{quoted(name)} {'=' if name in plan.within else '<=>'} s.row.{quoted(name)}" for name in plan.key
+    ]
     same += [] if floor is None else [f"t.{seq} >= {literal(floor)}"]
     same += [f"t.{quoted(name)} BETWEEN {_key(one.least)} AND {_key(one.greatest)}" for name, one in within]
     clauses = [
-        f"MERGE INTO {target} t USING (SELECT * FROM {VIEW}{valid}) s ON {' AND '.join(same)}",  # noqa: S608 - names and texts are quoted
+        f"MERGE INTO {target} t USING ({_valid(floor)}) s ON {' AND '.join(same)}",
         f"WHEN MATCHED AND {newer} AND s.deleted THEN {mark}",
         f"WHEN MATCHED AND {newer} THEN UPDATE SET {assigned(update)}",
         f"WHEN NOT MATCHED{lives} THEN INSERT ({', '.join(insert)}) VALUES ({', '.join(insert.values())})",  # noqa: S608 - as above
@@ -90,6 +89,34 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     if truncated and floor is not None:
         clauses.append(f"WHEN NOT MATCHED BY SOURCE AND t.{seq} < {literal(floor)} THEN DELETE")
     return "\n".join(clauses)
+
+
+def append_query(plan: MergePlan, floor: str | None) -> str:
+    """Write the rows of a batch of which the table has no key."""
+    values = (f"{value} AS {name}" for name, value in _inserted(plan).items())
+    return f"SELECT {', '.join(values)} FROM ({_valid(floor)}) s"  # noqa: S608 - names and texts are quoted
+
+
+def _valid(floor: str | None) -> str:
+    """Write the batch without what a truncate has voided since it was read."""
+    below = "" if floor is None else f" WHERE seq >= {literal(floor)}"
+    return f"SELECT * FROM {VIEW}{below}"  # noqa: S608 - the text is quoted
+
+
+def _inserted(plan: MergePlan) -> dict[str, str]:
+    """Return the values of a new row."""
+    row = {quoted(column.target): f"s.row.{quoted(column.target)}" for column in plan.columns}
+    missing = (
+        "CAST(NULL AS array<int>)" if plan.lacking_is_null else or_null("concat(s.unsent_ids, s.missing_ids)")
+    )
+    return row | _known(plan) | {quoted(plan.ours.missing): missing}
+
+
+def _known(plan: MergePlan) -> dict[str, str]:
+    """Return what a row says of the change that made it, but for what nobody has."""
+    ours = plan.ours
+    told = {ours.deleted: "s.deleted", ours.seq: "s.seq", ours.op: "s.op", ours.commit_ts: "s.commit_ts"}
+    return {quoted(name): value for name, value in told.items()}
 
 
 def quoted(name: str) -> str:

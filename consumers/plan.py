@@ -139,6 +139,7 @@ class MergePlan:
     tracked: frozenset[str] | None = None  # history: a change of these begins a version; None: of any
     truncated: bool = True  # history: whether the batch may hold truncates, which may end any version
     lacking_is_null: bool = False  # a column that nobody has sent is null, and its row is complete
+    loads: bool = False  # every change is a row that was read; a target may append what it has no key of
     within: Mapping[str, KeyRange] = field(
         default_factory=dict
     )  # where the batch's keys lie, if that is known

@@ -18,7 +18,7 @@ def loaded(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def changes(spark: SparkSession, count: int, batch: int, first: int, last: int, rows: int) -> DataFrame:
-    """Return a batch's changes of the ids from first to last, each with op and seq; new ids begin at `rows`."""
+    """Return a batch of changes to ids from first to last, with op and seq; new ids begin at `rows`."""
     number = F.col("id")
     old = F.lit(first) + F.pmod(F.xxhash64("id", F.lit(batch)), F.lit(last - first + 1))
     new = F.lit(rows + batch * count) + number

@@ -1,5 +1,7 @@
 """One MERGE (merge_sql.py, versions_sql.py) brings a batch's changes and offsets into a table, in one commit.
 
+Rows of a first load are appended instead where the table has none of their keys (append.py).
+
 In: a batch that is staged in a session of its own (the commit's property is the session's), and a plan.
 Out: a snapshot, also of a batch that has nothing but offsets.
 
@@ -16,6 +18,7 @@ from wrackline.consumers.merge_sql import Staged
 from wrackline.consumers.plan import MergePlan
 from wrackline.consumers.spark_table import held
 from wrackline.consumers.targets.iceberg import progress
+from wrackline.consumers.targets.iceberg.append import append, has_none_of
 from wrackline.consumers.versions_sql import statement
 from wrackline.schemas.errors import Transient, define
 
@@ -40,10 +43,15 @@ def merge(staged: Staged, plan: MergePlan, target: str, properties: Mapping[str,
     before = progress.read(session, target, properties)
     after = before.applied.then(plan.upto)
     columns = held(session, target, properties)
-    text = statement(plan, target, columns, after.floor, truncated=after.floor != before.floor)
+    truncated = after.floor != before.floor
+    text = statement(plan, target, columns, after.floor, truncated=truncated)
+    new = not truncated and has_none_of(session, plan, target)
     with progress.saying(session, after):
         try:
-            session.sql(text)
+            if new:
+                append(session, plan, target, after.floor, properties)
+            else:
+                session.sql(text)
         except FAILED as exc:
             if is_conflict(exc):
                 raise CONFLICT(target=target) from exc

@@ -18,7 +18,7 @@ from wrackline.consumers.applied_text import parse, text
 from wrackline.consumers.plan import Applied
 
 PROPERTY = "wrackline.applied"
-_CURRENT = "current-snapshot-id"
+CURRENT, NO_SNAPSHOT = "current-snapshot-id", "none"  # a property that Iceberg shows, and its value
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def walk(snapshots: Mapping[int, Snapshot], head: int | None, target: str) -> Pr
 
 def read(session: SparkSession, target: str, properties: Mapping[str, str]) -> Progress:
     """Ask the table; `properties` are those that it had just now."""
-    current = properties.get(_CURRENT, "none")
-    if current == "none":
+    current = properties.get(CURRENT, NO_SNAPSHOT)
+    if current == NO_SNAPSHOT:
         return Progress(Applied(), (), None, None)
     rows = session.table(f"{target}.snapshots").select(
         "snapshot_id",

@@ -1,0 +1,61 @@
+"""Rows of a first load, appended: nobody looks for a row that can't be there.
+
+In: a batch of rows that were read, and the range of its keys.  Out: one commit that only adds files.  It is
+right because no data file's bounds reach into the range, tombstones' files among them; and because the commit
+is an overwrite of that range, of which nothing is there, that Iceberg refuses if somebody has written
+into the range since the properties were read.  So the same batch is never appended twice: the second time
+its keys are there, and it is merged.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+
+from wrackline.consumers.merge_sql import append_query, quoted
+from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.targets.iceberg import progress
+
+
+def has_none_of(session: SparkSession, plan: MergePlan, target: str) -> bool:
+    """Whether the batch is a load of rows, and no file of the table may hold a row with one of their keys."""
+    if not plan.loads or not plan.within:
+        return False
+    files = session.table(f"{target}.data_files").where("record_count > 0")
+    return files.where(~_beside(plan)).isEmpty()
+
+
+def append(
+    session: SparkSession, plan: MergePlan, target: str, floor: str | None, properties: Mapping[str, str]
+) -> None:
+    """Add the batch's rows, unless somebody has written into their range since these properties."""
+    rows: DataFrame = session.sql(append_query(plan, floor))
+    writer = rows.writeTo(target).option("isolation-level", "serializable")
+    base = properties.get(progress.CURRENT, progress.NO_SNAPSHOT)
+    if base != progress.NO_SNAPSHOT:
+        writer = writer.option("validate-from-snapshot-id", base)
+    writer.overwrite(_inside(plan))
+
+
+def _inside(plan: MergePlan) -> Column:
+    return reduce(
+        Column.__and__,
+        (F.col(quoted(name)).between(one.least, one.greatest) for name, one in plan.within.items()),
+    )
+
+
+def _beside(plan: MergePlan) -> Column:
+    """Whether a file's bounds lie beside the range in one column of the key; unknown bounds do not."""
+
+    def bound(name: str, which: str) -> Column:
+        return F.col(f"readable_metrics.{quoted(name)}.{which}")
+
+    return reduce(
+        Column.__or__,
+        (
+            F.coalesce(bound(name, "upper_bound") < one.least, F.lit(False))
+            | F.coalesce(bound(name, "lower_bound") > one.greatest, F.lit(False))
+            for name, one in plan.within.items()
+        ),
+    )
