@@ -32,6 +32,7 @@ from tests.contract.target_suite import (
 )
 from tests.fakes.history_model import in_order, reader, told, truncate, versions
 from tests.fakes.merge_model import Change, Rows, latest, merge
+from wrackline.consumers.evolve import Behaviour, reshape
 from wrackline.consumers.modes import OTHER_MODE
 from wrackline.consumers.plan import END, START, Deletes, MergePlan, Mode
 from wrackline.schemas.errors import OperatorNeeded
@@ -151,6 +152,26 @@ class HistoryPromises:
             ("x", "kept", None, seq(1)),
             ("y", "first", None, seq(1)),
         ]
+
+    def test_what_a_dropped_column_held_stays_a_part_of_a_history(self, world: ModesWorld) -> None:
+        tell(
+            world, planned(world, Mode.HISTORY, 1), change("c", A, 1, "x", "old"), change("u", A, 2, "x", "b")
+        )
+        table = replace(TABLE, columns=(*COLUMNS[:3], Column("more", 9, TEXT)))
+        held = world.target.held(TABLE.id)
+        plan, changes = reshape(
+            planned(world, Mode.HISTORY, 2, table), held, world.target.can, Behaviour.EVOLVE
+        )
+        world.target.alter(plan, changes)
+        values = {"shop": "a", "number": 1, "label": "x", "more": None}
+        tell(world, plan, Change(A, seq(4), "u", values))
+        assert picked(world.seen(TABLE.id), "big", START, END) == [
+            ("b", seq(2), seq(4)),
+            ("old", seq(1), seq(2)),
+            (None, seq(4), None),
+        ]
+        again, changes = reshape(plan, world.target.held(TABLE.id), world.target.can, Behaviour.EVOLVE)
+        assert (again, changes) == (plan, ())
 
     def test_a_history_is_never_forgotten(self, world: ModesWorld) -> None:
         tell(world, planned(world, Mode.HISTORY, 1), change("c", A, 1, "x"), change("d", A, 2))
