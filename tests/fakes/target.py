@@ -142,6 +142,8 @@ class FakeTarget:
             rows = {key: row for key, row in rows.items() if not row.deleted}
         if plan.lacking_is_null:
             rows = {key: replace(row, missing=frozenset()) for key, row in rows.items()}
+        blank = {column.target: None for column in table.columns}
+        rows = {key: replace(row, values={**blank, **row.values}) for key, row in rows.items()}
         made = replace(table, rows=rows, applied=applied, tracked=plan.tracked)
         self._storage.reach("before the commit")
         self._storage.tables[plan.table.id] = made
