@@ -88,7 +88,7 @@ class Status:
             if source.get("reason"):
                 yield Exit.OPERATOR
             if target.get("error"):
-                yield Exit.TRANSIENT if target["standing"] != "stopped" else _exit(target["error"])
+                yield _exit(target["error"])
         if isinstance(self.target, Mapping) and self.target["outage"]:
             yield _exit(self.target["outage"])
 
