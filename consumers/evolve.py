@@ -13,7 +13,8 @@ the target holds and what the source has now say it all, also after a crash betw
 
 A change that is left undone loses no value: a dropped column keeps what it holds, a renamed one its name,
 and a changed type stays only where the old one holds every value of the new one; else the table stops.
-In a history and in an append table a dropped column is always left: what it held is a part of what was.
+In a history and in an append table a dropped column is always left, and goes on being filled by events from
+before the drop: what it held is a part of what was.
 A TRUNCATE is no change of shape; `skipped.operations=t` keeps it from being published.
 """
 
@@ -140,6 +141,8 @@ def _fitted(
                 del columns[column.identity], names[column.identity]
             case DropColumn(column):
                 names[column.identity] = stored[column.identity].target
+                if plan.mode is not Mode.UPSERT:  # events from before the drop bring its values still
+                    columns[column.identity] = stored[column.identity]
             case RenameColumn(identity):
                 names[identity] = stored[identity].target
                 columns[identity] = replace(columns[identity], target=names[identity])

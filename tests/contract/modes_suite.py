@@ -164,9 +164,11 @@ class HistoryPromises:
         )
         world.target.alter(plan, changes)
         values = {"shop": "a", "number": 1, "label": "x", "more": None}
-        tell(world, plan, Change(A, seq(4), "u", values))
+        late = Change(A, seq(3), "u", {**values, "big": "late"})
+        tell(world, plan, Change(A, seq(4), "u", values), late)
         assert picked(world.seen(TABLE.id), "big", START, END) == [
-            ("b", seq(2), seq(4)),
+            ("b", seq(2), seq(3)),
+            ("late", seq(3), seq(4)),
             ("old", seq(1), seq(2)),
             (None, seq(4), None),
         ]
