@@ -23,8 +23,9 @@ SESSION = {
     "spark.sql.extensions": EXTENSION,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-_TUNED = {
+TUNED = {
     "spark.databricks.delta.snapshotPartitions": "4",  # of a table's log; 50 of them are slow on few cores
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",  # a VACUUM's tasks; 10000 else
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
@@ -79,4 +80,4 @@ def needs(settings: Values) -> SparkNeeds:
         if isinstance(value, Secret)
     }
     on_s3 = place(settings).warehouse.startswith("s3a:")
-    return SparkNeeds((DELTA, HADOOP_AWS) if on_s3 else (DELTA,), {**SESSION, **_TUNED, **storage})
+    return SparkNeeds((DELTA, HADOOP_AWS) if on_s3 else (DELTA,), {**SESSION, **TUNED, **storage})

@@ -33,7 +33,6 @@ _DAY_MS = 24 * 3_600_000
 _SESSION = {
     "spark.databricks.delta.optimize.minFileSize": str(96 << 20),
     "spark.databricks.delta.optimize.maxFileSize": str(128 << 20),
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",  # tasks that list files; 10000 else
 }
 
 
