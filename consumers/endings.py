@@ -44,14 +44,15 @@ class Endings:
         """Take note of all that have ended by now; return a number that rises with news."""
         with self._lock:
             ends = self._topics.ends_of(lambda name: name == self._topic).get(self._topic, {})
+            if any(end < self._at.get(partition, 0) for partition, end in ends.items()):
+                self._at = {}  # the topic was made anew
             if not ends.keys() <= self._at.keys():
                 self._begin(ends)
-            while any(self._at[partition] < end for partition, end in ends.items()):
-                messages = self._reader().consume(_AT_ONCE, _PATIENCE)
-                if not messages:
-                    raise KAFKA_UNREACHABLE(brokers=self._settings["bootstrap.servers"])
-                for message in messages:
-                    self._take(message)
+            try:
+                self._read_to(ends)
+            except Exception:
+                self._at = {}  # what was fetched and not taken is fetched again
+                raise
             return self._count
 
     def ended(self, part: Stretch) -> bool:
@@ -68,6 +69,14 @@ class Endings:
             if self._consumer is not None:
                 self._consumer.close()
                 self._consumer = None
+
+    def _read_to(self, ends: Mapping[int, int]) -> None:
+        while any(self._at[partition] < end for partition, end in ends.items()):
+            messages = self._reader().consume(_AT_ONCE, _PATIENCE)
+            if not messages:
+                raise KAFKA_UNREACHABLE(brokers=self._settings["bootstrap.servers"])
+            for message in messages:
+                self._take(message)
 
     def _reader(self) -> Consumer:
         if self._consumer is None:
@@ -109,8 +118,8 @@ class Endings:
         event = self._decoded(value)
         self._count += 1
         self._newest_ms = max(self._newest_ms, message.timestamp()[1])
-        if event["status"] == "END":
-            self._ids[event["id"]] = None
+        if event.get("status") == "END":
+            self._ids[event.get("id", "")] = None
             if len(self._ids) > _MOST:
                 del self._ids[next(iter(self._ids))]
 

@@ -22,8 +22,11 @@ from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.wire import parsed, told
-from wrackline.consumers.writers import writer
+from wrackline.consumers.writers import NOT_OUR_SCHEMA, writer
+from wrackline.schemas import registry
+from wrackline.schemas.errors import WracklineError
 
+_ODD = frozenset({NOT_OUR_SCHEMA.code, registry.UNKNOWN_ID.code})
 _HEAD = 5  # a zero byte, then four bytes of schema id
 
 
@@ -74,15 +77,16 @@ class WholeTransactions:
         try:
             head = F.substring("value", 1, _HEAD)
             heads = [bytes(row[0]) for row in records.select(head).distinct().collect() if row[0]]
+            ours = [one for one in heads if len(one) == _HEAD and not one[0]]
             parts = [
                 self._events(window.topic, records.where(head == F.lit(one)), int.from_bytes(one[1:], "big"))
-                for one in heads
-                if len(one) == _HEAD and not one[0]
+                for one in ours
             ]
-            if not parts:
+            known = [part for part in parts if part is not None]
+            if not known:
                 return []
             found = (
-                reduce(DataFrame.union, parts)
+                reduce(DataFrame.union, known)
                 .where("id IS NOT NULL")
                 .groupBy("id", "partition")
                 .agg(F.min("offset"), F.max("offset"), F.min("seq"), F.max("seq"), F.max("published_ms"))
@@ -91,10 +95,15 @@ class WholeTransactions:
         finally:
             records.unpersist()
 
-    def _events(self, topic: str, records: DataFrame, schema_id: int) -> DataFrame:
+    def _events(self, topic: str, records: DataFrame, schema_id: int) -> DataFrame | None:
         """Return the transactions of records that were written with one schema; what is odd has none."""
-        text = self._schema_text(schema_id)
-        writer(topic, None, text)  # raises if it is not one of ours
+        try:
+            text = self._schema_text(schema_id)
+            writer(topic, None, text)
+        except WracklineError as error:
+            if error.code not in _ODD:
+                raise
+            return None  # the merge says what becomes of them
         event = parsed("value", text, told(text, ("transaction", "seq")), strict=False).alias("e")
         published = F.unix_millis("timestamp").alias("published_ms")
         columns = ("e.transaction.id", "partition", "offset", "e.seq", "published_ms")

@@ -1,0 +1,135 @@
+"""Batches that end where transactions end: readers of the copy see each transaction whole, or not at all.
+
+The source keeps a sum over rows that lie in several partitions, and a batch has room for few of its changes.
+What the consumer says of itself is looked at on the way: its metrics, and `wrackline status`.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.consuming.world import COPY, SPARK_PATIENCE, TARGET, World
+from tests.integration.running.world import COMMAND, PATIENCE, environment, free_port, wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+pytestmark = [pytest.mark.servers, pytest.mark.spark]
+
+ACCOUNTS, MONEY = 20, 2000
+FEW = "max.offsets.per.trigger = 12\n"  # the first transaction alone is larger
+SUM = f"SELECT count(*), sum(balance)::int FROM {COPY}.accounts"
+
+
+class Bank(World):
+    """Accounts over three partitions, with the ENDs of their transactions."""
+
+    consume_port = 0
+    target = TARGET
+
+    def write(self) -> None:
+        """Write the files, with what is asked of both halves."""
+        super().write()
+        more = "provide.transaction.metadata = true\ntopic.creation.default.partitions = 3\n"
+        for file in (self.file, self.consumer_file):
+            file.write_text(more + file.read_text())
+
+    def keep_whole(self, *, wished: bool) -> None:
+        """Say whether batches shall end with transactions, and at which port they are told of."""
+        lines = f"transaction.boundaries = {str(wished).lower()}\nmetrics.port = {self.consume_port}\n"
+        text = self.consumer_file.read_text()
+        self.consumer_file.write_text(text.replace("[consume]\n", f"[consume]\n{FEW}{lines}"))
+
+    def status(self, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run `wrackline status` over the consumer's file."""
+        command = [*COMMAND, "status", str(self.consumer_file), *options]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment()
+        )
+
+    def transfer(self, first: int, last: int) -> None:
+        """Move money between two accounts, each time in one transaction."""
+        for number in range(first, last):
+            one, other = number % ACCOUNTS, (number * 7 + 3) % ACCOUNTS
+            self.sql.execute(
+                f"BEGIN; UPDATE accounts SET balance = balance - {number} WHERE id = {one};"
+                f"UPDATE accounts SET balance = balance + {number} WHERE id = {other}; COMMIT"
+            )
+
+    def seen(self) -> tuple[int, int | None]:
+        """How many accounts a reader of the copy finds, and how much money."""
+        there = self.sql.execute("SELECT to_regclass(%s)", [f"{COPY}.accounts"]).fetchone()
+        row = (0, None) if there == (None,) else self.sql.execute(SUM).fetchone()
+        assert row is not None
+        return row[0], row[1]
+
+
+@pytest.fixture
+def bank(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[Bank]:
+    """A database of accounts, and a pipeline over it."""
+    made = Bank(tmp_path, database, kafka, registry, topic_prefix, 0)
+    made.consume_port = free_port()
+    made.sql.execute("CREATE TABLE accounts (id int PRIMARY KEY, balance int)")
+    made.run()
+    made.sql.execute(f"INSERT INTO accounts SELECT i, 100 FROM generate_series(0, {ACCOUNTS - 1}) i")
+    made.transfer(1, 8)
+    yield made
+    made.close()
+
+
+def sums(bank: Bank, until: int) -> set[tuple[int, int | None]]:
+    """Look at the copy until it equals its source, and return all that a reader saw on the way."""
+    found: set[tuple[int, int | None]] = set()
+    transfers = iter(range(8, until))
+
+    def equal() -> bool:
+        found.add(bank.seen())
+        if (number := next(transfers, None)) is not None:
+            bank.transfer(number, number + 1)
+            return False
+        return not bank.differences("accounts")
+
+    wait_until(equal, patience=2 * SPARK_PATIENCE)
+    return found
+
+
+def test_a_reader_sees_whole_transactions_alone(bank: Bank) -> None:
+    bank.keep_whole(wished=True)
+    consuming = bank.consume()
+    assert sums(bank, 12) <= {(0, None), (ACCOUNTS, MONEY)}
+    bank.sql.execute("UPDATE accounts SET balance = balance + CASE WHEN id % 2 = 0 THEN 5 ELSE -5 END")
+    assert sums(bank, 0) <= {(ACCOUNTS, MONEY)}
+
+    table = f"{bank.database.name}.public.accounts"
+    with urlopen(f"http://127.0.0.1:{bank.consume_port}/metrics", timeout=10) as answer:
+        served = answer.read().decode()
+    lines = (line.rpartition(" ") for line in served.splitlines() if not line.startswith("#"))
+    told = {name: float(value) for name, _, value in lines}
+    its = f'server="{bank.prefix}",table="{table}"'
+    assert told[f'wrackline_consume_events_total{{{its},operation="c"}}'] == ACCOUNTS
+    assert told[f"wrackline_consume_offsets_behind{{{its}}}"] < 7  # what is behind it is no event
+    assert told[f'wrackline_consume_lag_milliseconds{{{its},stage="merge"}}'] > 0
+
+    done = bank.status("--json")
+    status = json.loads(done.stdout)
+    assert done.returncode == Exit.OK, done.stdout
+    assert status["source"]["tables"] is not None
+    copied = status["target"]["tables"][table]
+    assert (copied["standing"], copied["events"]["c"]) == ("going", ACCOUNTS)
+    assert set(copied["offsets"]) == {"0", "1", "2"}
+    assert consuming.stop() == Exit.OK
+    done = bank.status()
+    assert (done.returncode, "status.no_answer" in done.stdout) == (Exit.TRANSIENT, True)
+
+
+@pytest.mark.deep
+def test_without_it_a_reader_sees_halves(bank: Bank) -> None:
+    bank.keep_whole(wished=False)
+    bank.consume()
+    assert sums(bank, 12) - {(0, None), (ACCOUNTS, MONEY)}
