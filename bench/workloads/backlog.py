@@ -6,6 +6,7 @@ of its offsets.
 """
 
 import random
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from bench.workloads.envelopes import SOURCE, TABLE, source_bytes
 from bench.workloads.orders import ROWS_A_TRANSACTION, SEED, Order, orders
 from wrackline.schemas.codec import RowEncoder
 from wrackline.schemas.frame import Frame
-from wrackline.schemas.seq import log_prefix
+from wrackline.schemas.seq import log_prefix, snapshot_prefix
 
 KEY_ID, VALUE_ID = 1, 2
 PARTITIONS = 4
@@ -54,6 +55,16 @@ def changes(events: int, seed: int = SEED) -> list[Record]:
         tail = frame.tail(op, number % ROWS_A_TRANSACTION)
         _append(written, row.id, encoder.key(row), encoder.head(*images) + tail)
     return [record for partition in written for record in partition]
+
+
+def reads(rows: int) -> Iterator[tuple[bytes | None, bytes]]:
+    """Make keys and values of a first load, in chunks of so many rows as a transaction has."""
+    encoder = RowEncoder(TABLE, KEY_ID, VALUE_ID)
+    source = source_bytes({**SOURCE, "snapshot": "true"})
+    prefix = snapshot_prefix(1, _FIRST_LSN.to_bytes(8, "big"))
+    for number, row in enumerate(orders(1, rows)):
+        frame = Frame(source, prefix, ts_ms=_FIRST_MS, chunk=f"bench/{number // ROWS_A_TRANSACTION}")
+        yield encoder.key(row), encoder.head(None, row) + frame.tail("r")
 
 
 def _frame(number: int) -> Frame:

@@ -12,6 +12,7 @@ from tests.fakes.merge_model import Change
 from tests.integration.targets.iceberg.world import IcebergWorld
 from wrackline.consumers.plan import KeyRange, MergePlan
 from wrackline.consumers.targets.iceberg import merge
+from wrackline.consumers.targets.iceberg.append import append
 from wrackline.schemas.errors import Transient
 
 
@@ -35,11 +36,10 @@ def world(spark: SparkSession, namespace: str) -> IcebergWorld:
 def appended(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note where each batch ends that is appended."""
     ends: list[int] = []
-    real = merge.append
 
     def noted(session: SparkSession, plan: MergePlan, *more: Any) -> None:
         ends.append(plan.upto.offsets[HERE])
-        real(session, plan, *more)
+        append(session, plan, *more)
 
     monkeypatch.setattr(merge, "append", noted)
     return ends
@@ -65,14 +65,13 @@ def test_chunks_beside_each_other_are_appended_and_others_merged(
 def test_an_append_over_what_somebody_else_wrote_is_refused(
     world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = merge.append
     for number, rows in enumerate((chunk(1, 2), chunk(50, 60)), start=1):
         plan = load(world, 10 * number, rows)
 
         def overtaken(*given: Any, rows: Sequence[Change] = rows, plan: MergePlan = plan) -> None:
-            monkeypatch.setattr(merge, "append", real)
+            monkeypatch.setattr(merge, "append", append)
             put(world, replace(plan, loads=False), *rows[:1])  # another driver, on another batch
-            real(*given)
+            append(*given)
 
         monkeypatch.setattr(merge, "append", overtaken)
         with pytest.raises(Transient) as caught:

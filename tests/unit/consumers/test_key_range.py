@@ -1,0 +1,56 @@
+"""Where a batch's keys lie: told only where every target orders alike, and no key may be null."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from pyspark.sql import SparkSession
+
+from wrackline.consumers.key_range import key_ranges
+from wrackline.consumers.merge_sql import merge_statement
+from wrackline.consumers.names import Identifiers
+from wrackline.consumers.plan import Applied, KeyRange, MergePlan, Mode, plan_merge
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+KEY = {"number": Kind.INT64, "day": Kind.DATE, "name": Kind.STRING, "real": Kind.FLOAT64}
+TABLE = TableSchema(
+    TableId("shop", "public", "things"),
+    tuple(Column(name, at, ColumnType(kind, "x")) for at, (name, kind) in enumerate(KEY.items(), 1)),
+    tuple(KEY),
+    KeyKind.UNIQUE,
+)
+PLAN = plan_merge(TABLE, Identifiers(255), Applied())
+ROWS = "row struct<number: bigint, day: date, name: string, real: double>"
+DAYS = date(1969, 12, 31), date(2026, 1, 2)
+WITHIN = {"number": KeyRange(-7, 300), "day": KeyRange(*DAYS)}
+
+
+def joined(plan: MergePlan, *, truncated: bool = False) -> str:
+    statement = merge_statement(plan, "t", "05", truncated=truncated)
+    return next(line for line in statement.splitlines() if line.startswith("MERGE"))
+
+
+@pytest.mark.parametrize(
+    ("third", "expected"),
+    [(5, WITHIN), (None, {"day": WITHIN["day"]})],
+    ids=["no nulls", "a null"],
+)
+def test_ranges_hold_every_key(
+    spark: SparkSession, third: int | None, expected: Mapping[str, KeyRange]
+) -> None:
+    keys = [(300, DAYS[0], "b", 1.0), (-7, DAYS[1], "a", -0.0), (third, DAYS[0], None, None)]
+    frame = spark.createDataFrame([(key,) for key in keys], ROWS)
+    assert key_ranges(frame, PLAN) == expected
+    assert key_ranges(frame.limit(0), PLAN) == {}
+    assert key_ranges(frame, replace(PLAN, mode=Mode.APPEND)) == {}
+
+
+def test_a_merge_reads_within_the_range_unless_it_looks_for_what_was_truncated() -> None:
+    plain, ranged = joined(PLAN), joined(replace(PLAN, within=WITHIN))
+    assert "BETWEEN" not in plain
+    assert "t.`number` BETWEEN -7 AND 300" in ranged
+    assert "t.`day` BETWEEN DATE '1969-12-31' AND DATE '2026-01-02'" in ranged
+    assert "BETWEEN" not in joined(replace(PLAN, within=WITHIN), truncated=True)
+    assert "t.`name` <=> s.row.`name`" in ranged, "a key without a range may hold null"
