@@ -12,15 +12,15 @@ right: Kafka shows a transaction of its own in one partition sooner than in anot
 from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 from threading import Lock
+from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.boundaries import Stretch, cut
-from wrackline.consumers.endings import Endings
 from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
-from wrackline.consumers.topics import Topics
+from wrackline.consumers.topics import Ends
 from wrackline.consumers.wire import parsed, told
 from wrackline.consumers.writers import NOT_OUR_SCHEMA, writer
 from wrackline.schemas import registry
@@ -30,28 +30,49 @@ _ODD = frozenset({NOT_OUR_SCHEMA.code, registry.UNKNOWN_ID.code})
 _HEAD = 5  # a zero byte, then four bytes of schema id
 
 
+class Asks(Protocol):
+    """How far a topic is, as Kafka says it: consumers/topics.py."""
+
+    def marks(self, topic: str, known: Collection[int]) -> Mapping[int, int]:
+        """Where the written part of partitions ends."""
+        ...
+
+    def ends_of(self, wanted: Callable[[str], bool]) -> Ends:
+        """How far topics may be read."""
+        ...
+
+    def range_of(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> Range:
+        """What a table has not applied."""
+        ...
+
+
+class Ended(Protocol):
+    """Which transactions have ended: consumers/endings.py."""
+
+    def read(self) -> int:
+        """Take note of all by now; a number that rises with news."""
+        ...
+
+    def ended(self, part: Stretch) -> bool:
+        """Whether a transaction was over by then."""
+        ...
+
+
 class WholeTransactions:
     """Chooses the ranges of one pipeline's tables; on any thread."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        topics: Topics,
-        endings: Endings,
-        kafka: Mapping[str, str],
-        schema_text: Callable[[int], str],
-    ) -> None:
-        self._spark, self._topics, self._endings = spark, topics, endings
-        self._kafka, self._schema_text = kafka, schema_text
+    def __init__(self, asks: Asks, endings: Ended, look: Callable[[Range], list[Stretch]]) -> None:
+        """Take who answers for Kafka and for ENDs, and who finds the transactions of a range."""
+        self._asks, self._endings, self._look = asks, endings, look
         self._waits: dict[str, tuple[Range, int]] = {}  # what there was when it had to wait
         self._lock = Lock()
 
     def next_range(self, topic: str, applied: Mapping[int, int], known: Collection[int], most: int) -> Range:
         """Return what the next batch reads: at most so many offsets, if that splits no transaction."""
         count = self._endings.read()
-        marks = self._topics.marks(topic, known)
-        ends = self._topics.ends_of(lambda name: name == topic).get(topic, {})
-        full = self._topics.range_of(topic, applied, ends)
+        marks = self._asks.marks(topic, known)
+        ends = self._asks.ends_of(lambda name: name == topic).get(topic, {})
+        full = self._asks.range_of(topic, applied, ends)
         nothing = Range(topic, full.start, full.start)
         with self._lock:
             if full.empty or self._waits.get(topic) == (full, count):
@@ -59,7 +80,7 @@ class WholeTransactions:
         open_to = {at for at, end in ends.items() if end >= marks.get(at, end + 1)}
         window = full.at_most(most)
         while True:
-            stretches = self._stretches(window)
+            stretches = self._look(window)
             ended = {one.transaction for one in stretches if self._endings.ended(one)}
             shown = {at for at in open_to if window.end[at] == full.end[at]}
             made = cut(window, stretches, ended, shown)
@@ -71,8 +92,17 @@ class WholeTransactions:
                 self._waits[topic] = (full, count)
         return made
 
-    def _stretches(self, window: Range) -> list[Stretch]:
-        """Find which offsets of a window hold events of which transaction."""
+
+class Stretches:
+    """Finds which offsets hold events of which transaction, by reading them with Spark; on any thread."""
+
+    def __init__(
+        self, spark: SparkSession, kafka: Mapping[str, str], schema_text: Callable[[int], str]
+    ) -> None:
+        self._spark, self._kafka, self._schema_text = spark, kafka, schema_text
+
+    def __call__(self, window: Range) -> list[Stretch]:
+        """Return all of one range."""
         records = read(self._spark.newSession(), self._kafka, window).persist()  # looked at twice
         try:
             head = F.substring("value", 1, _HEAD)

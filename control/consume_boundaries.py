@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from wrackline.consumers.endings import Endings
 from wrackline.consumers.kafka_settings import asking, reading
 from wrackline.consumers.topics import Topics
-from wrackline.consumers.transactions import WholeTransactions
+from wrackline.consumers.transactions import Stretches, WholeTransactions
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.settings import Values
 from wrackline.schemas.topics import control_topics
@@ -44,6 +44,6 @@ def whole_transactions(
     topic = control_topics(values.text("topic.prefix")).transaction
     endings = Endings(asks, asking(given), topic, text)
     try:
-        yield WholeTransactions(session, asks, endings, reading(given), text)
+        yield WholeTransactions(asks, endings, Stretches(session, reading(given), text))
     finally:
         endings.close()

@@ -11,6 +11,7 @@ from wrackline.consumers.plan import Applied
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
 from wrackline.control.consume import NO_TARGET, consume, exit_of_all, pace
+from wrackline.control.consume_boundaries import check_boundaries
 from wrackline.control.consume_telling import Teller
 from wrackline.control.exits import Exit
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
@@ -62,6 +63,14 @@ def test_patience_is_the_settings() -> None:
     }
     made = pace(values(**given))
     assert (made.at_once, made.patience.most_wait, made.patience.in_all) == (9, 0.7, 5.0)
+
+
+def test_boundaries_need_somebody_who_publishes_them() -> None:
+    with pytest.raises(OperatorNeeded, match=r"consume\.no_transaction_metadata"):
+        check_boundaries(values(**{"consume.transaction.boundaries": "true"}))
+    both = {"consume.transaction.boundaries": "true", "provide.transaction.metadata": "true"}
+    check_boundaries(values(**both))
+    check_boundaries(values())
 
 
 def test_what_makes_values_right_is_not_set_from_outside() -> None:
