@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, content, latest
 from tests.fakes.merge_model import Values as Cells
-from wrackline.consumers.merge_sql import Staged
+from wrackline.consumers.merge_sql import Staged, quoted
 from wrackline.consumers.plan import MergePlan
 from wrackline.consumers.plugin import Target
 from wrackline.consumers.targets.iceberg.merge import FAILED
@@ -53,7 +53,7 @@ class SparkWorld:
 
     def newest(self, batch: Mapping[Key, Latest], plan: MergePlan) -> DataFrame:
         """Make a frame without any Python in its plan, in a session of its own."""
-        fields = ", ".join(f"`{column.target}`: {spark_type(column.type)}" for column in plan.columns)
+        fields = ", ".join(f"{quoted(column.target)}: {spark_type(column.type)}" for column in plan.columns)
         shape = (
             f"array<struct<row: struct<{fields}>, seq: string, op: string, at: bigint, deleted: boolean,"
             " unsent: array<string>, missing: array<string>>>"
