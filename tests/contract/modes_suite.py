@@ -181,6 +181,7 @@ class HistoryPromises:
         tell(world, planned(world, Mode.HISTORY, 1), change("c", A, 1, "x"))
         assert spans(world) == [(1, "x", 1, 2)]
 
+    @pytest.mark.deep  # it is one commit as an upsert's, whose crashes are tried by default
     def test_a_crash_leaves_all_of_a_history_s_batch_or_nothing(self, world: ModesWorld) -> None:
         for number, point in enumerate(world.crash_points):
             table = replace(TABLE, id=replace_name(f"crash{number}"))
