@@ -67,6 +67,9 @@ def _width(outlines: Collection[Outline]) -> int | None:
 
 
 def _one_form(writers: Writers, plan: MergePlan) -> bool:
-    """Whether each key has been written in one way only."""
-    kinds = {column.type.kind for column in plan.columns if column.target in plan.key}
-    return kinds <= _OF_ONE_FORM and len({key_id for key_id, _ in writers}) == 1
+    """Whether each key has been written in one way only, and is planned as it was written."""
+    kinds = {column.target: column.type.kind for column in plan.columns}
+    planned = tuple(kinds[name] for name in plan.key)
+    written = {tuple(column.type.kind for column in one.table.key_columns) for one in writers.values()}
+    one_schema = len({key_id for key_id, _ in writers}) == 1
+    return one_schema and written == {planned} and _OF_ONE_FORM.issuperset(planned)
