@@ -3,8 +3,8 @@
     outlines   by pair of schemas: newest seq, newest truncate, how many changes, what is broken or was not
                sent (the driver then knows which schemas to ask the registry for)
     decode     -> row (struct of the plan's target columns), seq, op, commit_ts, unsent, offset
-    refused    -> the records that `decode` leaves out where it is told to, each with code and reason
-    strange    -> those whose schemas can't be had, which it leaves out always
+    refused    -> the records that make `decode` fail, each with code and reason
+    strange    -> those whose schemas can't be had
 
 Each row is read with the schema that wrote it and brought to the plan's columns by identity: an old name
 lands under the new one, a dropped column is left out.  Of a table without a key each event becomes a
@@ -73,20 +73,15 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     )
 
 
-def decode(
-    records: DataFrame, writers: Writers, plan: MergePlan, *, strict: bool = True, sifted: bool = False
-) -> DataFrame:
+def decode(records: DataFrame, writers: Writers, plan: MergePlan, *, sifted: bool = False) -> DataFrame:
     """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on.
 
-    A record that can't be read makes a strict batch fail; else it is left out, and `refused` has it.
-    What is sifted has neither truncates nor anything below the floor: Spark would parse a value twice
-    to look for them.
+    A record that can't be read makes the batch fail; `refused` finds those.  What is sifted has neither
+    truncates nor anything below the floor: Spark would parse a value twice to look for them.
     What was written under another key than the plan's is void, as rekeyed.py tells, and left out.
     """
     parts = [
-        _changes(
-            _read(records, pair, writer, plan, strict=strict), writer, plan, strict=strict, sifted=sifted
-        )
+        _changes(_read(records, pair, writer, plan, strict=True), writer, plan, sifted=sifted)
         for pair, writer in writers.items()
         if _same_key(writer, plan)
     ]
@@ -95,7 +90,7 @@ def decode(
 
 
 def refused(records: DataFrame, writers: Writers, plan: MergePlan) -> DataFrame:
-    """Return what a decode that is not strict leaves out: partition, offset, code, reason, key, value.
+    """Return the records that make a decode fail: partition, offset, code, reason, key, value.
 
     The writers are those of all pairs of the batch, also of those that have truncates alone.
     """
@@ -139,9 +134,8 @@ def _read(
     return read.withColumn("fault", _fault(writer, plan))
 
 
-def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool, sifted: bool) -> DataFrame:
+def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, sifted: bool) -> DataFrame:
     e = F.col("e")
-    read = read if strict else read.where(F.col("fault").isNull())
     read = read if sifted else read.where(e["op"] != TRUNCATE)
     common = (
         e["seq"].alias("seq"),
@@ -151,10 +145,10 @@ def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool, 
         "offset",
     )
     if not plan.keyless:
-        row = F.struct(*_values(e["after"], writer, plan, strict=strict))
+        row = F.struct(*_values(e["after"], writer, plan))
         return read.select(row.alias("row"), *common)
     came, went = (
-        F.struct(F.struct(*_values(image, writer, plan, row_id, strict=strict)).alias("row"), op.alias("op"))
+        F.struct(F.struct(*_values(image, writer, plan, row_id)).alias("row"), op.alias("op"))
         for image, row_id, op in (
             (e["after"], e["seq"], e["op"]),
             (e["before"], F.concat(e["seq"], F.lit(GONE)), F.lit("d")),
@@ -165,9 +159,7 @@ def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, strict: bool, 
     return split.select("half.row", "seq", "half.op", "commit_ts", "unsent", "offset")
 
 
-def _values(
-    image: Column, writer: Writer, plan: MergePlan, row_id: Column | None = None, *, strict: bool
-) -> list[Column]:
+def _values(image: Column, writer: Writer, plan: MergePlan, row_id: Column | None = None) -> list[Column]:
     """Return each of the plan's columns: a key's from the record's key, which a delete has too."""
     values = []
     for column in plan.columns:
@@ -179,8 +171,7 @@ def _values(
             value = image.getField(writer.fields[column.identity])
         else:  # the column is younger than this row
             value = F.lit(None)
-        its_type = spark_type(column.type)
-        values.append((value.cast(its_type) if strict else value.try_cast(its_type)).alias(column.target))
+        values.append(value.cast(spark_type(column.type)).alias(column.target))
     return values
 
 
