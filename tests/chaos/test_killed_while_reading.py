@@ -127,7 +127,7 @@ def test_killed_and_resumed_over_several_spans(world: World) -> None:
         session.execute("ALTER TABLE lines DISABLE TRIGGER USER")  # nobody asks the ledger for these
         session.execute("INSERT INTO lines (id) SELECT -g FROM generate_series(1, %s) g", [rows])
         session.execute("ANALYZE lines")
-    for armed in ("before_slice=kill@9", "after_close_mark=kill@6", "after_commit=kill@5"):
+    for armed in ("before_slice=kill@9", "after_close_mark=kill@6", "after_commit=kill@2"):
         dies(world, armed)
         assert len(released(world, "lines")) < rows
     world.run()
