@@ -24,16 +24,16 @@ from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.table import TableId
 
-pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.deep]
+pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.deep, pytest.mark.timeout(900)]
 
 TABLES = ("accounts", "branches", "tellers", "history", "parcels")
 ACCOUNTS = 100_000
-SECONDS = 60.0
+SECONDS = 30.0
 CREATE = f"""
-CREATE TABLE branches (bid int PRIMARY KEY, bbalance int, filler char(88));
-CREATE TABLE tellers (tid int PRIMARY KEY, bid int, tbalance int, filler char(84));
-CREATE TABLE accounts (aid int PRIMARY KEY, bid int, abalance int, filler char(84));
-CREATE TABLE history (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));
+CREATE TABLE branches (bid int PRIMARY KEY, bbalance int, filler text);
+CREATE TABLE tellers (tid int PRIMARY KEY, bid int, tbalance int, filler text);
+CREATE TABLE accounts (aid int PRIMARY KEY, bid int, abalance int, filler text);
+CREATE TABLE history (tid int, bid int, aid int, delta int, mtime timestamp, filler text);
 CREATE TABLE parcels (
   shop text, number int, price numeric(12,3), sent timestamptz, big text, PRIMARY KEY (shop, number));
 ALTER TABLE history REPLICA IDENTITY FULL;
