@@ -101,9 +101,8 @@ class Batches:
         watch = Stopwatch()
         with our_errors(topic, table_id(topic)):
             before = self._target.applied(table_id(topic))
-            applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
             before = self._topics.known_by(topic, before)
-            wanted = self._next_range(topic, applied, ends)
+            wanted = self._next_range(topic, before.of_topic(topic), ends)
             watch.lap(Step.ASK)
             if wanted.empty:
                 self._tell(Account(wanted, before))

@@ -62,6 +62,10 @@ class Applied:
     newest: Written | None = None  # a change behind it can't reshape the table
     topic_ids: Mapping[str, str] = field(default_factory=dict)  # Kafka's own: a topic made anew has another
 
+    def of_topic(self, topic: str) -> dict[int, int]:
+        """Return the offsets of one topic, by partition."""
+        return {at.partition: offset for at, offset in self.offsets.items() if at.topic == topic}
+
     def then(self, later: "Applied") -> "Applied":
         """What holds after another batch: nothing of it ever moves back, so a late writer harms nothing."""
         offsets = {

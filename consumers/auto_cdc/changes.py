@@ -18,6 +18,7 @@ from pyspark.sql.types import StructField
 
 from wrackline.consumers.auto_cdc.flow import ARGUMENTS, Choice, Flow, Named
 from wrackline.consumers.auto_cdc.sequence import BEHIND, ordered_text
+from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.plan import ROW, MergePlan
 from wrackline.schemas.types import spark_type
 
@@ -41,7 +42,7 @@ class Prepared:
 
     def chosen(self, choice: Choice) -> list[str]:
         """Return the names of those that are chosen."""
-        return chosen(self.frame.select(*map(_quoted, self.names)), choice)
+        return chosen(self.frame.select(*map(_column, self.names)), choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,17 @@ def prepared(feed: DataFrame, flow: Flow) -> Prepared:
         )
     sequence_type = feed.select(flow.sequence_by.alias("it")).schema["it"].dataType
     seq = ordered_text(flow.sequence_by, sequence_type)
-    whole = F.to_json(F.struct(*map(_quoted, feed.columns)), {"ignoreNullFields": "false"})
+    whole = F.to_json(F.struct(*map(_column, feed.columns)), {"ignoreNullFields": "false"})
     op = F.when(_holds(flow.truncates), TRUNCATE).when(_holds(flow.deletes), DELETE).otherwise(UPSERT)
     behind = F.when(op == TRUNCATE, "").otherwise(F.concat(F.lit(BEHIND), F.lower(F.hex(F.xxhash64(whole)))))
-    frame = feed.select(F.concat(seq, behind).alias(_SEQ), op.alias(_OP), *map(_quoted, kept))
+    frame = feed.select(F.concat(seq, behind).alias(_SEQ), op.alias(_OP), *map(_column, kept))
     return Prepared(frame, keys, tuple(feed.schema[name] for name in kept))
 
 
 def summary(of: Prepared) -> Summary:
     """Run over the batch once."""
     change = F.col(_OP) != TRUNCATE
-    no_key = F.greatest(*(_quoted(name).isNull() for name in of.keys), F.lit(False))
+    no_key = F.greatest(*(_column(name).isNull() for name in of.keys), F.lit(False))
     row = of.frame.agg(
         F.count(F.lit(1)),
         F.count_if(F.col(_SEQ).isNull()),
@@ -97,10 +98,10 @@ def changes(of: Prepared, flow: Flow, plan: MergePlan) -> DataFrame:
     values, unsent = [], []
     for column in plan.columns:
         if column.identity == ROW:
-            values.append(_quoted(_SEQ).alias(column.target))
+            values.append(_column(_SEQ).alias(column.target))
             continue
         name, its_type = column.source, spark_type(column.type)
-        value = _quoted(name) if name in sent else F.lit(None)
+        value = _column(name) if name in sent else F.lit(None)
         values.append(value.cast(its_type).alias(column.target))
         if name not in sent:
             unsent.append(F.lit(column.target))
@@ -120,7 +121,7 @@ def changes(of: Prepared, flow: Flow, plan: MergePlan) -> DataFrame:
 
 def names_of(frame: DataFrame, named: Sequence[Named]) -> tuple[str, ...]:
     """Return the names of columns that are given by name or as `col(...)`."""
-    found = frame.select(*(F.col(_dotted(one)) if isinstance(one, str) else one for one in named)).columns
+    found = frame.select(*(_column(one) if isinstance(one, str) else one for one in named)).columns
     return tuple(found)
 
 
@@ -137,11 +138,6 @@ def _holds(condition: Column | None) -> Column:
     return F.lit(False) if condition is None else F.coalesce(condition, F.lit(False))
 
 
-def _dotted(name: str) -> str:
-    """Quote a name, so that a dot in it is no path."""
-    escaped = name.replace("`", "``")
-    return f"`{escaped}`"
-
-
-def _quoted(name: str) -> Column:
-    return F.col(_dotted(name))
+def _column(name: str) -> Column:
+    """Return the column of a name, in which a dot is no path."""
+    return F.col(quoted(name))

@@ -109,8 +109,8 @@ class Flows:
             if not ends:
                 raise NO_TOPIC(topic=topic)
             before = self._target.applied(made.target)
-            applied = {at.partition: offset for at, offset in before.offsets.items() if at.topic == topic}
-            wanted = self._topics.range_of(topic, applied, ends).at_most(self._reading.most_offsets)
+            rest = self._topics.range_of(topic, before.of_topic(topic), ends)
+            wanted = rest.at_most(self._reading.most_offsets)
             if not wanted.empty:
                 records = read(self._spark.newSession(), self._reading.kafka, wanted)
                 ready = prepared(view(records), made)
