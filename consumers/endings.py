@@ -57,11 +57,9 @@ class Endings:
 
     def ended(self, part: Stretch) -> bool:
         """Whether the transaction of this part was over by the last `read`."""
-        name = part.transaction.rpartition(":")[0]  # PostgreSQL's events put the log's place behind the xid
         with self._lock:
-            if part.transaction in self._ids or name in self._ids:
-                return True
-            return part.published_ms < self._newest_ms - _LONG_AGO_MS
+            over = part.published_ms < self._newest_ms - _LONG_AGO_MS
+            return over or part.transaction in self._ids
 
     def close(self) -> None:
         """Leave Kafka."""

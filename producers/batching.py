@@ -174,7 +174,7 @@ class _Part:
 class _Open:
     """The source transaction that the log is in."""
 
-    name: str
+    id: str
     committed_ms: int
     counts: Counter[TableId]
     announced: bool  # its BEGIN is out
@@ -357,10 +357,10 @@ class Cutter:
     def _begin(self, step: Begin) -> None:
         counts: Counter[TableId] = Counter()
         announced = step.first > 0
-        if announced and self._cut is not None and self._cut.transaction == step.transaction:
+        if announced and self._cut is not None and self._cut.transaction == step.id:
             counts.update(self._cut.counts)
             announced = self._cut.announced
-        self._open = _Open(step.transaction, step.committed_ms, counts, announced)
+        self._open = _Open(step.id, step.committed_ms, counts, announced)
 
     def _rows(self, step: Rows) -> None:
         policy, part = self._policy, self._unfinished
@@ -398,7 +398,7 @@ class Cutter:
         if self._open is not None and self._open.announced:
             self._unfinished.transactions += 1
             if self._control.counts:
-                self._add(self._control.end(step.transaction, step.committed_ms, self._open.counts))
+                self._add(self._control.end(self._open.id, step.committed_ms, self._open.counts))
         self._open = self._cut = None
         self._ended_ms = step.committed_ms
         self._reach(step.position)
@@ -426,7 +426,7 @@ class Cutter:
         if transaction is not None and not transaction.announced:
             transaction.announced = True
             if self._control.counts:
-                self._add(self._control.begin(transaction.name, transaction.committed_ms))
+                self._add(self._control.begin(transaction.id, transaction.committed_ms))
 
     def _add(self, record: Record | None) -> None:
         if record is not None:
@@ -472,7 +472,7 @@ class Cutter:
             self._put(record, part)
         cut = None
         if transaction is not None and self._place is not self._confirmable and self._control.counts:
-            cut = CutTransaction(transaction.name, dict(transaction.counts), transaction.announced)
+            cut = CutTransaction(transaction.id, dict(transaction.counts), transaction.announced)
         made = Publication(
             self._partition,
             part.records,

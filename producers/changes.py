@@ -62,6 +62,12 @@ class Begin:
     transaction: str  # the database's own name of it: xid, GTID, …
     committed_ms: int
     first: int = 0  # ordinal of the first change that follows; above 0 only after a resume
+    published: str | None = None  # what its events call it; None: by that name
+
+    @property
+    def id(self) -> str:
+        """What its events, its BEGIN and its END call it."""
+        return self.transaction if self.published is None else self.published
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def is_whole(world: World, seen: ev.Evidence, rows: int) -> None:
         own = [event for event in seen.events if event.table == "lines" and event.partition == partition]
         assert all(before.seq < after.seq for before, after in pairwise(own)), "its rows are out of order"
     about = [
-        one for one in told(world, f"{world.prefix}.transaction") if str(one["id"]).startswith(str(large))
+        one for one in told(world, f"{world.prefix}.transaction") if str(one["id"]).startswith(f"{large}:")
     ]
     assert [one["status"] for one in about] == ["BEGIN", "END"]
     assert about[1]["event_count"] == rows

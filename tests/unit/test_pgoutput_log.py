@@ -26,6 +26,7 @@ from wrackline.producers.sources.postgres.origin import Labels
 from wrackline.producers.sources.postgres.position import PgPosition
 from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.frame import avro_text
 from wrackline.schemas.projection import everything
 from wrackline.schemas.seq import ORDINAL_MAX
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
@@ -104,6 +105,14 @@ def test_a_resume_inside_a_transaction_hands_out_the_rest_byte_for_byte() -> Non
     assert [s.value for s in rest if isinstance(s, Truncate)] == [
         s.value for s in whole if isinstance(s, Truncate)
     ]
+
+
+def test_begin_names_its_transaction_as_its_events_do_and_as_the_server_does() -> None:
+    steps = read(decoder(START, counted=True), begin(200), RELATION, row(1), TRUNCATE, commit(200))
+    (begun,) = [step for step in steps if isinstance(step, Begin)]
+    assert (begun.transaction, begun.id) == ("7", "7:0/C8")
+    events = [row[3] for row in rows(steps)] + [step.value for step in steps if isinstance(step, Truncate)]
+    assert [value.count(avro_text(begun.id)) for value in events] == [1, 1]
 
 
 def test_a_message_before_a_resume_is_not_handed_out_again() -> None:

@@ -233,7 +233,7 @@ class Decoder:
             self._skip_of = None
         self._frames.clear()
         self._orders.clear()
-        self._steps.append(Begin(str(begun.xid), begun.committed_ms, self._skip))
+        self._steps.append(Begin(str(begun.xid), begun.committed_ms, self._skip, _published(begun)))
 
     def _commit(self, done: messages.CommitMessage) -> None:
         xid = str(self._open.xid) if self._open is not None else ""
@@ -308,7 +308,7 @@ class Decoder:
         source = source_record(
             self._labels, self._heads[relation][0], ts_ms=begun.committed_ms, lsn=begun.lsn, xid=begun.xid
         )
-        transaction = f"{begun.xid}:{lsn_text(begun.lsn)}" if self._labels.counted else None
+        transaction = _published(begun) if self._labels.counted else None
         prefix = log_prefix(self._at.epoch, begun.lsn.to_bytes(8, "big"))
         made = Frame(source, prefix, ts_ms=begun.committed_ms, transaction=transaction)
         self._frames[relation] = made
@@ -376,3 +376,8 @@ class Decoder:
         texts = [(cell or b"").decode() for cell in cells[:3]]
         place = self._place(self._open.lsn, self._done, self._at.resume)
         self._steps.append(Signal(texts[0], texts[1], texts[2], place))
+
+
+def _published(begun: BeginMessage) -> str:
+    """Name a transaction as Debezium does: ids come round again, and a place in the log does not."""
+    return f"{begun.xid}:{lsn_text(begun.lsn)}"
