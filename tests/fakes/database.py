@@ -57,6 +57,10 @@ class Transaction:
     entries: tuple[Entry, ...]
 
     @property
+    def published(self) -> str:
+        return f"{self.name}:{self.lsn}"
+
+    @property
     def end(self) -> int:
         """The next transaction's place, as in PostgreSQL: only the class in seq tells them apart."""
         return self.lsn + 1

@@ -89,7 +89,7 @@ class FakeStream:
             return 0
         first = self._at.done if self._at.lsn == transaction.lsn else 0
         if first == 0 or self._said is None:
-            steps.append(Begin(transaction.name, transaction.committed_ms, first))
+            steps.append(Begin(transaction.name, transaction.committed_ms, first, transaction.published))
         size = 0
         for ordinal, entry in enumerate(transaction.entries):
             if ordinal < first:
@@ -175,5 +175,5 @@ class FakeStream:
             Place(self._at.epoch, transaction.lsn).prefix,
             happened_ms=transaction.committed_ms,
             ts_ms=self._around.now_ms(),
-            transaction=transaction.name,
+            transaction=transaction.published,
         )

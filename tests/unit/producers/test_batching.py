@@ -87,7 +87,7 @@ def expected(steps: Sequence[Step], *, tombstones: bool = True) -> list[Record]:
     name, committed_ms, count = "", 0, -1
     for step in steps:
         if isinstance(step, Begin):
-            name, committed_ms, count = step.transaction, step.committed_ms, -1
+            name, committed_ms, count = step.id, step.committed_ms, -1
         elif isinstance(step, Rows | Truncate):
             if count < 0:
                 made.append(("tx", b"BEGIN", f"{name} {committed_ms}".encode()))
@@ -236,23 +236,6 @@ def steps_of(*names: str) -> list[Step]:
         rows = Rows(((0, "c", b"k", b"v" * 10, None),), Place(0, number, 1))
         made += [Begin(name, number), rows, Commit(name, Place(0, number + 1), number)]
     return made
-
-
-def test_begin_end_and_the_rest_of_a_cut_name_a_transaction_as_its_events_do() -> None:
-    policy = Policy(most_events=1, linger=0.0)
-    rows = [Rows([(0, "c", b"k", b"value", None)], Place(0, 3, number)) for number in (1, 2)]
-    begin, commit = Begin("7", 5, published="7:0/3"), Commit("7", Place(0, 4), 5)
-    made = cutter(policy, fresh=False)
-    made.feed(Batch((Shape(0, TABLE, None), begin, rows[0]), 9), now=0.0)
-    part = made.take(0.0)
-    assert part is not None
-    assert part.cut is not None
-    assert part.records[0] == ("tx", b"BEGIN", b"7:0/3 5")
-    again = cutter(policy, cut=CutTransaction.parse(part.cut.saved()), fresh=False)
-    again.feed(Batch((Shape(0, TABLE, None), replace(begin, first=1), rows[1], commit), 9), now=0.0)
-    rest = [record for p in iter(lambda: again.take(9.0), None) for record in p.records]
-    assert rest[-1] == ("tx", b"END", b"7:0/3 5 2"), "it counts what was published before"
-    assert len(rest) == 2
 
 
 def test_a_transaction_of_messages_alone_is_cut_too_and_begins_when_its_first_row_comes() -> None:
