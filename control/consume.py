@@ -13,7 +13,7 @@ It runs without the source's half, and the source's half without it.
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -35,25 +35,18 @@ from wrackline.consumers.tending import Tending, Upkeep
 from wrackline.consumers.writers import table_id
 from wrackline.control.consume_boundaries import check_boundaries, whole_transactions
 from wrackline.control.consume_telling import Teller
-from wrackline.control.exits import Exit, exit_of
+from wrackline.control.exits import Exit, exit_of_all
 from wrackline.control.run import asked_to_stop
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
 from wrackline.control.spark_session import opened_target
+from wrackline.control.target_alone import target_of
 from wrackline.schemas import registry
-from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.setting_kinds import Value
 from wrackline.schemas.settings import Values
 
 LAST_WORD = 20.0  # seconds for what was begun, once it is asked to stop
 _OUTAGES = frozenset({topics.KAFKA_UNREACHABLE.code, registry.UNREACHABLE.code})
-
-NO_TARGET = define(
-    "consume.no_target",
-    OperatorNeeded,
-    "the pipeline {pipeline} has no target: it ends in Kafka",
-    hint='name one in the file: [target] kind = "iceberg"; what there is: wrackline settings target.kind',
-)
 
 
 def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | None) -> int:
@@ -85,15 +78,6 @@ def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | Non
         whole = driver.run(lambda: Wish.STOP if asked() else Wish.RESUME if resumed() else Wish.GO_ON)
         teller.ends(whole=whole)
     return Exit.OK
-
-
-def target_of(pipeline: Pipeline) -> tuple[Values, str]:
-    """Return the settings of a pipeline that has a target, and the target's kind."""
-    if pipeline.values is None:
-        raise ValueError("a pipeline with errors does not run")
-    if pipeline.target is None:
-        raise NO_TARGET(pipeline=pipeline.values.text("name"))
-    return pipeline.values, pipeline.target
 
 
 @contextmanager
@@ -152,11 +136,6 @@ def upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def exit_of_all(errors: Sequence[WracklineError]) -> Exit:
-    """Return the code of what is hardest to mend."""
-    return max(map(exit_of, errors), default=Exit.OK)
 
 
 @contextmanager

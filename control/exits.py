@@ -1,5 +1,6 @@
 """The exit codes of every command; scripts may rely on them."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
@@ -27,3 +28,8 @@ _BY_KIND: tuple[tuple[type[WracklineError], Exit], ...] = (
 def exit_of(error: WracklineError) -> Exit:
     """Return the exit code that an error ends a command with."""
     return next((code for kind, code in _BY_KIND if isinstance(error, kind)), Exit.FAULT)
+
+
+def exit_of_all(errors: Iterable[WracklineError]) -> Exit:
+    """Return the code of what is hardest to mend."""
+    return max(map(exit_of, errors), default=Exit.OK)

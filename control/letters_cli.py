@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wrackline.control.letters import Desk
+    from wrackline.control.letters_replay import Replays
 
 app = typer.Typer(
     name="letters",
@@ -68,8 +69,8 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
     """Merge what can be read by now; what can't stays. The exit codes are those of consume --once."""
     context.ensure_object(Options).json = json
     told = []
-    with _desk(file) as opened:
-        for each in _tables(opened, table):
+    with _replays(file) as opened:
+        for each in _tables(opened.desk, table):
             done = opened.replay(each)
             told.append({"table": str(each), "merged": done.merged, "left": dict(done.left)})
             if not json and (done.merged or done.left):
@@ -102,10 +103,16 @@ def drop(context: typer.Context, file: File, table: OneTable, *, json: Json = Fa
 
 
 def _desk(file: Path) -> "AbstractContextManager[Desk]":
-    # here, for who keeps no letters needs no Spark
-    from wrackline.control.letters import desk  # noqa: PLC0415
+    from wrackline.control.letters import desk  # noqa: PLC0415 - as below
 
     return desk(good_pipeline(file))
+
+
+def _replays(file: Path) -> "AbstractContextManager[Replays]":
+    # here, for who keeps no letters needs no Spark
+    from wrackline.control.letters_replay import replays  # noqa: PLC0415
+
+    return replays(good_pipeline(file))
 
 
 def _tables(opened: "Desk", named: str | None) -> list[TableId]:

@@ -12,11 +12,16 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE, TARGET, Consuming, World, fewer_cores
-from tests.integration.running.world import COMMAND, wait_until
+from tests.integration.running.world import CANARY, COMMAND, wait_until
 from wrackline.consumers.kafka_settings import asking
+from wrackline.consumers.letters import Letter, Spot
 from wrackline.consumers.plan import Applied, TopicPartition
 from wrackline.consumers.topics import Topics
 from wrackline.control.exits import Exit
+from wrackline.control.letters import desk
+from wrackline.control.pipeline_file import good_pipeline
+from wrackline.control.stack import java
+from wrackline.control.stack.java import Java
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.errors import Definite
 
@@ -106,6 +111,27 @@ def test_dropped_letters_make_room_for_others(world: Tolerant) -> None:
     assert world.once()[0] == Exit.OK
     assert not world.differences("orders")
     assert len(world.letters("list", world.table)[1]["letters"]) == 3
+
+
+def test_letters_in_postgres_are_listed_and_dropped_without_spark(
+    world: Tolerant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_java() -> Java:
+        raise AssertionError("Spark is started")
+
+    monkeypatch.setattr(java, "find", no_java)
+    monkeypatch.setenv("WRACKLINE_DB_PASSWORD", CANARY)
+    admin = AdminClient({"bootstrap.servers": world.kafka.bootstrap})
+    admin.create_topics([NewTopic(world.topic, 1)])[world.topic].result(30)
+    kept = Letter(Spot(world.topic, 0, 7), "some.code", "why", b"key", SECRET, 1000)
+    with desk(good_pipeline(world.consumer_file)) as opened:
+        (table,) = opened.tables()
+        assert str(table) == world.table
+        opened.box.keep(table, [kept])
+    with desk(good_pipeline(world.consumer_file)) as opened:
+        assert list(opened.letters(table)) == [kept]
+        assert opened.drop(table) == 1
+        assert list(opened.letters(table)) == []
 
 
 def test_a_topic_made_anew_is_not_the_one_that_was_merged(kafka: Broker, topic_prefix: str) -> None:
