@@ -20,6 +20,7 @@ from wrackline.consumers.letters import LetterBox
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
 from wrackline.schemas import plugins
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.setting import Declared
@@ -30,6 +31,14 @@ from wrackline.schemas.versions import Coordinate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+CHARACTER_REFUSED = define(
+    "target.character_refused",
+    OperatorNeeded,
+    "{place} of the target can't hold a text of the batch: one of its characters is none there",
+    hint="have such records set aside: errors.tolerance=all; or leave the column out: column.exclude.list;"
+    " U+0000 is such a character where the target is PostgreSQL",
+)
 
 Frame = TypeVar("Frame", contravariant=True)  # noqa: PLC0105 - read by those who call, not by mypy alone
 Staged = TypeVar("Staged")
@@ -60,6 +69,7 @@ class Capabilities:
     drops: bool
     widens: frozenset[tuple[Kind, Kind]]  # from, to: the values stay; PostgreSQL writes rows again for some
     modes: frozenset[Mode] = frozenset({Mode.UPSERT})
+    unheld: str = ""  # characters that no text may have; one that has is refused with CHARACTER_REFUSED
 
 
 class Target(Protocol[Frame, Staged]):

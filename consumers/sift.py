@@ -20,8 +20,9 @@ from wrackline.consumers.evolve import reshape
 from wrackline.consumers.letters import TOO_MANY, Letter, LetterBox, Spot
 from wrackline.consumers.plan import Applied, plan_merge
 from wrackline.consumers.planning import NOT_WIRE_FORMAT, Rules, look, planned, writer_of
-from wrackline.consumers.plugin import SparkTarget
+from wrackline.consumers.plugin import CHARACTER_REFUSED, SparkTarget
 from wrackline.consumers.rounds import Range
+from wrackline.consumers.unheld import unheld
 from wrackline.consumers.writers import NOT_OUR_SCHEMA, table_id
 from wrackline.schemas import registry
 from wrackline.schemas.errors import WracklineError
@@ -29,7 +30,14 @@ from wrackline.schemas.errors import WracklineError
 T = TypeVar("T")
 
 OF_RECORDS = frozenset(
-    {BROKEN, VALUE_UNFIT, NOT_WIRE_FORMAT.code, NOT_OUR_SCHEMA.code, registry.UNKNOWN_ID.code}
+    {
+        BROKEN,
+        VALUE_UNFIT,
+        NOT_WIRE_FORMAT.code,
+        NOT_OUR_SCHEMA.code,
+        CHARACTER_REFUSED.code,
+        registry.UNKNOWN_ID.code,
+    }
 )
 _SHOWN = 3  # reasons in a sentence
 
@@ -78,7 +86,9 @@ def in_the_way(
     else:
         plan = made.plan
     plan, _ = reshape(plan, target.held(plan.table.id), target.can, rules.behaviour)
-    return refused(records, writers, plan)
+    found = refused(records, writers, plan)
+    unheld_there = target.can.unheld
+    return found.union(unheld(records, writers, plan, unheld_there)) if unheld_there else found
 
 
 def keep(found: DataFrame, topic: str, box: LetterBox, most: int, now_ms: int) -> frozenset[Spot]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import psycopg
 
+from wrackline.consumers.plugin import CHARACTER_REFUSED
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 
 UNREACHABLE = define(
@@ -110,10 +111,16 @@ def of_statement(
     if state.startswith(_SHORT):
         return SHORT(doing=doing, name=name, state=state)
     if state.startswith(_VALUE):
-        return VALUE_REFUSED(where=_column(exc, list(columns)), place=place, name=name, state=state)
+        return _of_value(exc, place, _column(exc, list(columns)))
     if isinstance(exc, psycopg.errors.DependentObjectsStillExist):
         return DEPENDENTS(place=place, doing=doing)
     return REFUSED(doing=doing, name=name, state=state)
+
+
+def _of_value(exc: psycopg.Error, place: str, where: str) -> WracklineError:
+    if isinstance(exc, psycopg.errors.CharacterNotInRepertoire):  # in a session in UTF8: U+0000
+        return CHARACTER_REFUSED(place=place)
+    return VALUE_REFUSED(where=where, place=place, name=type(exc).__name__, state=exc.sqlstate)
 
 
 def _column(exc: psycopg.Error, columns: list[str]) -> str:

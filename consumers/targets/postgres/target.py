@@ -108,6 +108,7 @@ class PostgresTarget(Generic[Frame]):
         drops=True,
         widens=WIDENS_IN_PLACE | WIDENS_BY_REWRITING,
         modes=frozenset(Mode),
+        unheld="\0",
     )
 
     def __init__(

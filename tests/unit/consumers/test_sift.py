@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.fixtures.servers import Database
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
 from tests.integration.targets.postgres.world import settings_of
 from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic
@@ -136,6 +137,25 @@ def test_a_value_that_does_not_fit_is_found_where_it_fails(
     assert made.merge(1) == 1
     assert made.letters() == {1: "consume.value_unfit"}
     assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 2}
+    made.target.close()
+
+
+def test_a_text_that_postgresql_has_no_character_for_is_set_aside(
+    spark: SparkSession, namespace: str, database: Database
+) -> None:
+    """Also in a record that could not be told from its neighbours by the server's error."""
+    made = Bin(spark, namespace)
+    made.target = PLUGIN.open(settings_of(database.dsn), spark)
+    made.topic.tell("c", 1, (1.0, "x", NOON, None))
+    made.topic.tell("c", 2, (2.0, "sec\0ret", NOON, None))
+    with pytest.raises(OperatorNeeded, match=r"target.character_refused") as refused:
+        made.merge(0)
+    assert "sec" not in str(refused.value)
+    assert made.merge(1) == 1
+    assert made.letters() == {1: "target.character_refused"}
+    assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 2}
+    merged, left = made.replay()
+    assert (merged, sum(left.values())) == (0, 1), "no wait mends it"
     made.target.close()
 
 
