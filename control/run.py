@@ -23,7 +23,7 @@ from threading import Event
 
 import orjson
 
-from wrackline.control.scrape_port import HOST, METRICS, metrics_page, serving
+from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
 from wrackline.control.status_line import Narration, Screen, StatusLine
 from wrackline.producers import assembly, background
 from wrackline.producers.changes import Saved
@@ -43,6 +43,7 @@ from wrackline.producers.plugin import (
     WriterIds,
     load,
 )
+from wrackline.producers.status import document
 from wrackline.producers.task import Task
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
@@ -83,7 +84,7 @@ def run(pipeline: Pipeline, tell: Tell = lambda _health, _error: None) -> None:
         measures = _measures(plugin, source)
         port = values.integer("metrics.port")
         if port:
-            pages = {METRICS: metrics_page(measures.families)}
+            pages = {METRICS: metrics_page(measures.families), STATUS: _status_page(values, measures)}
             opened.enter_context(serving(port, pages, "metrics.port"))
             screen.say(f"metrics: http://{HOST}:{port}{METRICS}")
         narration = Narration(measures, screen, time.monotonic, tell)
@@ -210,6 +211,15 @@ def _measures(plugin: SourcePlugin, source: Source) -> Measures:
         monotonic=time.monotonic,
         now_ms=_now_ms,
     )
+
+
+def _status_page(values: Values, measures: Measures) -> Page:
+    name, began_ms = values.text("name"), _now_ms()
+
+    def told() -> bytes:
+        return orjson.dumps(document(measures, name, began_ms, _now_ms()))
+
+    return Page("application/json", told)
 
 
 @contextmanager

@@ -1,17 +1,19 @@
 """Where a pipeline's tables stand, on both sides: what `wrackline status` shows.
 
     source  <--  the tables' states beside its stored positions, in Kafka
+    log     <--  the running worker, at its port
     target  <--  the running consumer, at its port
 
-In: a pipeline that was found good.  Out: one value, whatever of it answers; an error of one side stands in
-its place, so that the other is shown all the same.  The exit code says what is hardest to mend.
+In: a pipeline that was found good.  Out: one value, whatever of it answers; an error of one part stands in
+its place, so that the others are shown all the same.  The exit code says what is hardest to mend; a log of
+which nobody can tell does not count, for what is in Kafka is told without its worker.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
@@ -28,27 +30,39 @@ from wrackline.schemas.settings import Values
 NO_PORT = define(
     "status.no_port",
     OperatorNeeded,
-    "a consumer of {pipeline} can't be asked: consume.metrics.port is 0",
-    hint="set consume.metrics.port in the file, and start the consumer again: wrackline consume"
-    " <pipeline.toml>",
+    "the {who} of {pipeline} can't be asked: {setting} is 0",
+    hint="set {setting} in the file, and start it again: {command} <pipeline.toml>",
 )
 NO_ANSWER = define(
     "status.no_answer",
     Transient,
-    "no consumer of {pipeline} answers at {host}:{port}",
-    hint="start it: wrackline consume <pipeline.toml>; start one again that began before its"
-    " consume.metrics.port was set; one on another machine is asked there",
+    "no {who} of {pipeline} answers at {host}:{port}",
+    hint="start it: {command} <pipeline.toml>; start one again that began before its {setting} was set; one"
+    " on another machine is asked there",
 )
 ANOTHER = define(
     "status.another",
     OperatorNeeded,
-    "port {port} is answered by something else than the consumer of {pipeline}",
-    hint="give each consumer a consume.metrics.port of its own; who has it: ss -ltnp 'sport = :{port}'",
+    "port {port} is answered by something else than the {who} of {pipeline}",
+    hint="give each a {setting} of its own; who has it: ss -ltnp 'sport = :{port}'",
 )
 
 _PATIENCE = 5.0  # seconds
 _ODD = re.compile(r"[^a-zA-Z0-9._-]")  # as topics write what they can't hold
 _KINDS = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
+
+
+class Half(NamedTuple):
+    """One of a pipeline's two processes, and where it is asked."""
+
+    who: str
+    setting: str  # of its port
+    command: str
+    tells: str  # a word that its answer has, and the other's has not
+
+
+WORKER = Half("worker", "metrics.port", "wrackline run", "databases")
+CONSUMER = Half("consumer", "consume.metrics.port", "wrackline consume", "tables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,7 @@ class Status:
 
     pipeline: str
     source: Mapping[str, Any] | WracklineError
+    log: Mapping[str, Any] | WracklineError  # as producers/status.py writes it
     target: (
         Mapping[str, Any] | WracklineError | None
     )  # as consumers/status.py writes it; None: it has no target
@@ -99,35 +114,37 @@ def gather(pipeline: Pipeline) -> Status:
     if values is None:
         raise ValueError("a pipeline with errors has no status")
     name = values.text("name")
-    source: Mapping[str, Any] | WracklineError
-    target: Mapping[str, Any] | WracklineError | None = None
-    try:
-        source = _source(pipeline, values)
-    except WracklineError as error:
-        source = error
+    source = _or_error(lambda: _source(pipeline, values))
+    log = _or_error(lambda: asked(name, WORKER, values.integer(WORKER.setting)))
+    target = None
     if pipeline.target is not None:
-        try:
-            target = asked(name, values.integer("consume.metrics.port"))
-        except WracklineError as error:
-            target = error
-    return Status(name, source, target)
+        target = _or_error(lambda: asked(name, CONSUMER, values.integer(CONSUMER.setting)))
+    return Status(name, source, log, target)
 
 
-def asked(pipeline: str, port: int) -> Mapping[str, Any]:
-    """Return what the pipeline's consumer says of itself."""
+def asked(pipeline: str, half: Half, port: int) -> Mapping[str, Any]:
+    """Return what one of the pipeline's processes says of itself."""
+    named = {"pipeline": pipeline, "who": half.who, "setting": half.setting}
     if not port:
-        raise NO_PORT(pipeline=pipeline)
+        raise NO_PORT(**named, command=half.command)
     direct = build_opener(ProxyHandler({}))  # no proxy knows this machine's own address
     try:
         with direct.open(f"http://{HOST}:{port}{STATUS}", timeout=_PATIENCE) as answer:
             told = orjson.loads(answer.read())
     except (orjson.JSONDecodeError, HTTPError, HTTPException) as exc:
-        raise ANOTHER(port=port, pipeline=pipeline) from exc
+        raise ANOTHER(**named, port=port) from exc
     except OSError as exc:  # it is refused, or nothing comes
-        raise NO_ANSWER(pipeline=pipeline, host=HOST, port=port) from exc
-    if not isinstance(told, dict) or told.get("pipeline") != pipeline or "tables" not in told:
-        raise ANOTHER(port=port, pipeline=pipeline)
+        raise NO_ANSWER(**named, command=half.command, host=HOST, port=port) from exc
+    if not isinstance(told, dict) or told.get("pipeline") != pipeline or half.tells not in told:
+        raise ANOTHER(**named, port=port)
     return told
+
+
+def _or_error(ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | WracklineError:
+    try:
+        return ask()
+    except WracklineError as error:
+        return error
 
 
 def _source(pipeline: Pipeline, values: Values) -> Mapping[str, Any]:

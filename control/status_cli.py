@@ -57,9 +57,10 @@ def _means(given: str, name: str) -> bool:
 
 
 def _document(found: Status) -> dict[str, object]:
-    source, target = found.source, found.target
+    source, log, target = found.source, found.log, found.target
     return {
         "pipeline": found.pipeline,
         "source": {"error": source.document()} if isinstance(source, WracklineError) else {"tables": source},
+        "log": {"error": log.document()} if isinstance(log, WracklineError) else log,
         "target": {"error": target.document()} if isinstance(target, WracklineError) else target,
     }

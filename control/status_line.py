@@ -152,16 +152,17 @@ class StatusLine:
 
     def _of(self, figures: Figures) -> str:
         behind = None if figures.log is None else figures.log.behind
-        lag = "lag -" if behind is None else f"lag {_bytes(behind)}"
+        lag = "lag -" if behind is None else f"lag {size(behind)}"
         since = "-" if figures.lag_ms is None else f"{figures.lag_ms:,} ms"
         position = "-" if figures.position is None else self._place(figures.position.saved())
         return f"{lag}, {since}  at {position}"
 
 
-def _bytes(count: int) -> str:
-    size, unit = float(count), "B"
+def size(count: int) -> str:
+    """Write a number of bytes."""
+    amount, unit = float(count), "B"
     for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:
+        if amount < 1000:
             break
-        size, unit = size / 1000, larger
-    return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+        amount, unit = amount / 1000, larger
+    return f"{amount:,.0f} {unit}" if unit == "B" else f"{amount:,.1f} {unit}"

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from wrackline.control import requests
 from wrackline.control.status import Status
+from wrackline.control.status_line import size
 from wrackline.schemas.errors import WracklineError
 
 Side = Mapping[str, Any]
@@ -90,6 +91,7 @@ def heads(status: Status, look: Look) -> Iterator[Text]:
     """Say who runs, and which side does not answer."""
     if isinstance(status.source, WracklineError):
         yield Text.assemble(("source", "bold"), "  can't be said: ", (str(status.source), "yellow"))
+    yield from _log(status.log)
     target = status.target
     if isinstance(target, WracklineError):
         yield Text.assemble(("target", "bold"), "  ", (str(target), "yellow"))
@@ -100,6 +102,18 @@ def heads(status: Status, look: Look) -> Iterator[Text]:
         yield Text(f"{status.pipeline} into {target['target']}: the consumer runs, {runs}")
         if target["outage"]:
             yield Text.assemble("  ", (_error(target["outage"]), "yellow"))
+
+
+def _log(log: Side | WracklineError) -> Iterator[Text]:
+    """Say how far each database's log is ahead of what is in Kafka."""
+    if isinstance(log, WracklineError):
+        yield Text.assemble(("log", "bold"), "     unknown: ", str(log))
+        return
+    waits = "" if log["running"] else "; the worker waits"
+    for database, its in log["databases"].items():
+        behind = "unknown how far" if its["behind_bytes"] is None else size(its["behind_bytes"])
+        late = "" if its["lag_ms"] is None else f", its newest event came {_time(its['lag_ms'])} late"
+        yield Text.assemble(("log", "bold"), f"     {database}: {behind} behind{late}{waits}")
 
 
 def _line(name: str, source: Side | None, target: Side | None, look: Look) -> Text:
@@ -147,7 +161,7 @@ def _ago(ms: int, look: Look) -> str:
 
 
 def _time(ms: float) -> str:
-    for size, unit in _UNITS:
-        if ms >= 2 * size:
-            return f"{ms / size:.0f} {unit}"
+    for long, unit in _UNITS:
+        if ms >= 2 * long:
+            return f"{ms / long:.0f} {unit}"
     return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s" if ms < 10_000 else f"{ms / 1000:.0f} s"

@@ -377,7 +377,8 @@ _METRICS = (
     Setting(
         "metrics.port",
         Kind.INT,
-        "The port of 127.0.0.1 at which metrics are served in Prometheus' form, as /metrics; 0: none.",
+        "The port of 127.0.0.1 at which metrics are served in Prometheus' form, as /metrics, and as /status"
+        " what `wrackline status` shows of the log; 0: none.",
         "0",
         LOW,
         "Metrics",

@@ -18,9 +18,14 @@ from wrackline.consumers.status import document
 from wrackline.consumers.tally import Latest, Tally
 from wrackline.control.exits import Exit
 from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
-from wrackline.control.status import Status, asked
+from wrackline.control.status import CONSUMER, WORKER, Status, asked
 from wrackline.control.status_text import Look, details, heads, lines
+from wrackline.producers.lanes import Health
+from wrackline.producers.metrics import Measures
+from wrackline.producers.plugin import LogState
+from wrackline.producers.status import document as of_worker
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.table import SourcePartition
 
 BUSY = Transient("test.busy", "a wall", "lean on it")
 MEND = OperatorNeeded("test.mend", "it does not fit", "make it wider")
@@ -55,8 +60,18 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     return told
 
 
+def worker() -> Mapping[str, Any]:
+    """What a worker of one database would answer."""
+    here = SourcePartition("s", "shop")
+    measures = Measures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
+    measures.health(Health.RUNNING, None)
+    measures.looked(here, LogState("slot", None, 5_000_000, 1_250_000, 2_000_000, None, None))
+    told: Mapping[str, Any] = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
+    return told
+
+
 def status(*wrong: WracklineError, outage: WracklineError | None = None) -> Status:
-    return Status("shop", {"shop.public.orders": GOING}, consumer(*wrong, outage=outage))
+    return Status("shop", {"shop.public.orders": GOING}, worker(), consumer(*wrong, outage=outage))
 
 
 def shown(found: Status, width: int | None = 80) -> list[str]:
@@ -67,7 +82,8 @@ def shown(found: Status, width: int | None = 80) -> list[str]:
 
 def test_a_line_for_each_table_fits_the_terminal() -> None:
     said = shown(status(BUSY))
-    assert said[0].startswith("shop into iceberg: the consumer runs, pid ")
+    assert said[0] == "log     shop: 1.2 MB behind"
+    assert said[1].startswith("shop into iceberg: the consumer runs, pid ")
     head = said.index(next(line for line in said if line.startswith("table")))
     assert said[head + 1].split() == ["public.bad_0", "-", "waiting", "-", "-", "-"]
     assert said[head + 2].split() == ["public.orders", "streaming", "going", "1,234", "59", "s", "40", "s"]
@@ -77,7 +93,7 @@ def test_a_line_for_each_table_fits_the_terminal() -> None:
 
 def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:
     name = f"shop.public.{'x' * 80}_end"
-    found = Status("shop", {name: GOING}, None)
+    found = Status("shop", {name: GOING}, BUSY, None)
     row = shown(found)[-1]
     assert len(row) <= 80
     assert row.startswith("…x")
@@ -115,9 +131,10 @@ def test_colours_are_for_a_terminal() -> None:
         (status(BUSY, MEND), Exit.OPERATOR),
         (status(GONE, MEND), Exit.DEFINITE),
         (status(outage=BUSY), Exit.TRANSIENT),
-        (Status("shop", BUSY, None), Exit.TRANSIENT),
-        (Status("shop", {}, MEND), Exit.OPERATOR),
-        (Status("shop", {"shop.public.t": {**GOING, "reason": MEND.document()}}, None), Exit.OPERATOR),
+        (Status("shop", BUSY, worker(), None), Exit.TRANSIENT),
+        (Status("shop", {}, worker(), MEND), Exit.OPERATOR),
+        (Status("shop", {}, GONE, None), Exit.OK),
+        (Status("shop", {"shop.public.t": {**GOING, "reason": MEND.document()}}, BUSY, None), Exit.OPERATOR),
     ],
 )
 def test_the_exit_code_is_what_is_hardest_to_mend(found: Status, code: Exit) -> None:
@@ -125,28 +142,30 @@ def test_the_exit_code_is_what_is_hardest_to_mend(found: Status, code: Exit) -> 
 
 
 def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
-    said = "\n".join(shown(Status("shop", {"shop.public.orders": GOING}, BUSY)))
+    said = "\n".join(shown(Status("shop", {"shop.public.orders": GOING}, MEND, BUSY)))
     assert "[test.busy] a wall" in said
     assert "public.orders" in said
-    assert "a wall" in "\n".join(shown(Status("shop", BUSY, consumer())))
+    assert "log     unknown: [test.mend] it does not fit" in said
+    assert "a wall" in "\n".join(shown(Status("shop", BUSY, BUSY, consumer())))
 
 
 def test_the_consumer_is_asked_at_its_port() -> None:
     told = consumer()
     pages = {STATUS: Page("application/json", lambda: json.dumps(told).encode())}
     with serving(0, pages, "x") as port:
-        assert asked("shop", port) == told
-        with pytest.raises(OperatorNeeded, match=r"status\.another"):
-            asked("another", port)
+        assert asked("shop", CONSUMER, port) == told
+        for name, half in (("another", CONSUMER), ("shop", WORKER)):
+            with pytest.raises(OperatorNeeded, match=rf"status\.another.* {half.who} of {name}"):
+                asked(name, half, port)
     for page in ({}, {STATUS: Page("text/plain", lambda: b"hello")}, {METRICS: Page("text/plain", bytes)}):
         with serving(0, page, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
-            asked("shop", port)
+            asked("shop", CONSUMER, port)
 
 
 def test_nobody_answers() -> None:
     with socket.socket() as made:  # bound, and not listening: refused
         made.bind(("127.0.0.1", 0))
         with pytest.raises(Transient, match=r"status\.no_answer.*\n.*wrackline consume"):
-            asked("shop", made.getsockname()[1])
-    with pytest.raises(OperatorNeeded, match=r"status\.no_port.*\n.*consume\.metrics\.port"):
-        asked("shop", 0)
+            asked("shop", CONSUMER, made.getsockname()[1])
+    with pytest.raises(OperatorNeeded, match=r"status\.no_port.*\n.*set metrics\.port.*wrackline run"):
+        asked("shop", WORKER, 0)
