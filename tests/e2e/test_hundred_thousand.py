@@ -19,7 +19,9 @@ from pyspark.sql import SparkSession
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE, World
 from tests.integration.running.world import wait_until
-from tests.integration.targets.iceberg.world import WAREHOUSE, settings
+from tests.integration.targets.delta import world as delta
+from tests.integration.targets.iceberg import world as iceberg
+from wrackline.consumers.targets.delta.target import DeltaTarget
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.table import TableId
@@ -49,6 +51,14 @@ UPDATE accounts SET abalance = abalance + %(delta)s WHERE aid = %(aid)s;
 UPDATE tellers SET tbalance = tbalance + %(delta)s WHERE tid = %(tid)s;
 UPDATE branches SET bbalance = bbalance + %(delta)s WHERE bid = 1;
 INSERT INTO history VALUES (%(tid)s, 1, %(aid)s, %(delta)s, clock_timestamp(), NULL);
+"""
+LAKE = """
+[target]
+kind = "{kind}"
+warehouse = "{warehouse}"
+namespace = "{namespace}"
+[spark]
+master = "local[2]"
 """
 PARCELS = (
     """INSERT INTO parcels VALUES ('s' || %(n)s %% 7, %(n)s, %(delta)s / 1000.0, now(), repeat('y', 4000))
@@ -126,28 +136,35 @@ def test_postgres_equals_its_source(world: World) -> None:
         world.arrives(table)
 
 
-def test_iceberg_equals_its_source(world: World, spark: SparkSession, namespace: str) -> None:
-    warehouse = spark.conf.get(WAREHOUSE)
-    start(
-        world,
-        f'[target]\nkind = "iceberg"\nwarehouse = "{warehouse}"\nnamespace = "{namespace}"\n'
-        '[spark]\nmaster = "local[2]"\n',
-    )
-    copy = IcebergTarget(settings(spark, namespace=namespace), spark)
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
+def test_a_lake_equals_its_source(
+    world: World, spark: SparkSession, namespace: str, tmp_path: Path, kind: str
+) -> None:
+    copy: IcebergTarget | DeltaTarget
+    if kind == "iceberg":
+        warehouse = spark.conf.get(iceberg.WAREHOUSE)
+        copy = IcebergTarget(iceberg.settings(spark, namespace=namespace), spark)
+    else:
+        warehouse = str(tmp_path / "lake")
+        copy = DeltaTarget(delta.settings(tmp_path / "lake", namespace=namespace), spark)
+    start(world, LAKE.format(kind=kind, warehouse=warehouse, namespace=namespace))
     for table in TABLES:
         id_ = TableId(world.database.name, "public", table)
-        there = Counter(world.sql.execute(f"SELECT * FROM {table}").fetchall())
+        there = Counter(tuple(map(_in_utc, row)) for row in world.sql.execute(f"SELECT * FROM {table}"))
 
         def equal(id_: TableId = id_, there: Counter[tuple[object, ...]] = there) -> bool:
-            rows = copy.rows(id_)
-            return rows is not None and Counter(tuple(map(_plain, row)) for row in rows.collect()) == there
+            return held(copy, id_) == there
 
-        if table == "parcels":
-            there = Counter(tuple(map(_plain, row)) for row in there.elements())
         wait_until(equal, look=2.0, patience=2 * SPARK_PATIENCE)
 
 
-def _plain(value: object) -> object:
+def held(copy: IcebergTarget | DeltaTarget, table: TableId) -> Counter[tuple[object, ...]] | None:
+    """Read every value of a table as a reader would."""
+    rows = copy.rows(table)
+    return None if rows is None else Counter(map(tuple, rows.collect()))
+
+
+def _in_utc(value: object) -> object:
     """Bring a moment with a zone to the form that Spark's rows have."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).replace(tzinfo=None)
