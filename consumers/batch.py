@@ -1,6 +1,6 @@
 """One batch of one table: from its topic's bytes to one commit of rows and offsets.
 
-    applied (in the table) -> range -> outlines -> plan -> shape -> typed -> newest a key -> staged -> applied
+    applied (in the table) -> range -> current -> outlines -> plan -> shape -> newest -> staged -> applied
 
 It is right at any interruption because nothing is remembered beside the table: a batch that did not commit
 is done again.  It knows no target, only the contract of plugin.py, and its frames live in a session of
@@ -15,20 +15,22 @@ from dataclasses import replace
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.account import Account, Step, Stopwatch
 from wrackline.consumers.evolve import reshape
 from wrackline.consumers.failpoints import reach
-from wrackline.consumers.key_range import key_ranges
+from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.letters import Spot
 from wrackline.consumers.newest import latest
-from wrackline.consumers.plan import Applied, MergePlan
-from wrackline.consumers.planning import Rules, look, planned
+from wrackline.consumers.plan import Applied, MergePlan, Mode
+from wrackline.consumers.planning import Look, Rules, look, planned
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import in_the_way, keep, merged_without
-from wrackline.consumers.tally import Tally
+from wrackline.consumers.superseded import without_superseded
+from wrackline.consumers.tally import Tally, by_operation, operations
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.transactions import WholeTransactions
 from wrackline.consumers.writers import table_id
@@ -108,13 +110,8 @@ class Batches:
                 self._tell(Account(wanted, before))
                 return wanted
             session = self._spark.newSession()
-            records = read(session, self._rules.kafka, wanted).persist()  # looked at twice, fetched once
-            try:
-                (upto, counted), letters = merge_sound(
-                    records, wanted, before, self._target, self._rules, watch
-                )
-            finally:
-                records.unpersist()
+            records = read(session, self._rules.kafka, wanted)
+            (upto, counted), letters = merge_sound(records, wanted, before, self._target, self._rules, watch)
             self._tell(watch.account(wanted, upto, counted, letters))
             return wanted
 
@@ -160,21 +157,36 @@ def merge_records(
 ) -> tuple[Applied, Tally]:
     """Merge one batch and commit its end; before a table's first row there is nothing to commit to.
 
-    Return what is applied now, and what was counted.
+    Return what is applied now, and what was merged.
     """
-    seen = look(wanted.topic, records, before, rules.schema_text)
-    watch.lap(Step.READ)
-    seen.check(wanted.topic)
-    made = planned(seen, wanted, before, target.can.identifiers, rules)
-    if made is None:
-        return before, seen.tally
-    plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
-    watch.lap(Step.SHAPE)
-    reach("before_stage")
-    newest = latest(records, seen.outlines, made.writers, plan).persist()  # its keys first, then its rows
+    of_rows = rules.keeping.mode is Mode.UPSERT
+    current = without_superseded(records, before.newest) if of_rows else records
+    current.persist()  # looked at twice, fetched once
     try:
-        loads = set(seen.tally.operations) == {"r"}
-        plan = replace(plan, loads=loads, within=key_ranges(newest, plan))
+        seen = look(wanted.topic, current, before, rules.schema_text)
+        watch.lap(Step.READ)
+        seen.check(wanted.topic)
+        made = planned(seen, wanted, before, target.can.identifiers, rules)
+        if made is None:
+            return before, Tally()
+        plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
+        watch.lap(Step.SHAPE)
+        newest = latest(records, current, before.newest, seen.outlines, made.writers, plan)
+        tally = _commit(newest, seen, plan, target, watch)
+    finally:
+        current.unpersist()
+    reach("after_apply")
+    return plan.upto, tally
+
+
+def _commit(newest: DataFrame, seen: Look, plan: MergePlan, target: SparkTarget, watch: Stopwatch) -> Tally:
+    """Have the newest changes merged; they are computed once, to be counted, and kept until then."""
+    reach("before_stage")
+    newest.persist()
+    try:
+        *ends, counts = newest.agg(*bounds(plan), F.struct(*by_operation())).collect()[0]
+        merged = operations(counts, seen.truncates, halved=plan.keyless)
+        plan = replace(plan, loads=set(merged) == {"r"}, within=key_ranges(ends, plan))
         staged = target.stage(newest, plan)
         watch.lap(Step.STAGE)
         reach("before_apply")
@@ -182,8 +194,7 @@ def merge_records(
     finally:
         newest.unpersist()
     watch.lap(Step.APPLY)
-    reach("after_apply")
-    return plan.upto, seen.tally
+    return Tally(merged, seen.latest)
 
 
 def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool) -> MergePlan:

@@ -18,12 +18,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.plan import ROW, MergePlan, Mode
-from wrackline.consumers.tally import OPERATIONS, counted
+from wrackline.consumers.tally import OPERATIONS, TRUNCATE, moments
 from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
 from wrackline.consumers.writers import Writer
 from wrackline.schemas.types import Kind, spark_type
 
-TRUNCATE = "t"
 GONE = "-"  # behind the seq of an event that took a row away
 BROKEN = "consume.broken_records"
 VALUE_UNFIT = "consume.value_unfit"
@@ -38,9 +37,9 @@ _LETTER = ("partition", "offset", "key", "value")
 def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     """Return for each pair of schemas what its records tell, without their rows.
 
-    key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), changes;
-    broken: how many can't be read; unsent: the columns, as the source names them, that some event lacks;
-    widths: of the shortest seq and the longest; and what tally.py counts.
+    key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), how many
+    changes and truncates; broken: how many can't be read; unsent: the columns, as the source names them, that
+    some event lacks; widths: of the shortest seq and the longest; latest: as tally.py has it.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
@@ -51,6 +50,7 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
         known = known | of_schema
     committed = F.col("e.source.ts_ms").alias("committed_ms")
     change = F.col("readable") & (F.col("op") != TRUNCATE)
+    truncate = F.col("readable") & (F.col("op") == TRUNCATE)
     newest = F.max(F.when(change, F.col("seq")))
     width = F.when(F.col("readable"), F.length("seq"))
     return (
@@ -61,12 +61,13 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
         .groupBy("key_head", "value_head")
         .agg(
             F.when(F.bool_and("known"), F.coalesce(newest, F.lit(""))).alias("newest"),
-            F.max(F.when(F.col("readable") & (F.col("op") == TRUNCATE), F.col("seq"))).alias("floor"),
+            F.max(F.when(truncate, F.col("seq"))).alias("floor"),
             F.count_if(change).alias("changes"),
+            F.count_if(truncate).alias("truncates"),
             F.count_if(F.col("known") & ~F.col("readable")).alias("broken"),
             F.array_distinct(F.flatten(F.collect_set("unsent"))).alias("unsent"),
             F.array_compact(F.array(F.min(width), F.max(width))).alias("widths"),
-            *counted(),
+            moments(),
         )
         .select(schema_id("key_head").alias("key_id"), schema_id("value_head").alias("value_id"), "*")
         .drop("key_head", "value_head")

@@ -6,10 +6,10 @@ because a row outside is no row of the batch.  A key may hold null, which no ran
 none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, Row
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.plan import KeyRange, MergePlan, Mode
@@ -18,19 +18,28 @@ from wrackline.schemas.types import Kind
 _ORDERED = frozenset({Kind.INT16, Kind.INT32, Kind.INT64, Kind.DATE})
 
 
-def key_ranges(newest: DataFrame, plan: MergePlan) -> Mapping[str, KeyRange]:
-    """Return the ranges by the key's columns that have one; this computes the frame."""
-    names = [
-        column.target for column in plan.columns if column.target in plan.key and column.type.kind in _ORDERED
+def bounds(plan: MergePlan) -> list[Column]:
+    """Return what is to be asked of a batch's newest changes."""
+    return [
+        F.struct(F.min(value), F.max(value), F.count_if(value.isNull())) for value in _ordered(plan).values()
     ]
-    if not names or plan.mode is not Mode.UPSERT:
+
+
+def key_ranges(bounds: Iterable[Row], plan: MergePlan) -> Mapping[str, KeyRange]:
+    """Return the ranges by the key's columns that have one."""
+    asked = zip(_ordered(plan), bounds, strict=True)
+    return {
+        name: KeyRange(least, greatest)
+        for name, (least, greatest, nulls) in asked
+        if isinstance(least, int | date) and not nulls
+    }
+
+
+def _ordered(plan: MergePlan) -> dict[str, Column]:
+    if plan.mode is not Mode.UPSERT:
         return {}
-    values = [F.col("row").getField(name) for name in names]
-    asked = [(F.min(value), F.max(value), F.count_if(value.isNull())) for value in values]
-    (found,) = newest.agg(*(one for three in asked for one in three)).collect()
-    ranges = {}
-    for at, name in enumerate(names):
-        least, greatest, nulls = found[3 * at : 3 * at + 3]
-        if isinstance(least, int | date) and not nulls:
-            ranges[name] = KeyRange(least, greatest)
-    return ranges
+    return {
+        column.target: F.col("row").getField(column.target)
+        for column in plan.columns
+        if column.target in plan.key and column.type.kind in _ORDERED
+    }

@@ -1,9 +1,8 @@
-"""Of each key its newest record, told by bytes: what an older one held is never parsed.
+"""The newest change of each key of a batch, as a target merges it.
 
-In: a batch's records and its outlines.  Out: the records that `decode` has to read, and whether they are one
-a key already.  A seq stands last in its value, as the outlines have made sure, and where all have one width
-it is the value's last bytes.  The same bytes are the same key.  Where some event lacks a value that an
-older one of the batch may have, or a row is no key's, every record is needed.
+In: a batch's records, those of them that are not superseded, and their outlines.  Out: the frame that a
+target stages, one row a key.  Where some event lacks a value that an older one of the batch may have, every
+record is read, as it is where a row is no key's, or an event has a row of its own.
 
     one key, other bytes   -0.0 and 0.0, or one value under two schemas: dedupe.py takes the newer
     truncates              have no key; what they say, the outlines have said
@@ -17,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from wrackline.consumers.decode import decode, partial_columns
 from wrackline.consumers.dedupe import dedupe, single
 from wrackline.consumers.events import event_rows
-from wrackline.consumers.plan import MergePlan, Mode
+from wrackline.consumers.plan import MergePlan, Mode, Written
 from wrackline.consumers.rounds import Outline
 from wrackline.consumers.writers import Writer
 from wrackline.schemas.types import Kind
@@ -28,42 +27,49 @@ _OF_ONE_FORM = frozenset(  # other bytes are another value, for Spark too
 Writers = Mapping[tuple[int | None, int], Writer]
 
 
-def latest(records: DataFrame, outlines: Collection[Outline], writers: Writers, plan: MergePlan) -> DataFrame:
-    """Return the newest change of each key, as dedupe.py describes it; where events are kept, all of them."""
+def latest(
+    records: DataFrame,
+    current: DataFrame,
+    known: Written | None,
+    outlines: Collection[Outline],
+    writers: Writers,
+    plan: MergePlan,
+) -> DataFrame:
+    """Return the newest change of each key, as dedupe.py describes it; where events are kept, all of them.
+
+    `current` is what superseded.py left of the records by what is known; the outlines are of it.
+    """
     if plan.mode is not Mode.UPSERT:
         return event_rows(records, writers, plan)
+    columns = [column.target for column in plan.columns]
     partial = partial_columns({one.pair: one.unsent for one in outlines}, writers, plan)
-    width = _width(outlines)
-    if partial or plan.keyless or width is None:
-        changes = decode(records, writers, plan)
-    else:
-        sifted = not any(one.floor for one in outlines if one.pair in writers)
-        changes = decode(newest(records, width, plan.floor), writers, plan, sifted=sifted)
-        if _one_form(writers, plan):
-            return single(changes)
-    return dedupe(changes, [column.target for column in plan.columns], plan.key, partial)
+    if partial or plan.keyless:
+        return dedupe(decode(records, writers, plan), columns, plan.key, partial)
+    widths = frozenset[int]().union(*(one.widths for one in outlines))
+    truncated = any(one.floor for one in outlines if one.pair in writers)
+    changes = _decoded(current, writers, plan, widths, truncated=truncated)
+    if _as_known(known, outlines, widths) and _one_form(writers, plan):
+        return single(changes)
+    return dedupe(changes, columns, plan.key, partial)
 
 
-def newest(records: DataFrame, width: int, floor: str | None) -> DataFrame:
-    """Return each key's record with the greatest seq; the later one of two that are the same event."""
-    kept = [name for name in records.columns if name != "key"]
-    seq = F.substring("value", -width, width)
-    valid = F.col("key").isNotNull() & F.col("value").isNotNull()
-    valid = valid if floor is None else valid & (seq >= F.lit(floor.encode()))
-    order = F.struct(seq.alias("seq"), "offset")
-    return (
-        records.where(valid)
-        # sorted by the number first: keys begin alike, and Spark compares their first bytes fastest
-        .groupBy(F.xxhash64("key").alias("hash"), "key")
-        .agg(F.max_by(F.struct(*kept), order).alias("newest"))
-        .select("key", "newest.*")
-    )
+def _decoded(
+    records: DataFrame, writers: Writers, plan: MergePlan, widths: frozenset[int], *, truncated: bool
+) -> DataFrame:
+    """Decode; what is void is told by its last bytes where that can be, as decode.py says."""
+    if truncated or len(widths) != 1:
+        return decode(records, writers, plan)
+    (width,) = widths
+    if plan.floor is not None:
+        records = records.where(F.substring("value", -width, width) >= F.lit(plan.floor.encode()))
+    return decode(records, writers, plan, sifted=True)
 
 
-def _width(outlines: Collection[Outline]) -> int | None:
-    """Return the one width that all seqs have."""
-    widths = {width for one in outlines for width in one.widths}
-    return widths.pop() if len(widths) == 1 else None
+def _as_known(known: Written | None, outlines: Collection[Outline], widths: frozenset[int]) -> bool:
+    """Whether all was written as superseded.py knew, so that it has left one record a key."""
+    if known is None or known.key_id is None or widths != {len(known.seq)}:
+        return False
+    return all(one.pair.key_id is not None and one.pair.value_id == known.value_id for one in outlines)
 
 
 def _one_form(writers: Writers, plan: MergePlan) -> bool:

@@ -18,7 +18,7 @@ from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, MergePlan, Mode, Written, plan_merge
 from wrackline.consumers.rekeyed import floor_of_keys
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
-from wrackline.consumers.tally import Tally, tally, total
+from wrackline.consumers.tally import Latest
 from wrackline.consumers.writers import NOT_OUR_SCHEMA, Writer, writer
 from wrackline.schemas import registry
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -62,9 +62,14 @@ class Look:
     strange: dict[tuple[int | None, int | None], WracklineError] = field(default_factory=dict)
 
     @property
-    def tally(self) -> Tally:
-        """What was counted of it."""
-        return total(one.tally for one in self.outlines)
+    def latest(self) -> Latest | None:
+        """The newest change that came from the log."""
+        return max((one.latest for one in self.outlines if one.latest is not None), default=None)
+
+    @property
+    def truncates(self) -> int:
+        """How often the table was emptied."""
+        return sum(one.truncates for one in self.outlines)
 
     def check(self, topic: str) -> None:
         """Refuse a batch of which not every record can be read."""
@@ -115,8 +120,9 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
                 row["newest"],
                 row["floor"],
                 row["changes"],
+                row["truncates"],
                 frozenset(row["unsent"]),
-                tally(row),
+                None if row["latest"] is None else Latest(*row["latest"]),
                 frozenset(row["widths"]),
             )
         )

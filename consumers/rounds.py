@@ -6,11 +6,11 @@ one that comes late, from another partition or after a restart, is older and res
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from wrackline.consumers.plan import Applied, TopicPartition, Written
-from wrackline.consumers.tally import Tally
+from wrackline.consumers.tally import Latest
 
 
 class Pair(NamedTuple):
@@ -28,8 +28,9 @@ class Outline:
     newest: str  # seq
     floor: str | None  # seq of the newest truncate
     changes: int  # truncates aside
+    truncates: int = 0
     unsent: frozenset[str] = frozenset()  # columns that some change lacks, as the source names them
-    tally: Tally = field(default_factory=Tally)
+    latest: Latest | None = None
     widths: frozenset[int] = frozenset()  # of the shortest seq and of the longest
 
 

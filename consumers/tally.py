@@ -1,17 +1,17 @@
-"""What a batch says of itself beside its rows: how many of each operation, and its newest change's moments.
+"""What a batch says of itself beside its rows: what was merged of each operation, and its newest moments.
 
-In: the events as decode.py outlines them, with when each was committed at the source and when Kafka took it.
-Out: columns that are counted in the same pass, and their sums as plain values.
+In: changes as decode.py outlines them, with when each was committed at the source and when Kafka took it, and
+the frame that a target merges.  Out: columns that are counted in passes that are made anyway.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 OPERATIONS = ("c", "u", "d", "r", "t")
+TRUNCATE = OPERATIONS[-1]
 _FROM_THE_LOG = ("c", "u", "d")  # a row that was read has no commit to be late for
 
 
@@ -26,35 +26,26 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was counted of a batch, or of its part."""
+    """What was merged of a batch; of a key that changed often, its newest change."""
 
     operations: Mapping[str, int] = field(default_factory=dict)
     latest: Latest | None = None
 
 
-def counted() -> list[Column]:
-    """Return what is to be counted of `op`, `seq`, `committed_ms`, `timestamp` and `readable`."""
+def moments() -> Column:
+    """Return the newest change's, of `op`, `seq`, `committed_ms`, `timestamp` and `readable`."""
     change = F.col("readable") & F.col("op").isin(*_FROM_THE_LOG)
-    moments = F.struct("seq", "committed_ms", F.unix_millis("timestamp").alias("published_ms"))
-    return [
-        *(F.count_if(F.col("readable") & (F.col("op") == op)).alias(f"op_{op}") for op in OPERATIONS),
-        F.max(F.when(change, moments)).alias("latest"),
-    ]
+    of_one = F.struct("seq", "committed_ms", F.unix_millis("timestamp").alias("published_ms"))
+    return F.max(F.when(change, of_one)).alias("latest")
 
 
-def tally(row: Row) -> Tally:
-    """Read what was counted."""
-    latest = row["latest"]
-    operations = {op: row[f"op_{op}"] for op in OPERATIONS if row[f"op_{op}"]}
-    return Tally(operations, None if latest is None else Latest(*latest))
+def by_operation() -> list[Column]:
+    """Return how many rows of a target's frame each operation has."""
+    return [F.count_if(F.col("op") == op).alias(f"op_{op}") for op in OPERATIONS if op != TRUNCATE]
 
 
-def total(parts: Iterable[Tally]) -> Tally:
-    """Add up the parts of a batch."""
-    operations: Counter[str] = Counter()
-    latest: Latest | None = None
-    for part in parts:
-        operations.update(part.operations)
-        if part.latest is not None and (latest is None or part.latest > latest):
-            latest = part.latest
-    return Tally(operations, latest)
+def operations(counted: Row, truncates: int, *, halved: bool) -> dict[str, int]:
+    """Read what was counted; halved: an update is two rows, one of which is a delete."""
+    found = {op: counted[f"op_{op}"] for op in OPERATIONS if op != TRUNCATE} | {TRUNCATE: truncates}
+    found["d"] -= found["u"] if halved else 0
+    return {op: count for op, count in found.items() if count}

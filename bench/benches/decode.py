@@ -20,11 +20,13 @@ from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.backlog import KEY_ID, VALUE_ID, Record, changes
 from bench.workloads.envelopes import TOPIC, key_schema, value_schema
+from bench.workloads.lake import SEQ_WIDTH
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, Written, plan_merge
 from wrackline.consumers.planning import look, writer_of
 from wrackline.consumers.rounds import Pair
+from wrackline.consumers.superseded import without_superseded
 from wrackline.schemas.envelope import dump
 
 METRIC = "events_per_s"
@@ -65,20 +67,21 @@ def write(file: Path, records: Sequence[Record]) -> None:
 
 def ours(folder: str, events: int) -> Outcome:
     """Do what a batch does between Kafka and the target, on a table that has come here already."""
-    pair: tuple[int | None, int] = (KEY_ID, VALUE_ID)
-    writers = {pair: writer_of(TOPIC, Pair(KEY_ID, VALUE_ID), TEXTS.__getitem__)}
-    plan = plan_merge(writers[pair].table, Identifiers(255), Applied())
-    before = Applied(newest=Written("", KEY_ID, VALUE_ID))
-
-    def newest(records: DataFrame) -> None:
-        kept = records.persist()
-        try:
-            seen = look(TOPIC, kept, before, TEXTS.__getitem__)
-            drained(latest(kept, seen.outlines, writers, plan))
-        finally:
-            kept.unpersist(blocking=True)
-
     return _timed(folder, events, newest)
+
+
+def newest(records: DataFrame) -> None:
+    """Find the newest change of each key, and compute all of it."""
+    pair: tuple[int | None, int] = (KEY_ID, VALUE_ID)
+    writers = {pair: writer_of(TOPIC, Pair(*pair), TEXTS.__getitem__)}
+    plan = plan_merge(writers[pair].table, Identifiers(255), Applied())
+    known = Written("0" * SEQ_WIDTH, *pair)
+    current = without_superseded(records, known).persist()
+    try:
+        seen = look(TOPIC, current, Applied(newest=known), TEXTS.__getitem__)
+        drained(latest(records, current, known, seen.outlines, writers, plan))
+    finally:
+        current.unpersist(blocking=True)
 
 
 def plain(folder: str, events: int) -> Outcome:

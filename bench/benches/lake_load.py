@@ -12,20 +12,17 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from bench import stage
-from bench.benches.decode import TEXTS
-from bench.lake import drained, iceberg, seconds, session
+from bench.benches.decode import TEXTS, newest
+from bench.lake import iceberg, seconds, session
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.visible import make_topic
-from bench.workloads.backlog import KEY_ID, VALUE_ID, reads
+from bench.workloads.backlog import reads
 from bench.workloads.envelopes import TOPIC
 from wrackline.consumers.batch import Batches
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.newest import latest
-from wrackline.consumers.plan import Applied, Written, plan_merge
-from wrackline.consumers.planning import Rules, look, writer_of
+from wrackline.consumers.planning import Rules
 from wrackline.consumers.read import read
-from wrackline.consumers.rounds import Pair, Range
+from wrackline.consumers.rounds import Range
 from wrackline.consumers.topics import Topics
 
 METRIC = "rows_per_s"
@@ -85,15 +82,7 @@ def decoded(folder: str, bootstrap: str, rows: int) -> Outcome:
 
 
 def _decode(spark: SparkSession, bootstrap: str, wanted: Range) -> None:
-    pair: tuple[int | None, int] = (KEY_ID, VALUE_ID)
-    writers = {pair: writer_of(TOPIC, Pair(KEY_ID, VALUE_ID), TEXTS.__getitem__)}
-    plan = plan_merge(writers[pair].table, Identifiers(255), Applied())
-    records = read(spark.newSession(), {"kafka.bootstrap.servers": bootstrap}, wanted).persist()
-    try:
-        seen = look(TOPIC, records, Applied(newest=Written("", KEY_ID, VALUE_ID)), TEXTS.__getitem__)
-        drained(latest(records, seen.outlines, writers, plan))
-    finally:
-        records.unpersist()
+    newest(read(spark.newSession(), {"kafka.bootstrap.servers": bootstrap}, wanted))
 
 
 def _timed(rows: int, batch: Callable[[], object]) -> Outcome:

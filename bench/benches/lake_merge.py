@@ -20,7 +20,7 @@ from bench.lake import PEER, iceberg, seconds, session
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.lake import changes, loaded
-from wrackline.consumers.key_range import key_ranges
+from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.plan import Applied, MergePlan, TopicPartition, Written, plan_merge
 from wrackline.consumers.targets.iceberg import connect
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
@@ -126,7 +126,7 @@ def _ours(spark: SparkSession, target: IcebergTarget, rows: int) -> Merge:
             plan = _plan(target, number)
             target.held(TABLE.id)
             target.ensure_table(plan)
-            plan = replace(plan, within=key_ranges(newest, plan))
+            plan = replace(plan, within=key_ranges(newest.agg(*bounds(plan)).collect()[0], plan))
             target.apply(target.stage(newest, plan), plan)
         finally:
             newest.unpersist()

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from pyspark.sql import SparkSession
 
-from wrackline.consumers.key_range import key_ranges
+from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.merge_sql import merge_statement
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, KeyRange, MergePlan, Mode, plan_merge
@@ -42,9 +42,9 @@ def test_ranges_hold_every_key(
 ) -> None:
     keys = [(300, DAYS[0], "b", 1.0), (-7, DAYS[1], "a", -0.0), (third, DAYS[0], None, None)]
     frame = spark.createDataFrame([(key,) for key in keys], ROWS)
-    assert key_ranges(frame, PLAN) == expected
-    assert key_ranges(frame.limit(0), PLAN) == {}
-    assert key_ranges(frame, replace(PLAN, mode=Mode.APPEND)) == {}
+    assert key_ranges(frame.agg(*bounds(PLAN)).collect()[0], PLAN) == expected
+    assert key_ranges(frame.limit(0).agg(*bounds(PLAN)).collect()[0], PLAN) == {}
+    assert bounds(replace(PLAN, mode=Mode.APPEND)) == []
 
 
 def test_a_merge_reads_within_the_range_unless_it_looks_for_what_was_truncated() -> None:

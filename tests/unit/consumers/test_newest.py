@@ -1,6 +1,7 @@
 """The newest record of a key, found by its bytes: the same rows as if every record had been read."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,13 +9,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.unit.consumers.test_decode import KEYED, RECORDS, TOPIC, Topic, rows
-from wrackline.consumers import newest as module
 from wrackline.consumers.decode import decode
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.newest import latest
-from wrackline.consumers.plan import Applied
+from wrackline.consumers.plan import Applied, Written
 from wrackline.consumers.planning import look
 from wrackline.consumers.rounds import Outline
+from wrackline.consumers.superseded import without_superseded
 from wrackline.schemas.envelope import dump, key_schema
 from wrackline.schemas.table import Column
 from wrackline.schemas.types import ColumnType, Kind
@@ -25,6 +26,9 @@ BY_NUMBER = replace(KEYED, columns=(Column("a b", 1, ColumnType(Kind.INT64, "big
 def outlined(topic: "History", frame: DataFrame) -> list[Outline]:
     texts = topic.texts | {1: dump(key_schema(BY_NUMBER if topic.by_number else KEYED, topic=TOPIC) or {})}
     return look(TOPIC, frame, Applied(), texts.__getitem__).outlines
+
+
+KNOWN = Written("0" * 8, 1, 2)
 
 
 class History(Topic):
@@ -52,31 +56,47 @@ class History(Topic):
 
 
 @pytest.mark.parametrize(
-    ("history", "told_by_bytes"),
+    ("history", "left"),
     [
-        (History((1, 2, 3, 300, -7), by_number=True, truncated=False, lacking=False), 1),
-        (History((1, 2, 3, 300), by_number=True, truncated=True, lacking=False), 1),
-        (History((-0.0, 0.0, 1.5), by_number=False, truncated=True, lacking=False), 1),
-        (History((1, 2, 3), by_number=True, truncated=False, lacking=True), 0),
+        (History((1, 2, 3, 300, -7), by_number=True, truncated=False, lacking=False), 5),
+        (History((1, 2, 3, 300), by_number=True, truncated=True, lacking=False), 4 + 1),  # and the truncate
+        (History((-0.0, 0.0, 1.5), by_number=False, truncated=True, lacking=False), 3 + 1),
+        (History((1, 2, 3), by_number=True, truncated=False, lacking=True), 3),
     ],
     ids=["numbers", "truncated", "floats", "partial"],
 )
-def test_it_is_what_reading_all_records_finds(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, history: History, told_by_bytes: int
-) -> None:
+def test_it_is_what_reading_all_records_finds(spark: SparkSession, history: History, left: int) -> None:
     frame = spark.createDataFrame(history.rows(), RECORDS)
     columns = [column.target for column in history.plan.columns]
     expected = rows(dedupe(decode(frame, history.writers, history.plan), columns, history.plan.key))
-    sifted = []
+    for known, has in ((KNOWN, left), (replace(KNOWN, value_id=3), len(history.records))):
+        current = without_superseded(frame, known)
+        assert current.count() == has
+        found = rows(latest(frame, current, known, outlined(history, current), history.writers, history.plan))
+        assert {str(row) for row in found} == {str(row) for row in expected}
+        assert len(found) == len(expected)
 
-    def newest(records: DataFrame, *_: object) -> DataFrame:
-        sifted.append(records)
-        return records
 
-    monkeypatch.setattr(module, "newest", newest)
-    latest(frame, outlined(history, frame), history.writers, history.plan)
-    assert len(sifted) == told_by_bytes
-    monkeypatch.undo()
-    found = rows(latest(frame, outlined(history, frame), history.writers, history.plan))
-    assert {str(row) for row in found} == {str(row) for row in expected}
-    assert len(found) == len(expected)
+def test_only_what_is_replaced_for_certain_is_left_out(spark: SparkSession) -> None:
+    topic = Topic(KEYED)
+    for number in (1, 3, 2):
+        topic.tell("u", number, (1.0, f"b{number}", None, None))
+    key, value = topic.records[0][:2]
+    assert key is not None
+    assert value is not None
+    kept = [
+        (key, b"\0\0\0\0\x63" + value[5:]),  # another schema
+        (key, value[:-1]),
+        (key, value[:-9] + b"\x12" + value[-8:] + b"0"),  # a seq of another width
+        (key, b"{}"),
+        (None, value),
+        (key[:5] + bytes(8), value),  # another key
+    ]
+    for record in (*kept, (key, None)):
+        topic.raw(*record)
+    frame = topic.frame(spark)
+    left = Counter(map(str, without_superseded(frame, KNOWN).select("key", "value").collect()))
+    expected = [topic.records[1][:2], *kept]  # the newest of the three, and no tombstone
+    assert left == Counter(map(str, spark.createDataFrame(expected, "key binary, value binary").collect()))
+    for unknown in (None, replace(KNOWN, key_id=None), replace(KNOWN, seq="0" * 64)):
+        assert without_superseded(frame, unknown) is frame
