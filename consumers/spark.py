@@ -3,16 +3,23 @@
 In: jar files, what the target needs, and what the pipeline says of Spark.  Out: a session with the Kafka
 reader, Avro and the target's catalogues.  It is right for values because the zone is UTC, names keep their
 case, and ANSI rules make a cast that loses something an error; a user's settings change none of these.
+
+    start    a Java of our own, with the jars; in this process, or as the client of a cluster
+    join     the Java that spark-submit has started, with the jars that it was given
+    (spark_remote.py has the third way: somebody else's Java, by Spark Connect)
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
+from pyspark import SparkConf, SparkContext
 from pyspark import __version__ as pyspark_version
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -28,7 +35,7 @@ WRONG_SPARK = define(
 
 _LOCAL = re.compile(r"local(?:\[(\d+)[^\]]*\])?$")
 _PATIENCE = 20.0  # seconds that Java has to end
-_EXACT = {
+EXACT = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
@@ -39,14 +46,15 @@ _QUIET = {
     "spark.log.level": "ERROR",
 }
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_GONE = ("INVALID_HANDLE", "NO_ACTIVE_SESSION", "RETRIES_EXCEEDED")
+_EXTENSIONS = "spark.sql.extensions"  # the one setting that is a list
 
 
 def start(
     jars: Sequence[Path], needed: Mapping[str, str], given: Mapping[str, str], *, name: str
 ) -> SparkSession:
     """Start Spark; what is given goes before what is only convenient, and after what makes values right."""
-    if not pyspark_version.startswith(f"{PYSPARK_LINE}."):
-        raise WRONG_SPARK(found=pyspark_version, wanted=PYSPARK_LINE)
+    check_version()
     local = _LOCAL.match(given["spark.master"])
     files = [str(jar.absolute()) for jar in jars]
     if local is None:
@@ -54,23 +62,61 @@ def start(
     else:  # on the driver's own class path: `spark.jars` would copy every jar at each start
         conf = {"spark.driver.extraClassPath": ":".join(files)} | _QUIET | _HERE
         conf |= {"spark.sql.shuffle.partitions": local[1]} if local[1] else {}
-    builder = SparkSession.builder.appName(name)
-    for key, value in (conf | dict(needed) | dict(given) | _EXACT).items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return _built({"spark.app.name": name} | conf | joined(needed, given) | EXACT)
+
+
+def submitted() -> bool:
+    """Whether spark-submit has started this process, as PySpark finds it out."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def join(needed: Mapping[str, str], given: Mapping[str, str]) -> SparkSession:
+    """Use the Spark that spark-submit has started: what it was told goes before what is given."""
+    check_version()
+    SparkContext._ensure_initialized()  # noqa: SLF001 - before a context there is no other way to what it was told
+    told = dict(SparkConf().getAll())
+    return _built(joined(joined(needed, given), told) | EXACT)
 
 
 def end(session: SparkSession) -> None:
-    """Stop Spark and wait until its Java has gone, with its temporary files."""
+    """Stop Spark and wait until its Java, if we started it, has gone with its temporary files."""
     gateway = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no other way to its process
     with suppress(Py4JError, OSError):  # it may have gone by itself
         session.stop()
-    if gateway is not None:
-        with suppress(Py4JError, OSError):
-            gateway.shutdown()
-        gateway.proc.stdin.close()
-        try:
-            gateway.proc.wait(_PATIENCE)
-        except TimeoutExpired:
-            gateway.proc.kill()
-            gateway.proc.wait()
+    if gateway is None or gateway.proc is None:
+        return
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(_PATIENCE)
+    except TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+def is_gone(exc: BaseException | None) -> bool:
+    """Whether Spark, or our session in it, is there no more."""
+    if isinstance(exc, PySparkException):  # by Spark Connect
+        return str(exc.getCondition()).startswith(_GONE)
+    return isinstance(exc, Py4JNetworkError)
+
+
+def check_version() -> None:
+    """Refuse a PySpark that the jars are not for."""
+    if not pyspark_version.startswith(f"{PYSPARK_LINE}."):
+        raise WRONG_SPARK(found=pyspark_version, wanted=PYSPARK_LINE)
+
+
+def joined(first: Mapping[str, str], over: Mapping[str, str]) -> dict[str, str]:
+    """Put settings over others; extensions of both stay."""
+    both = [of[_EXTENSIONS] for of in (first, over) if of.get(_EXTENSIONS)]
+    named = dict.fromkeys(part for of in both for part in of.split(","))
+    return {**first, **over, **({_EXTENSIONS: ",".join(named)} if named else {})}
+
+
+def _built(conf: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from wrackline.consumers import plugin, spark, topics
+from wrackline.consumers import plugin, topics
 from wrackline.consumers.auto_cdc.flows import Flows, Reading
 from wrackline.consumers.driver import Driver, Wish
 from wrackline.consumers.figures import Figures
@@ -84,8 +84,8 @@ def feeds(
     with ExitStack() as opened:
         if session is None:
             needs = target.needs(values)
-            session = spark_session(values, (SPARK_KAFKA, *needs.jars), needs.conf, spark_log)
-            opened.callback(spark.end, session)
+            jars = (SPARK_KAFKA, *needs.jars)
+            session = opened.enter_context(spark_session(values, jars, needs.conf, spark_log))
         place = target.open(values, session)
         opened.callback(place.close)
         yield Feeds(session, place, values)

@@ -29,6 +29,7 @@ from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
+from wrackline.control.spark_cli import app as spark_app
 from wrackline.control.status_cli import status
 from wrackline.control.worker import work
 from wrackline.schemas.errors import WracklineError
@@ -47,6 +48,7 @@ app = typer.Typer(
 app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
 app.add_typer(letters_app)
+app.add_typer(spark_app)
 app.command()(status)
 
 

@@ -4,8 +4,9 @@ What Kafka Connect and Spark have a name for is named so here too.  Whatever els
 on as it is, except what makes the values right: the zone, the case of names, and the rules of a cast.
 """
 
+from wrackline.schemas.redaction import Secret
 from wrackline.schemas.setting import Importance, Setting
-from wrackline.schemas.setting_kinds import Kind, at_least, between, matching, one_of
+from wrackline.schemas.setting_kinds import Kind, Value, at_least, between, matching, one_of
 
 _LONGEST_WAIT = 86_400_000
 _MERGING = "Merging"
@@ -20,6 +21,11 @@ _OURS = (
 def _handed_on(name: str) -> None:
     if name in _OURS:
         raise ValueError("it is set here, for the copy would not be exact with another value")
+
+
+def _by_connect(value: Value) -> str | None:
+    fits = isinstance(value, Secret) and value.reveal().startswith("sc://")
+    return None if fits else "expected an address such as sc://host:15002"
 
 
 CONSUME = (
@@ -139,6 +145,16 @@ CONSUME = (
         validator=matching(
             r"local(\[[^\]\s]+\])?|spark://\S+|yarn|k8s://\S+", "local[*], spark://host:port, ..."
         ),
+    ),
+    Setting(
+        "spark.remote",
+        Kind.PASSWORD,
+        "The Spark Connect server that merges, instead of one of our own, as sc://host:15002. It may hold"
+        " a token, so it is never shown. spark.master and spark.driver.memory are then not ours to say.",
+        None,
+        Importance.MEDIUM,
+        "Spark",
+        validator=_by_connect,
     ),
     Setting(
         "spark.driver.memory",

@@ -32,6 +32,7 @@ UNSAFE_WAREHOUSE = define(
 )
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
+_ON_S3 = ("s3:", "s3a:", "s3n:")
 _RENAMES = frozenset({"file", "hdfs", "viewfs"})
 _IN_A_PATH = Identifiers(most_characters=200, most_bytes=200, refused=r"[/\\:\x00-\x1f\x7f]|^\.|\.$")
 _IN_A_SERVICE = Identifiers(most_characters=127, case=Case.LOWER, refused="[^A-Za-z0-9_]")
@@ -68,6 +69,8 @@ def needs(settings: Values) -> SparkNeeds:
     """Return the jars and the configuration of a session that reaches the catalogue."""
     kind, warehouse = settings.text("target.catalog.type"), _warehouse(settings)
     catalogue = {"type": kind, "warehouse": warehouse, "cache-enabled": "false"}
+    if kind == "hive" and warehouse.startswith(_ON_S3):
+        catalogue["io-impl"] = "org.apache.iceberg.aws.s3.S3FileIO"  # the others find it by themselves
     if settings["target.catalog.uri"] is not None:
         catalogue["uri"] = settings.text("target.catalog.uri")
     for place_of, value in settings.family("target.catalog.<property>"):
@@ -96,5 +99,6 @@ def _warehouse(settings: Values) -> str:
 
 
 def _jars(kind: str, warehouse: str) -> tuple[Coordinate, ...]:
-    aws = kind == "glue" or warehouse.startswith(("s3:", "s3a:", "s3n:"))
+    # where a REST catalogue keeps the files, it alone knows
+    aws = kind in {"glue", "rest"} or warehouse.startswith(_ON_S3)
     return (ICEBERG, ICEBERG_AWS) if aws else (ICEBERG,)

@@ -52,6 +52,11 @@ def test_what_a_catalogue_wants_is_passed_on_and_not_shown() -> None:
 
 def test_s3_brings_its_jar_and_wants_a_catalogue_that_commits() -> None:
     assert PLUGIN.needs(values(warehouse="s3://b/w", catalog_type="glue")).jars == (ICEBERG, ICEBERG_AWS)
+    at_rest = {"catalog_type": "rest", "catalog_uri": "http://c:8181"}  # it alone knows where the files are
+    assert PLUGIN.needs(values(warehouse="prod", **at_rest)).jars == (ICEBERG, ICEBERG_AWS)
+    in_hive = PLUGIN.needs(values(warehouse="s3://b/w", catalog_type="hive", catalog_uri="thrift://h:9083"))
+    assert in_hive.jars == (ICEBERG, ICEBERG_AWS)
+    assert in_hive.conf[f"{PREFIX}.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
     with pytest.raises(OperatorNeeded) as caught:
         PLUGIN.needs(values(warehouse="s3a://b/w"))
     assert caught.value.code == "iceberg.unsafe_warehouse"

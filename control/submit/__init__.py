@@ -1,0 +1,1 @@
+"""What spark-submit is given."""

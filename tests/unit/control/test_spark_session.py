@@ -1,0 +1,84 @@
+"""From settings to a Spark session, as far as no Java is needed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
+
+from wrackline.consumers.spark import is_gone, joined
+from wrackline.control.cli import main
+from wrackline.control.spark_session import spark_session
+from wrackline.schemas.consume_settings import CONSUME
+from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.setting import Declared
+from wrackline.schemas.settings import Reading, Registry
+
+TOKEN = "sc://host:15002/;token=hush-hush-7"
+
+
+def reading(**given: str) -> Reading:
+    named = {f"spark.{name}": value for name, value in given.items()}
+    return Registry(Declared(settings=CONSUME)).read(named, Resolver(Allowed(), {}))
+
+
+def test_what_is_told_goes_over_what_was_needed_and_extensions_add_up() -> None:
+    needed = {"spark.sql.extensions": "a.A,b.B", "one": "1", "two": "2"}
+    assert joined(needed, {"two": "3", "spark.sql.extensions": "c.C,a.A"}) == {
+        "spark.sql.extensions": "a.A,b.B,c.C",
+        "one": "1",
+        "two": "3",
+    }
+    assert joined({}, {"one": "1"}) == {"one": "1"}
+
+
+def test_a_server_that_has_gone_is_told_from_a_batch_that_failed() -> None:
+    assert is_gone(Py4JNetworkError())
+    assert is_gone(PySparkException("x", "RETRIES_EXCEEDED", {}))
+    assert is_gone(PySparkException("x", "INVALID_HANDLE.SESSION_CHANGED", {}))
+    assert not any(map(is_gone, (None, Py4JError(), PySparkException("x", "DIVIDE_BY_ZERO", {}))))
+    assert not is_gone(PySparkException("no condition"))
+
+
+def test_the_address_of_a_server_is_shown_nowhere() -> None:
+    found = reading(remote=TOKEN)
+    assert found.values is not None
+    assert "hush" not in repr(found)
+    (problem,) = reading(remote="spark://hush-hush-7:7077").problems
+    assert "sc://" in problem.error.sentence
+    assert "hush" not in str(problem.error)
+
+
+def test_one_process_has_one_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    values = reading(remote=TOKEN).values
+    assert values is not None
+    with pytest.raises(OperatorNeeded) as caught, spark_session(values, (), {}, None):
+        pass
+    assert caught.value.code == "spark.submitted_and_remote"
+
+
+def test_without_the_client_of_a_server_the_other_ways_stay() -> None:
+    program = (
+        "import sys; sys.modules['grpc'] = None\n"
+        "from wrackline.control.installed import import_everything\n"
+        "print(*import_everything())\n"
+        "from wrackline.control.spark_session import _connected\n"
+        "_connected('sc://h', {}, {})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["wrackline.consumers.spark_remote"]
+    assert "pip install 'wrackline[connect]'" in done.stderr
+
+
+def test_the_application_is_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["spark", "application"])
+    file = Path(capsys.readouterr().out.strip())
+    done = subprocess.run(
+        [sys.executable, file, "errors", "spark.remote_setting"], capture_output=True, check=True
+    )
+    assert b"spark.remote_setting" in done.stdout
