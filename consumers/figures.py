@@ -16,6 +16,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from wrackline.consumers.account import Account, Step
+from wrackline.consumers.plugin import Removed
 from wrackline.consumers.retention import retained
 from wrackline.consumers.standing import Standing
 from wrackline.consumers.tending import Tended
@@ -65,6 +66,8 @@ class TableFigures:
     upkeeps: Counter[bool] = field(default_factory=Counter)  # by whether it succeeded
     upkeep_seconds: float = 0.0
     upkeep_error: WracklineError | None = None
+    removed: Counter[Removed] = field(default_factory=Counter)  # by upkeep
+    incomplete: int | None = None  # rows, at the newest upkeep
     retained: float | None = None
     unread: tuple[Mapping[int, int], float] | None = None  # ends that are not merged, and since when
 
@@ -184,3 +187,6 @@ class Figures:
             table.upkeeps[tended.error is None] += 1
             table.upkeep_seconds += tended.seconds
             table.upkeep_error = tended.error
+            table.removed.update(tended.did.removed)
+            if tended.error is None:
+                table.incomplete = tended.did.incomplete

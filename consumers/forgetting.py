@@ -14,8 +14,8 @@ from wrackline.consumers.spark_reader import keyless, pairs
 _VIEW = "wrackline_forgotten"
 
 
-def forget(session: SparkSession, name: str, ours: OurColumns, before_ms: int) -> None:
-    """Delete them, in one commit."""
+def forget(session: SparkSession, name: str, ours: OurColumns, before_ms: int) -> int:
+    """Delete them, in one commit; return how many they were."""
     rows = session.table(name)
     if keyless(rows):
         which = pairs(rows, ours, before_ms)
@@ -26,7 +26,8 @@ def forget(session: SparkSession, name: str, ours: OurColumns, before_ms: int) -
         old = f"{quoted(ours.deleted)} AND {quoted(ours.commit_ts)} < timestamp_millis({before_ms})"
         which = rows.where(F.expr(old))
         statement = f"DELETE FROM {name} WHERE {old}"  # noqa: S608 - names are quoted
-    if which.isEmpty():
-        return
-    which.createOrReplaceTempView(_VIEW)
-    session.sql(statement)
+    many = which.count()
+    if many:
+        which.createOrReplaceTempView(_VIEW)
+        session.sql(statement)
+    return many

@@ -81,6 +81,18 @@ UPKEEPS = Metric(
     ("table", "outcome"),
 )
 UPKEEP_S = Metric("wrackline_consume_upkeep_seconds_total", _C, "How long upkeep took.", ("table",))
+REMOVED = Metric(
+    "wrackline_consume_upkeep_removed_total",
+    _C,
+    "What upkeep has removed: tombstones, files, snapshots (versions of a Delta table).",
+    ("table", "what"),
+)
+INCOMPLETE = Metric(
+    "wrackline_consume_incomplete_rows",
+    _G,
+    "Rows that no reader sees, for nobody has sent all of their values yet; counted by upkeep.",
+    ("table",),
+)
 
 METRICS = (
     RUNNING,
@@ -101,4 +113,6 @@ METRICS = (
     OUTAGES,
     UPKEEPS,
     UPKEEP_S,
+    REMOVED,
+    INCOMPLETE,
 )

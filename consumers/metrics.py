@@ -39,6 +39,10 @@ def _of_table(topic: str, table: TableFigures, now: float) -> Iterator[Line]:
         yield names.UPKEEPS, {**its, "outcome": "done" if good else "failed"}, times
     if table.upkeeps:
         yield names.UPKEEP_S, its, table.upkeep_seconds
+    for what, count in table.removed.items():
+        yield names.REMOVED, {**its, "what": what.value}, count
+    if table.incomplete is not None:
+        yield names.INCOMPLETE, its, table.incomplete
     for step, seconds in table.steps.items():
         yield names.STEPS, {**its, "step": step.value}, seconds
     yield from _how_far(its, table, now)

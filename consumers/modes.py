@@ -38,6 +38,13 @@ OTHER_MODE = define(
     hint="set it back: target.mode={made}; or begin it anew: {drop}; then: wrackline snapshot start"
     " <pipeline.toml> '{table}'; and start it again: wrackline consume <pipeline.toml>",
 )
+MADE_OTHERWISE = define(
+    "target.made_otherwise",
+    OperatorNeeded,
+    "{target} was made with another target.column.prefix, or with a sequence_by of another type",
+    hint="set it back; or read the table again into a new one: {drop};"
+    " then: wrackline snapshot start <pipeline.toml> '{table}'",
+)
 KEY_CHANGED = define(
     "target.history_key_changed",
     OperatorNeeded,

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from wrackline.consumers.names import Identifiers, target_names
+from wrackline.consumers.sequences import Sequence
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.table import Column, KeyKind, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
@@ -31,7 +32,7 @@ HISTORY_NAME = define(
 )
 
 ROW = 0  # identity of our own key column; no source's column has it
-START, END = "__START_AT", "__END_AT"  # of a version, as Databricks names them: seqs, or null
+START, END = "__START_AT", "__END_AT"  # of a version, as Databricks names them
 
 
 class TopicPartition(NamedTuple):
@@ -95,7 +96,11 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OurColumns:
-    """The names of our own columns in a target."""
+    """Our own columns in a target, by their names.
+
+    A version began and ended at places that are compared as texts.  Readers see them in START and END: of a
+    table of ours as they are, of a feed's as its sequence, and the texts stand beside.
+    """
 
     seq: str
     op: str
@@ -104,12 +109,24 @@ class OurColumns:
     commit_ts: str
     row: str  # only where an event has rows of its own: it tells them apart
     unsent: str = "_wl_unsent"  # only in a history: what each event itself did not send
+    start: str = START  # only in a history, as is `end`
+    end: str = END
+    sequence: str = ""  # what START and END show (sequences.py), if they are not `start` and `end`
 
     @classmethod
     def prefixed(cls, prefix: str) -> "OurColumns":
         """Name them behind a prefix; the setting's default is `_wl_`."""
         names = ("seq", "op", "deleted", "missing", "commit_ts", "row", "unsent")
         return cls(*(prefix + name for name in names))
+
+    def of_feed(self, prefix: str, shown: Sequence) -> "OurColumns":
+        """Return those of a history whose versions are told by a sequence."""
+        return replace(self, start=f"{prefix}start", end=f"{prefix}end", sequence=shown.text())
+
+    @property
+    def shown(self) -> Sequence | None:
+        """What START and END show instead of the texts."""
+        return Sequence.parse(self.sequence) if self.sequence else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,24 @@ class Capabilities:
     unheld: str = ""  # characters that no text may have; one that has is refused with CHARACTER_REFUSED
 
 
+class Removed(Enum):
+    """What an upkeep lets go of."""
+
+    TOMBSTONES = "tombstones"  # of a table without a key: rows of pairs that came and went
+    FILES = "files"  # of the table and of what leads to them
+    SNAPSHOTS = "snapshots"  # states of the table that one could go back to
+
+
+@dataclass(frozen=True, slots=True)
+class Upkept:
+    """What an upkeep did and found."""
+
+    removed: Mapping[Removed, int] = field(default_factory=dict)  # without what the target does not have
+    incomplete: int | None = (
+        None  # rows of which nobody has each value, so no reader sees them; None: unknown
+    )
+
+
 class Target(Protocol[Frame, Staged]):
     """One place that holds tables.
 
@@ -122,7 +140,7 @@ class Target(Protocol[Frame, Staged]):
         """Return what was committed with the table's rows; nothing before the first batch."""
         ...
 
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
         """Compact, expire, and forget tombstones committed at the source before this moment."""
         ...
 

@@ -23,7 +23,7 @@ def live_rows(rows: DataFrame, ours: OurColumns, mode: Mode = Mode.UPSERT) -> Da
     """Return a table as a reader should see it."""
     names = [*map(quoted, _columns(rows, ours))]
     if mode is Mode.HISTORY:
-        shown = rows.where(F.col(quoted(START)).isNotNull() & _whole(rows, ours))
+        shown = rows.where(F.col(quoted(ours.start)).isNotNull() & _whole(rows, ours))
         names = [name for name in names if name not in (quoted(START), quoted(END))]
         return shown.select(*names, START, END, quoted(ours.commit_ts))
     if mode is Mode.APPEND:
@@ -33,6 +33,14 @@ def live_rows(rows: DataFrame, ours: OurColumns, mode: Mode = Mode.UPSERT) -> Da
         return _copies(rows, ours)
     alive = rows.where(~F.col(quoted(ours.deleted)) & _whole(rows, ours))
     return alive.select(*names)
+
+
+def incomplete(rows: DataFrame, ours: OurColumns, mode: Mode) -> int | None:
+    """Count rows, or versions, that no reader sees; an append table shows events with what they lack."""
+    if mode is Mode.APPEND:
+        return None
+    hidden = F.col(quoted(ours.start)).isNull() if mode is Mode.HISTORY else F.col(quoted(ours.deleted))
+    return rows.where(~hidden & ~_whole(rows, ours)).count()
 
 
 def keyless(rows: DataFrame) -> bool:
@@ -81,6 +89,7 @@ def _named(rows: DataFrame, missing: str) -> Column:
 
 def _columns(rows: DataFrame, ours: OurColumns) -> list[str]:
     own = {ours.seq, ours.op, ours.deleted, ours.missing, ours.commit_ts, ours.row, ours.unsent}
+    own |= {ours.start, ours.end} if ours.sequence else set()
     return [name for name in rows.columns if name not in own]
 
 

@@ -24,9 +24,10 @@ from pyspark.sql.types import DataType
 
 from wrackline.consumers import spark_columns
 from wrackline.consumers.merge_sql import literal, quoted
-from wrackline.consumers.modes import OTHER_MODE
+from wrackline.consumers.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.plan import END, START, MergePlan, Mode, OurColumns, PlannedColumn
 from wrackline.consumers.plugin import Alteration
+from wrackline.consumers.sequence_sql import type_sql
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.table import TableId
@@ -36,13 +37,6 @@ NOT_OURS = define(
     OperatorNeeded,
     "{target} is there already, and is not the copy of {table}",
     hint="set another target.namespace; or, if nobody needs it: {drop}",
-)
-MADE_OTHERWISE = define(
-    "target.made_otherwise",
-    OperatorNeeded,
-    "{target} was made with another target.column.prefix",
-    hint="set it back; or read the table again into a new one: {drop};"
-    " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 CANT_WIDEN = define(
     "target.cant_widen",
@@ -142,7 +136,10 @@ def definition(plan: MergePlan, using: str, settings: Mapping[str, str]) -> str:
     columns += [f"{quoted(ours.seq)} string", f"{quoted(ours.op)} string", f"{quoted(ours.deleted)} boolean"]
     columns += [f"{quoted(ours.missing)} array<int>", f"{quoted(ours.commit_ts)} timestamp"]
     if plan.mode is Mode.HISTORY:
-        columns += [f"{quoted(START)} string", f"{quoted(END)} string", f"{quoted(ours.unsent)} array<int>"]
+        columns += [f"{quoted(ours.start)} string", f"{quoted(ours.end)} string"]
+        columns.append(f"{quoted(ours.unsent)} array<int>")
+        if ours.shown is not None:
+            columns += [f"{quoted(name)} {type_sql(ours.shown)}" for name in (START, END)]
     said = {_OF_ITSELF: OfItself.planned(plan).text(), _COLUMNS: spark_columns.described(plan.columns)}
     return f"({', '.join(columns)}) USING {using} TBLPROPERTIES ({_listed({**settings, **said})})"
 

@@ -60,7 +60,9 @@ def _of_table(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
             "failed": table.upkeeps[False],
             "seconds": round(table.upkeep_seconds, 3),
             "error": _told(table.upkeep_error),
+            "removed": {what.value: count for what, count in table.removed.items()},
         },
+        "incomplete": table.incomplete,
     }
 
 

@@ -8,8 +8,9 @@ way to a batch that commits meanwhile: what fails is told, and left for the next
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from wrackline.consumers.plugin import Upkept
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 FAILED = define(
@@ -20,7 +21,7 @@ FAILED = define(
     " wrackline consume <pipeline.toml> --spark-log spark.log",
 )
 
-Upkeep = Callable[[str], None]  # of a topic's table
+Upkeep = Callable[[str], Upkept]  # of a topic's table
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Tended:
     topic: str
     seconds: float
     error: WracklineError | None
+    did: Upkept = field(default_factory=Upkept)
 
 
 class Tending:
@@ -62,12 +64,12 @@ class Tending:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _tend(self, topic: str) -> Tended:
-        begun, error = self._clock(), None
+        begun, error, did = self._clock(), None, Upkept()
         try:
-            self._upkeep(topic)
+            did = self._upkeep(topic)
         except WracklineError as found:
             error = found
         except Exception as exc:  # noqa: BLE001 - nothing of it may end the batches; its text may show values
             error = FAILED(topic=topic, condition=type(exc).__name__)
             error.__cause__ = exc
-        return Tended(topic, self._clock() - begun, error)
+        return Tended(topic, self._clock() - begun, error, did)

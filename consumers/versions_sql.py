@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from wrackline.consumers.merge_sql import VIEW, assigned, literal, merge_statement, or_null, quoted
 from wrackline.consumers.plan import END, ROW, START, MergePlan, Mode, PlannedColumn
+from wrackline.consumers.sequence_sql import value_sql
 from wrackline.schemas.types import spark_type
 
 _ORDERED = """
@@ -42,7 +43,9 @@ def versions_statement(
     """Write the plan as SQL; `held` are the table's columns, `voided`: rows below the floor may be there."""
     made = _Statement(plan, target, held, floor)
     ours = plan.ours
-    values = {START: "s.starts", END: "s.ends", ours.missing: "s.missing"}
+    values = {ours.start: "s.starts", ours.end: "s.ends", ours.missing: "s.missing"}
+    if ours.shown is not None:
+        values |= {START: value_sql(ours.shown, "s.starts"), END: value_sql(ours.shown, "s.ends")}
     values |= {column.target: f"s.w{column.identity}" for column in made.columns}
     marks = {ours.seq: "s.seq", ours.op: "s.op", ours.deleted: "s.op = 'd'", ours.commit_ts: "s.commit_ts"}
     marks |= {ours.unsent: or_null("s.unsent"), ours.row: "s.row_id"}
@@ -127,7 +130,7 @@ class _Statement:
         if not self._plan.truncated:
             return text
         keys = ", ".join(f"t.{quoted(name)}" for name in self.key)
-        start, end = f"t.{quoted(START)}", f"t.{quoted(END)}"
+        start, end = f"t.{quoted(self._ours.start)}", f"t.{quoted(self._ours.end)}"
         across = f"{start} < b.seq AND ({end} IS NULL OR {end} > b.seq)"
         return f"{text} UNION SELECT {keys} FROM {self._target} t JOIN batch b ON {across} WHERE b.op = 't'"  # noqa: S608 - names are quoted
 
@@ -136,7 +139,7 @@ class _Statement:
         values = [f"t.{quoted(name)} AS k{at}" for at, name in enumerate(self.key)]
         values += [f"t.{quoted(one.target)} AS v{one.identity}" for one in self.columns]
         names = {ours.row: "row_id", ours.seq: "seq", ours.op: "op", ours.commit_ts: "commit_ts"}
-        names |= {START: "was_start", END: "was_end", ours.missing: "was_missing"}
+        names |= {ours.start: "was_start", ours.end: "was_end", ours.missing: "was_missing"}
         values += [f"t.{quoted(name)} AS {short}" for name, short in names.items()]
         values.append(f"coalesce(t.{quoted(ours.unsent)}, {_NOBODY}) AS unsent")
         same = " AND ".join(f"t.{quoted(name)} <=> k.k{at}" for at, name in enumerate(self.key))

@@ -128,8 +128,8 @@ def upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
     """Return what tends a table; its topic is named as ours are."""
     retention_ms = values.integer("consume.delete.retention.ms")
 
-    def tend(topic: str) -> None:
-        place.upkeep(table_id(topic), forget_before_ms=_now_ms() - retention_ms)
+    def tend(topic: str) -> plugin.Upkept:
+        return place.upkeep(table_id(topic), forget_before_ms=_now_ms() - retention_ms)
 
     return tend
 

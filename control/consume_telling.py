@@ -88,7 +88,10 @@ class Teller:
         table, error = _table(tended.topic), tended.error
         told: dict[str, object] = {"event": "upkeep", "table": table, "seconds": round(tended.seconds, 3)}
         if error is None:
-            self._print(told, f"{table}: upkeep took {tended.seconds:.1f} s")
+            removed = {what.value: count for what, count in tended.did.removed.items()}
+            told |= {"removed": removed, "incomplete": tended.did.incomplete}
+            gone = "".join(f", {count:,} {what} removed" for what, count in removed.items() if count)
+            self._print(told, f"{table}: upkeep took {tended.seconds:.1f} s{gone}")
         else:
             self._print(told | {"error": error.document()}, f"{table}: {error}")
 

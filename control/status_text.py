@@ -83,7 +83,12 @@ def details(status: Status, table: str, look: Look) -> Iterator[Text]:
     upkeep = target["upkeep"]
     if upkeep["done"] or upkeep["failed"]:
         took = _time(upkeep["seconds"] * 1000)
-        yield Text(f"  upkeep   {upkeep['done']} done, {upkeep['failed']} failed, in {took}")
+        removed = ", ".join(f"{count:,} {what}" for what, count in upkeep["removed"].items() if count)
+        gone = f"; removed {removed}" if removed else ""
+        yield Text(f"  upkeep   {upkeep['done']} done, {upkeep['failed']} failed, in {took}{gone}")
+    if target["incomplete"]:
+        rows = f"{target['incomplete']:,} rows are hidden from readers"
+        yield Text(f"  lacking  {rows}: a value of theirs has not come; a full image brings it")
     yield from _wrong(table, status)
 
 

@@ -9,7 +9,7 @@ order that is the same in every batch, and the same event twice is one: the tabl
 feed was cut.  A feed says nothing of a commit's time: it is the time of the batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -17,9 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from pyspark.sql.types import StructField
 
 from wrackline.consumers.auto_cdc.flow import ARGUMENTS, Choice, Flow, Named
-from wrackline.consumers.auto_cdc.sequence import BEHIND, ordered_text
+from wrackline.consumers.auto_cdc.sequence import ordered_text, sequence_of
 from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.plan import ROW, MergePlan
+from wrackline.consumers.sequences import PARTS, Sequence
 from wrackline.schemas.types import spark_type
 
 DELETE, TRUNCATE, UPSERT = "d", "t", "u"
@@ -34,6 +35,7 @@ class Prepared:
     frame: DataFrame
     keys: tuple[str, ...]
     fields: tuple[StructField, ...]  # what is kept, keys among them
+    sequence: Sequence
 
     @property
     def names(self) -> list[str]:
@@ -70,9 +72,9 @@ def prepared(feed: DataFrame, flow: Flow) -> Prepared:
     seq = ordered_text(flow.sequence_by, sequence_type)
     whole = F.to_json(F.struct(*map(_column, feed.columns)), {"ignoreNullFields": "false"})
     op = F.when(_holds(flow.truncates), TRUNCATE).when(_holds(flow.deletes), DELETE).otherwise(UPSERT)
-    behind = F.when(op == TRUNCATE, "").otherwise(F.concat(F.lit(BEHIND), F.lower(F.hex(F.xxhash64(whole)))))
+    behind = F.when(op == TRUNCATE, "").otherwise(F.concat(F.lit(PARTS), F.lower(F.hex(F.xxhash64(whole)))))
     frame = feed.select(F.concat(seq, behind).alias(_SEQ), op.alias(_OP), *map(_column, kept))
-    return Prepared(frame, keys, tuple(feed.schema[name] for name in kept))
+    return Prepared(frame, keys, tuple(feed.schema[name] for name in kept), sequence_of(sequence_type))
 
 
 def summary(of: Prepared) -> Summary:
@@ -119,7 +121,7 @@ def changes(of: Prepared, flow: Flow, plan: MergePlan) -> DataFrame:
     return found if plan.floor is None else found.where(F.col("seq") >= plan.floor)
 
 
-def names_of(frame: DataFrame, named: Sequence[Named]) -> tuple[str, ...]:
+def names_of(frame: DataFrame, named: Iterable[Named]) -> tuple[str, ...]:
     """Return the names of columns that are given by name or as `col(...)`."""
     found = frame.select(*(_column(one) if isinstance(one, str) else one for one in named)).columns
     return tuple(found)

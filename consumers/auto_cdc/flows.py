@@ -149,6 +149,8 @@ class Flows:
         )
         tracked = None if made.tracked is None else frozenset(ready.chosen(made.tracked))
         plan = replace(plan, tracked=_targets(plan, tracked), lacking_is_null=True)
+        if made.mode is Mode.HISTORY:
+            plan = replace(plan, ours=plan.ours.of_feed(self._reading.prefix, ready.sequence))
         plan, alterations = reshape(plan, held, self._target.can, Behaviour.LENIENT)
         self._target.ensure_table(plan)
         if alterations:

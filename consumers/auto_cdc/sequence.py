@@ -5,7 +5,7 @@ sorts as the values do, so it serves as the seq that every target compares.  A f
 all others of its place; a sequence that is null as a whole stays null, and its row is refused elsewhere.
 
     -3, 12            09223372036854775805, 09223372036854775820
-    "b", struct(1)    b, and its fields one after the other, each behind whether it is there
+    "b", 1            1b, and 1 with the number, one behind the other
 """
 
 from pyspark.sql import Column
@@ -24,22 +24,27 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from wrackline.consumers.auto_cdc.shape import column_type
+from wrackline.consumers.sequences import ABSENT, BELOW_ALL_LONGS, ESCAPES, PARTS, THERE, Sequence
 from wrackline.schemas.errors import Definite, define
 
 NO_ORDER = define(
     "auto_cdc.no_order",
     Definite,
     "sequence_by is {found}, which can't be put in order here",
-    hint="cast it to a bigint, a decimal of at most 37 digits, a timestamp, a date or a string,"
+    hint="cast it to a bigint, a decimal of at most 36 digits, a timestamp, a date or a string,"
     " or name several of them: struct('first', 'second')",
 )
 
-BEHIND = "\x01"  # between the parts: less than every character within one
-_ABSENT, _THERE = "0", "1"
-_ESCAPED = {"\x02": "\x02\x03", "\x01": "\x02\x02", "\x00": "\x02\x01"}  # in this order
-_BELOW_ALL_LONGS = 2**63
 _LONG_DIGITS = 20
-_MOST_DIGITS = 37  # one more is needed to be above zero
+_MOST_DIGITS = 36  # one more is needed to be above zero, and Spark takes one more for a sum
+
+
+def sequence_of(its_type: DataType) -> Sequence:
+    """Return what a sequence of a frame's type is shown as; the same types as `ordered_text` takes."""
+    if isinstance(its_type, StructType):
+        return Sequence(tuple((one.name, column_type(one.name, one.dataType)) for one in its_type.fields))
+    return Sequence((("", column_type("sequence_by", its_type)),))
 
 
 def ordered_text(value: Column, its_type: DataType) -> Column:
@@ -56,17 +61,19 @@ def ordered_text(value: Column, its_type: DataType) -> Column:
         return _of_text(value)
     if isinstance(its_type, StructType) and its_type.fields:
         fields = [_field(value[field.name], field.dataType) for field in its_type.fields]
-        return F.when(value.isNotNull(), F.concat_ws(BEHIND, *fields))
+        return F.when(value.isNotNull(), F.concat_ws(PARTS, *fields))
     raise NO_ORDER(found=its_type.simpleString())
 
 
 def _field(value: Column, its_type: DataType) -> Column:
-    text = F.concat(F.lit(_THERE), ordered_text(value, its_type))
-    return F.coalesce(text, F.lit(_ABSENT))
+    if isinstance(its_type, StructType):
+        raise NO_ORDER(found=f"a struct with a {its_type.simpleString()} in it")
+    text = F.concat(F.lit(THERE), ordered_text(value, its_type))
+    return F.coalesce(text, F.lit(ABSENT))
 
 
 def _of_long(value: Column) -> Column:
-    above_zero = value.cast("decimal(20,0)") + F.lit(str(_BELOW_ALL_LONGS)).cast("decimal(20,0)")
+    above_zero = value.cast("decimal(20,0)") + F.lit(str(BELOW_ALL_LONGS)).cast("decimal(20,0)")
     return F.lpad(above_zero.cast("string"), _LONG_DIGITS, "0")
 
 
@@ -77,6 +84,6 @@ def _of_decimal(value: Column, its_type: DecimalType) -> Column:
 
 
 def _of_text(value: Column) -> Column:
-    for character, escaped in _ESCAPED.items():
+    for character, escaped in ESCAPES.items():
         value = F.replace(value, F.lit(character), F.lit(escaped))
     return value

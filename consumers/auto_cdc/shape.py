@@ -63,7 +63,7 @@ def table_of(
     """Return the shape; a column that the target has keeps its identity, another gets the next one."""
     there = {column.source: column for column in held or () if column.identity != ROW}
     types = {name: column.type for name, column in there.items()}
-    types |= {field.name: _column_type(field.name, field.dataType) for field in fields}
+    types |= {field.name: column_type(field.name, field.dataType) for field in fields}
     used = max((column.identity for column in there.values()), default=0)
     fresh = {name: used + at for at, name in enumerate((n for n in types if n not in there), start=1)}
     identities = {name: column.identity for name, column in there.items()} | fresh
@@ -73,12 +73,13 @@ def table_of(
     return TableSchema(table, tuple(columns), tuple(key), KeyKind.PRIMARY)
 
 
-def _column_type(column: str, found: DataType) -> ColumnType:
+def column_type(column: str, found: DataType) -> ColumnType:
+    """Return a field's type; `column` is what an error names."""
     name = found.simpleString()
     if isinstance(found, DecimalType):
         return ColumnType(Kind.DECIMAL, name, precision=found.precision, scale=found.scale)
     if isinstance(found, ArrayType) and not isinstance(found.elementType, ArrayType):
-        return ColumnType(Kind.ARRAY, name, element=_column_type(column, found.elementType))
+        return ColumnType(Kind.ARRAY, name, element=column_type(column, found.elementType))
     for its_type, kind in _KINDS:
         if isinstance(found, its_type):
             return ColumnType(kind, name)

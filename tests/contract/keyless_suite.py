@@ -26,6 +26,7 @@ from tests.contract.target_suite import (
 )
 from tests.fakes.merge_model import Change, Content, Event, Values, content, halves
 from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.plugin import Removed
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
@@ -132,7 +133,7 @@ class KeylessPromises:
         x, y, z = row("x"), row("y"), row("z", weight=-0.0)
         tell(world, bag_plan(world, 4), came(1, x), came(2, x), went(3, x), went(4, y))
         tell(world, bag_plan(world, 9), came(5, z), went(8, x), came(6, row("z")))
-        world.target.upkeep(BAG.id, forget_before_ms=7000)
+        assert world.target.upkeep(BAG.id, forget_before_ms=7000).removed[Removed.TOMBSTONES] == 2
         stored = world.stored(BAG.id)
         assert len(stored) == 5, "one pair of x is gone; 8 is too young to be dropped, and y waits"
         assert bag(world) == of(z, row("z"))

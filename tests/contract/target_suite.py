@@ -28,7 +28,7 @@ from wrackline.consumers.plan import (
     Written,
     plan_merge,
 )
-from wrackline.consumers.plugin import Target
+from wrackline.consumers.plugin import Removed, Target
 from wrackline.schemas import evolution
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
@@ -220,12 +220,16 @@ class MergePromises:
         put(world, plan_for(world, 7), partial("u", B, 12, "no row to keep from"))
         assert labels(world) == {A: "after"}
 
-    def test_upkeep_forgets_old_tombstones_alone(self, world: TargetWorld) -> None:
+    def test_upkeep_forgets_old_tombstones_alone_and_counts_who_waits(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 2), change("c", A, 1, "x"), change("c", B, 2), change("c", ("c", 3), 3))
-        put(world, plan_for(world, 4), change("d", B, 4), change("d", ("c", 3), 9))
-        world.target.upkeep(TABLE.id, forget_before_ms=5000)
-        assert set(world.stored(TABLE.id)) == {A, ("c", 3)}
-        assert world.target.applied(TABLE.id).offsets == {HERE: 4}
+        put(world, plan_for(world, 4), change("d", B, 4), change("d", ("c", 3), 9), partial("u", ("d", 4), 5))
+        done = world.target.upkeep(TABLE.id, forget_before_ms=5000)
+        assert set(world.stored(TABLE.id)) == {A, ("c", 3), ("d", 4)}
+        assert (done.removed[Removed.TOMBSTONES], done.incomplete) == (1, 1)
+        put(world, plan_for(world, 6), change("u", ("d", 4), 6))
+        done = world.target.upkeep(TABLE.id, forget_before_ms=5000)
+        assert (done.removed[Removed.TOMBSTONES], done.incomplete) == (0, 0)
+        assert world.target.applied(TABLE.id).offsets == {HERE: 6}
 
 
 class CommitPromises:

@@ -13,7 +13,7 @@ from wrackline.consumers.letters import Letter, Spot
 from wrackline.consumers.modes import OTHER_MODE
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import ROW, Applied, Deletes, MergePlan, Mode, PlannedColumn
-from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
+from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, Removed, Upkept
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.findings import Finding, Severity
 from wrackline.schemas.table import TableId
@@ -154,15 +154,17 @@ class FakeTarget:
         found = self._storage.tables.get(table)
         return Applied() if found is None else found.applied
 
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
         found = self._storage.tables[table]
         if found.mode is not Mode.UPSERT:
-            return
+            return Upkept()
         if any(column.identity == ROW for column in found.columns):
             rows = settle(found.rows, forget_before_ms, found.of_source)
         else:
             rows = forget(found.rows, forget_before_ms)
         self._storage.tables[table] = replace(found, rows=rows)
+        gone = len(found.rows) - len(rows)
+        return Upkept({Removed.TOMBSTONES: gone}, sum(bool(row.missing) for row in rows.values()))
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         return [

@@ -17,7 +17,7 @@ from wrackline.consumers import spark_reader, spark_table
 from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
-from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle
+from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, Upkept
 from wrackline.consumers.spark_columns import WIDENS
 from wrackline.consumers.spark_letters import SparkLetters
 from wrackline.consumers.spark_table import Address
@@ -105,13 +105,13 @@ class DeltaTarget:
         spark_table.check_own(properties, table_id, target)
         return progress.read(self._session, target, table_id).applied
 
-    def upkeep(self, table_id: TableId, *, forget_before_ms: int) -> None:
+    def upkeep(self, table_id: TableId, *, forget_before_ms: int) -> Upkept:
         """Forget, compact, cut the log, vacuum; a table that is not there needs none."""
         target = self._address(table_id)
         properties = table.properties(self._session, target.name)
         if properties is None:
-            return
-        upkeep.upkeep(
+            return Upkept()
+        return upkeep.upkeep(
             self._session.newSession(),  # it runs beside whatever else is asked
             target,
             table_id,

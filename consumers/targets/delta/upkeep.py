@@ -15,24 +15,32 @@ again at once (merge.py).
 """
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.forgetting import forget
 from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.plan import Mode
+from wrackline.consumers.plugin import Removed, Upkept
+from wrackline.consumers.spark_reader import incomplete
 from wrackline.consumers.spark_table import Address, OfItself, say
 from wrackline.consumers.targets.delta import progress
 from wrackline.consumers.targets.delta.merge import FAILED, is_conflict
 from wrackline.consumers.targets.delta.table import CUTS_ITS_LOG, kept_for
 from wrackline.schemas.table import TableId
 
+T = TypeVar("T")
+
 _CUT = "wrackline.cut"  # the newest commit when the log was last cut
 _CHECKPOINTS = "delta.checkpointInterval"
+_LOOKED_BACK = 20  # commits that may come while files go
 _DAY_MS = 24 * 3_600_000
 _SESSION = {
     "spark.databricks.delta.optimize.minFileSize": str(96 << 20),
     "spark.databricks.delta.optimize.maxFileSize": str(128 << 20),
+    "spark.databricks.delta.vacuum.logging.enabled": "true",
 }
 
 
@@ -45,18 +53,30 @@ def upkeep(
     *,
     forget_before_ms: int,
     retention_ms: int,
-) -> None:
+) -> Upkept:
     """Do what there is to do, in a session of its own."""
     for name, value in _SESSION.items():
         session.conf.set(name, value)
+    removed = {}
     if said.mode is Mode.UPSERT:
-        _give_way(lambda: forget(session, target.name, said.ours, forget_before_ms))
+        tombstones = _give_way(lambda: forget(session, target.name, said.ours, forget_before_ms))
+        removed[Removed.TOMBSTONES] = tombstones or 0
     _give_way(lambda: session.sql(f"OPTIMIZE {target.name}"))
     now = progress.read(session, target, table)
-    if now.committed_ms - int(properties.get(_CUT, "0")) < _DAY_MS:
-        return
-    _give_way(lambda: _cut(session, target.name, quoted(said.ours.seq), now, retention_ms))
-    session.sql(f"VACUUM {target.name}")
+    if now.committed_ms - int(properties.get(_CUT, "0")) >= _DAY_MS:
+        removed[Removed.FILES] = _shorten(session, target.name, said, now, retention_ms)
+    return Upkept(removed, incomplete(session.table(target.name), said.ours, said.mode))
+
+
+def _shorten(
+    session: SparkSession, name: str, said: OfItself, now: progress.Progress, retention_ms: int
+) -> int:
+    """Let go of what no reader can need; return how many files went, as the log of Delta says."""
+    _give_way(lambda: _cut(session, name, quoted(said.ours.seq), now, retention_ms))
+    session.sql(f"VACUUM {name}")
+    ended = session.sql(f"DESCRIBE HISTORY {name} LIMIT {_LOOKED_BACK}").where("operation = 'VACUUM END'")
+    newest = ended.orderBy(F.desc("version")).select(F.col("operationMetrics")["numDeletedFiles"]).first()
+    return 0 if newest is None else int(newest[0])
 
 
 def _cut(session: SparkSession, name: str, seq: str, now: progress.Progress, retention_ms: int) -> None:
@@ -66,9 +86,10 @@ def _cut(session: SparkSession, name: str, seq: str, now: progress.Progress, ret
     say(session, name, {CUTS_ITS_LOG: "false", _CHECKPOINTS: "10", _CUT: str(now.committed_ms)})
 
 
-def _give_way(step: Callable[[], object]) -> None:
+def _give_way(step: Callable[[], T]) -> T | None:
     try:
-        step()
+        return step()
     except FAILED as exc:
         if not is_conflict(exc):
             raise
+        return None

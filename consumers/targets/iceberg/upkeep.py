@@ -13,14 +13,17 @@ the same progress.  In this order, each step with a bound of its own, and each s
 A batch that commits meanwhile wins: the step that it disturbed is left for the next time.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from wrackline.consumers import spark_table
 from wrackline.consumers.forgetting import forget
 from wrackline.consumers.merge_sql import literal, quoted
 from wrackline.consumers.plan import Applied, Mode, OurColumns
+from wrackline.consumers.plugin import Removed, Upkept
+from wrackline.consumers.spark_reader import incomplete
 from wrackline.consumers.spark_table import OfItself
 from wrackline.consumers.targets.iceberg import progress, table
 from wrackline.consumers.targets.iceberg.connect import CATALOG
@@ -44,29 +47,39 @@ _COMPACTION = {
 
 def upkeep(
     session: SparkSession, target: str, said: OfItself, *, forget_before_ms: int, retention_ms: int
-) -> None:
+) -> Upkept:
     """Do what there is to do; the session's commits must say nothing of what is applied."""
+    removed = Counter[Removed]()
     if said.mode is Mode.UPSERT:
-        _vacuum(session, target, said.ours, forget_before_ms)
+        removed[Removed.TOMBSTONES] = _vacuum(session, target, said.ours, forget_before_ms)
     _compact(session, target)
     properties = table.properties(session, target)
     if properties is None:
-        return  # dropped meanwhile
+        return Upkept()  # dropped meanwhile
+    removed.update(_shorten(session, target, properties, retention_ms))
+    return Upkept(removed, incomplete(session.table(target), said.ours, said.mode))
+
+
+def _shorten(
+    session: SparkSession, target: str, properties: Mapping[str, str], retention_ms: int
+) -> Mapping[Removed, int]:
+    """Let go of what no reader can need."""
     now = progress.read(session, target, properties)
     if now.depth is None or now.depth > _FAR_BACK:
         if now.floor != now.applied.floor:
-            return  # rows below the floor may be there: the next merge takes them, and says so
+            return {}  # rows below the floor may be there: the next merge takes them, and says so
         _restate(session, target, now.applied)
         now = progress.read(session, target, table.properties(session, target) or properties)
-    cutoff = expires_before(now.ages, retention_ms)
+    snapshots = session.table(f"{target}.snapshots").count()
+    cutoff, files = expires_before(now.ages, retention_ms), 0
     if cutoff is not None:
-        _call(
-            session,
-            "expire_snapshots",
-            target,
-            f"older_than => timestamp_millis({cutoff}), retain_last => {(now.depth or 0) + _KEPT}",
-        )
-    _orphans(session, target, properties, now.ages)
+        kept = f"retain_last => {(now.depth or 0) + _KEPT}"
+        before = f"older_than => timestamp_millis({cutoff})"
+        (gone,) = _call(session, "expire_snapshots", target, f"{before}, {kept}")
+        files = sum(gone)  # it says how many went of each kind
+    left = session.table(f"{target}.snapshots").count()
+    files += _orphans(session, target, properties, now.ages)
+    return {Removed.FILES: files, Removed.SNAPSHOTS: max(0, snapshots - left)}
 
 
 def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:
@@ -79,12 +92,13 @@ def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:
     return cutoff if ages[-1] < cutoff else None
 
 
-def _vacuum(session: SparkSession, target: str, ours: OurColumns, forget_before_ms: int) -> None:
+def _vacuum(session: SparkSession, target: str, ours: OurColumns, forget_before_ms: int) -> int:
     try:
-        forget(session, target, ours, forget_before_ms)
+        return forget(session, target, ours, forget_before_ms)
     except FAILED as exc:
         if not is_conflict(exc):
             raise
+        return 0
 
 
 def _compact(session: SparkSession, target: str) -> None:
@@ -96,16 +110,18 @@ def _compact(session: SparkSession, target: str) -> None:
             raise
 
 
-def _orphans(session: SparkSession, target: str, properties: Mapping[str, str], ages: Sequence[int]) -> None:
+def _orphans(session: SparkSession, target: str, properties: Mapping[str, str], ages: Sequence[int]) -> int:
     """Look through all of the table's files, where the table has gone on for a day since the last time."""
     if not ages:
-        return
+        return 0
     last = int(properties.get(_LOOKED, "0"))
     if ages[0] - last < _DAY_MS:
-        return
+        return 0
+    gone = 0
     if last:  # a table never looked through is taken for new
-        _call(session, "remove_orphan_files", target, "prefix_listing => true")
+        gone = len(_call(session, "remove_orphan_files", target, "prefix_listing => true"))
     spark_table.say(session, target, {_LOOKED: str(ages[0])})
+    return gone
 
 
 def _restate(session: SparkSession, target: str, applied: Applied) -> None:
@@ -113,5 +129,6 @@ def _restate(session: SparkSession, target: str, applied: Applied) -> None:
         session.sql(f"INSERT INTO {target} SELECT * FROM {target} LIMIT 0")  # noqa: S608 - names are quoted
 
 
-def _call(session: SparkSession, procedure: str, target: str, more: str) -> None:
-    session.sql(f"CALL {quoted(CATALOG)}.system.{procedure}(table => {literal(target)}, {more})").collect()
+def _call(session: SparkSession, procedure: str, target: str, more: str) -> list[Row]:
+    call = f"CALL {quoted(CATALOG)}.system.{procedure}(table => {literal(target)}, {more})"
+    return session.sql(call).collect()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from wrackline.consumers.plan import END, START, MergePlan, Mode, OurColumns, PlannedColumn
+from wrackline.consumers.plan import MergePlan, Mode, OurColumns, PlannedColumn
 from wrackline.consumers.plugin import Alteration
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.catalog import columns as columns_of
@@ -97,7 +97,7 @@ def reshape(
 def our_types(plan: MergePlan) -> dict[str, str]:
     """Map our own columns to their types; seqs are compared byte by byte."""
     ours = plan.ours
-    versions = {START: 'text COLLATE "C"', END: 'text COLLATE "C"', ours.unsent: "integer[]"}
+    versions = {ours.start: 'text COLLATE "C"', ours.end: 'text COLLATE "C"', ours.unsent: "integer[]"}
     return {
         ours.seq: 'text COLLATE "C" NOT NULL',
         ours.op: "text NOT NULL",
@@ -192,17 +192,17 @@ def _index_key(connection: Connection, plan: MergePlan, place: Place) -> None:
 
 
 def _index_few(connection: Connection, plan: MergePlan, place: Place) -> None:
-    """Index the few rows that are looked for by what they are: hidden ones, or a history's truncates."""
+    """Index the few rows that are looked for by what they are: hidden ones, and a history's truncates."""
     ours = plan.ours
     names = {name: sql.Identifier(getattr(ours, name)) for name in ("deleted", "missing", "seq", "op")}
-    match plan.mode:
-        case Mode.UPSERT:
-            text = "CREATE INDEX ON {} ({deleted}) WHERE {deleted} OR {missing} IS NOT NULL"
-        case Mode.HISTORY:
-            text = "CREATE INDEX ON {} ({seq}) WHERE {op} = 't'"
-        case Mode.APPEND:
-            return
-    connection.execute(sql.SQL(text).format(place.table, **names))
+    few = {
+        Mode.UPSERT: ["({deleted}) WHERE {deleted} OR {missing} IS NOT NULL"],
+        Mode.HISTORY: ["({seq}) WHERE {op} = 't'", "({seq}) WHERE {missing} IS NOT NULL"],
+        Mode.APPEND: [],
+    }
+    for text in few[plan.mode]:
+        index = sql.SQL("CREATE INDEX ON {} " + text)
+        connection.execute(index.format(place.table, **names))
 
 
 def _forget_key(connection: Connection, place: Place, columns: Sequence[PlannedColumn]) -> None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import psycopg
 from psycopg import sql
 
-from wrackline.consumers.modes import OTHER_MODE
+from wrackline.consumers.modes import MADE_OTHERWISE, OTHER_MODE
 from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
-from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, SparkNeeds
-from wrackline.consumers.targets.postgres import check, merge, schema, versions, view
+from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, SparkNeeds, Upkept
+from wrackline.consumers.targets.postgres import check, merge, schema, versions
 from wrackline.consumers.targets.postgres.applied import Book, Kept, Shape
 from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.config import SETTINGS
@@ -29,6 +29,7 @@ from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout, Plac
 from wrackline.consumers.targets.postgres.refusals import of_statement
 from wrackline.consumers.targets.postgres.stage import STAGE, Staged, fill
 from wrackline.consumers.targets.postgres.types import WIDENS_BY_REWRITING, WIDENS_IN_PLACE
+from wrackline.consumers.targets.postgres.upkeep import upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.evolution import ChangeType, Widening
 from wrackline.schemas.findings import Finding, Severity
@@ -87,11 +88,6 @@ TYPE_CHANGED = define(
     hint="read it again into a new table: DROP TABLE {place} CASCADE;"
     " then: wrackline snapshot start <pipeline.toml> '{table}'",
 )
-_MOST_FORGOTTEN = 10_000  # tombstones in one transaction
-_FORGET = """
-DELETE FROM {table} WHERE ctid = ANY(ARRAY(
-  SELECT ctid FROM {table} WHERE {deleted} AND {commit_ts} < 'epoch'::timestamptz + %s * interval '1 ms'
-  LIMIT %s))"""
 
 
 class PostgresTarget(Generic[Frame]):
@@ -138,7 +134,7 @@ class PostgresTarget(Generic[Frame]):
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", [CREATING])
                 kept = self._kept(connection, table)  # somebody else may have been faster
             if kept is not None:
-                _check_mode(kept, plan, place)
+                _check_made(kept, plan, place)
                 return
             if relation(connection, place.schema, place.name) is not None:
                 raise NAME_TAKEN(place=place.view.as_string(connection))
@@ -229,25 +225,12 @@ class PostgresTarget(Generic[Frame]):
             kept = self._kept(connection, table)
         return Applied() if kept is None else kept.applied
 
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
-        """Forget old tombstones, some at a time, so that no batch waits long."""
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
+        """Forget old tombstones; a table that is not there needs no upkeep."""
         place = self._layout.place(table)
         with self._session(table, "the upkeep") as connection:
             kept = self._kept(connection, table)
-            if kept is None or kept.shape.mode is not Mode.UPSERT:
-                return  # events are kept
-            if kept.shape.keyless:
-                connection.execute(view.settle(place, kept.shape), [forget_before_ms])
-                connection.commit()
-                return
-            ours = kept.shape.ours
-            forget = sql.SQL(_FORGET).format(
-                table=place.table,
-                deleted=sql.Identifier(ours.deleted),
-                commit_ts=sql.Identifier(ours.commit_ts),
-            )
-            while connection.execute(forget, [forget_before_ms, _MOST_FORGOTTEN]).rowcount:
-                connection.commit()
+            return Upkept() if kept is None else upkeep(connection, place, kept.shape, forget_before_ms)
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the server, the role's rights, and each table."""
@@ -318,16 +301,19 @@ class PostgresTarget(Generic[Frame]):
         return of_statement(exc, doing=doing, place=place, columns=columns)
 
 
-def _check_mode(kept: Kept, plan: MergePlan, place: Place) -> None:
+def _check_made(kept: Kept, plan: MergePlan, place: Place) -> None:
+    table = place.table.as_string()
+    drop = f"DROP TABLE {table} CASCADE"
     if kept.shape.mode is not plan.mode:
-        table = place.table.as_string()
         raise OTHER_MODE(
             target=table,
             made=kept.shape.mode.value,
             wanted=plan.mode.value,
-            drop=f"DROP TABLE {table} CASCADE",
+            drop=drop,
             table=plan.table.id,
         )
+    if kept.shape.ours != plan.ours:
+        raise MADE_OTHERWISE(target=table, drop=drop, table=plan.table.id)
 
 
 def _derive(connection: Connection, plan: MergePlan, place: Place, shape: Shape) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from psycopg import sql
 
-from wrackline.consumers.plan import END, ROW, START, MergePlan, PlannedColumn
+from wrackline.consumers.plan import ROW, MergePlan, PlannedColumn
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.merge import same, staged_values
 from wrackline.consumers.targets.postgres.place import Place
@@ -70,8 +70,8 @@ def touch(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
         table=place.table,
         staged=sql.SQL(", ").join(staged),
         stored=sql.SQL(", ").join(sql.SQL("t.{}").format(sql.Identifier(name)) for name in key),
-        start=sql.Identifier(START),
-        end=sql.Identifier(END),
+        start=sql.Identifier(plan.ours.start),
+        end=sql.Identifier(plan.ours.end),
     )
 
 
@@ -118,8 +118,8 @@ def derive(plan: MergePlan, place: Place, shape: Shape, lacked: Collection[int])
             )
             for one in carried
         ),
-        start=sql.Identifier(START),
-        end=sql.Identifier(END),
+        start=sql.Identifier(plan.ours.start),
+        end=sql.Identifier(plan.ours.end),
         **{name: sql.Identifier(getattr(ours, name)) for name in ("unsent", "op", "seq", "missing")},
     )
 
@@ -162,7 +162,7 @@ def _changed(columns: Sequence[PlannedColumn], plan: MergePlan) -> sql.Composed:
 
 
 def _assigned(carried: Sequence[PlannedColumn], plan: MergePlan) -> sql.Composed:
-    values = {START: sql.Identifier("starts"), END: sql.Identifier("ends")}
+    values = {plan.ours.start: sql.Identifier("starts"), plan.ours.end: sql.Identifier("ends")}
     values |= {plan.ours.missing: sql.Identifier("missing")}
     values |= {one.target: _value(one) for one in carried}
     return sql.SQL(", ").join(

@@ -16,6 +16,7 @@ from psycopg import sql
 from wrackline.consumers.plan import END, START, Mode, PlannedColumn
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.place import Place
+from wrackline.consumers.targets.postgres.sequence_sql import value
 from wrackline.consumers.targets.postgres.types import column_type
 
 _IMAGES = {
@@ -55,7 +56,7 @@ def view(place: Place, shape: Shape, order: Sequence[str] = ()) -> sql.Composed:
     names = [column.target for column in shape.of_source]
     names += _shown_of_ours(shape)
     names = [*order, *(name for name in names if name not in order)]
-    columns = sql.SQL(", ").join(map(sql.Identifier, names))
+    columns = sql.SQL(", ").join(_column(name, shape) for name in names)
     texts = {
         Mode.UPSERT: _COPIES if shape.keyless else _LIVING,
         Mode.HISTORY: _VERSIONS,
@@ -81,13 +82,22 @@ def _shown_of_ours(shape: Shape) -> list[str]:
             return []
 
 
+def _column(name: str, shape: Shape) -> sql.Composable:
+    """Show a column as it is, and a feed's sequence for the text by which it is compared."""
+    compared = {START: shape.ours.start, END: shape.ours.end}
+    if shape.mode is not Mode.HISTORY or shape.ours.shown is None or name not in compared:
+        return sql.Identifier(name)
+    text = sql.Identifier(compared[name])
+    return sql.SQL("{} AS {}").format(value(shape.ours.shown, text), sql.Identifier(name))
+
+
 def _names(place: Place, shape: Shape) -> dict[str, sql.Composable]:
     ours = shape.ours
     counted = {name: sql.Identifier(f"{ours.row} {name}") for name in ("copy", "went", "came")}
     return {
         "table": place.table,
         "content": sql.SQL(", ").join(map(image, shape.of_source)),
-        "start": sql.Identifier(START),
+        "start": sql.Identifier(ours.start),
         "row": sql.Identifier(ours.row),
         "seq": sql.Identifier(ours.seq),
         "deleted": sql.Identifier(ours.deleted),

@@ -13,6 +13,7 @@ from wrackline.consumers.figures import Figures
 from wrackline.consumers.looking import Looking
 from wrackline.consumers.metrics import families
 from wrackline.consumers.plan import Applied, Written
+from wrackline.consumers.plugin import Removed, Upkept
 from wrackline.consumers.retention import NEAR, SOON_GONE, retained
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
@@ -100,7 +101,9 @@ def test_failures_and_upkeep_are_counted_by_table(figures: Figures) -> None:
     figures.stands(TOPIC, Standing(BUSY, 2))
     figures.stands(OTHER, Standing(BUSY, 1, stopped=True))
     figures.went(BUSY)
-    figures.tended(Tended(TOPIC, 2.0, None))
+    went = {Removed.TOMBSTONES: 3, Removed.FILES: 4}
+    figures.tended(Tended(TOPIC, 1.5, None, Upkept(went, 7)))
+    figures.tended(Tended(TOPIC, 0.5, None, Upkept({Removed.FILES: 5}, 2)))
     figures.tended(Tended(TOPIC, 1.0, BUSY))
     found = served(figures)
     assert found['wrackline_consume_failures_total{code="test.busy"}'] == 2
@@ -110,6 +113,9 @@ def test_failures_and_upkeep_are_counted_by_table(figures: Figures) -> None:
     assert (found["wrackline_consume_running{}"], found["wrackline_consume_outages_total{}"]) == (0, 1)
     assert found['wrackline_consume_upkeeps_total{outcome="failed"}'] == 1
     assert found["wrackline_consume_upkeep_seconds_total{}"] == 3
+    assert found['wrackline_consume_upkeep_removed_total{what="files"}'] == 9
+    assert found['wrackline_consume_upkeep_removed_total{what="tombstones"}'] == 3
+    assert found["wrackline_consume_incomplete_rows{}"] == 2, "an upkeep that failed has not counted"
     figures.went(None)
     figures.stands(TOPIC, Standing())
     found = served(figures)
@@ -122,7 +128,7 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: Figures) -
     figures.looked({TOPIC: {0: 7, 1: 0}})
     figures.batch(batch(5, {"c": 3}, Latest("0a", 1000, 1200)))
     figures.stands(TOPIC, Standing(BUSY, 1))
-    figures.tended(Tended(TOPIC, 2.0, None))
+    figures.tended(Tended(TOPIC, 2.0, None, Upkept({Removed.FILES: 1}, 0)))
     figures.kept({TOPIC: {0: 1, 1: 0}})
     found = {family.name: family for family in families(figures)}
     assert list(found) == [metric.name for metric in metric_names.METRICS]

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from wrackline.consumers.plugin import Upkept
 from wrackline.consumers.tending import Tended, Tending
 
 HOUR = 3600.0
@@ -17,9 +18,10 @@ class Upkeep:
         self.go_on = threading.Event()
         self.go_on.set()
 
-    def __call__(self, topic: str) -> None:
+    def __call__(self, topic: str) -> Upkept:
         assert self.go_on.wait(20)
         self.tended.append(topic)
+        return Upkept(incomplete=len(self.tended))
 
 
 class Clock:
@@ -52,7 +54,8 @@ def test_a_table_is_tended_an_interval_after_its_first_batch_and_then_after_its_
     tending.merged("s.d.p.a")
     clock.now += 1
     tending.merged("s.d.p.b")
-    until(tending, lambda done: len(done) == 1)
+    (done,) = until(tending, lambda done: len(done) == 1)
+    assert (done.topic, done.did.incomplete) == ("s.d.p.b", 2)
     assert upkeep.tended == ["s.d.p.a", "s.d.p.b"]
     tending.close()
 

@@ -12,10 +12,12 @@ from rich.console import Console
 from wrackline.consumers.account import Account, Step
 from wrackline.consumers.figures import Figures
 from wrackline.consumers.plan import Applied, Written
+from wrackline.consumers.plugin import Removed, Upkept
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
 from wrackline.consumers.status import document
 from wrackline.consumers.tally import Latest, Tally
+from wrackline.consumers.tending import Tended
 from wrackline.control.exits import Exit
 from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
 from wrackline.control.status import CONSUMER, WORKER, Status, asked
@@ -55,6 +57,7 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     for number, error in enumerate(wrong):
         stopped = not isinstance(error, Transient)
         figures.stands(f"s.shop.public.bad_{number}", Standing(error, 1, stopped=stopped))
+    figures.tended(Tended("s.shop.public.orders", 2.0, None, Upkept({Removed.FILES: 1200}, 3)))
     figures.went(outage)
     told: Mapping[str, Any] = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 0, NOW)))
     return told
@@ -111,6 +114,8 @@ def test_all_that_is_known_of_one_table() -> None:
         "  merged   1 batches, the newest 40 s ago: 7,000 inserted, 766 read",
         "  reached  0a0b; next offsets 0: 7766",
         "  time     read 250 ms, apply 1.5 s",
+        "  upkeep   1 done, 0 failed, in 2.0 s; removed 1,200 files",
+        "  lacking  3 rows are hidden from readers: a value of theirs has not come; a full image brings it",
     ]
 
 

@@ -3,11 +3,18 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+import psycopg
 import pytest
+from psycopg import sql
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
+from pyspark.sql.types import DataType
 
-from wrackline.consumers.auto_cdc.sequence import NO_ORDER, ordered_text
+from tests.fixtures.servers import Database
+from wrackline.consumers.auto_cdc.sequence import NO_ORDER, ordered_text, sequence_of
+from wrackline.consumers.sequence_sql import type_sql, value_sql
+from wrackline.consumers.sequences import Sequence
+from wrackline.consumers.targets.postgres.sequence_sql import value as shown_by_postgresql
 from wrackline.schemas.errors import Definite
 
 LONGS = [-(2**63), -1000, -999, -1, 0, 1, 9, 10, 2**63 - 1]
@@ -33,7 +40,8 @@ ORDERED: dict[str, list[object]] = {
     "bigint": list(LONGS),
     "int": [-(2**31), -1, 0, 7, 2**31 - 1],
     "smallint": [-(2**15), 0, 2**15 - 1],
-    "decimal(37,0)": [Decimal(-(10**37) + 1), Decimal(-1), Decimal(0), Decimal(10**37 - 1)],
+    "decimal(36,0)": [Decimal(-(10**36) + 1), Decimal(-1), Decimal(0), Decimal(10**36 - 1)],
+    "decimal(36,9)": [Decimal(f"{one}e-9") for one in (1 - 10**36, -1, 0, 1, 10**36 - 2, 10**36 - 1)],
     "decimal(5,3)": [
         Decimal(one) for one in ("-99.999", "-0.001", "0", "0.001", "0.01", "9.999", "10", "99.999")
     ],
@@ -59,6 +67,39 @@ def test_the_text_sorts_as_the_values(spark: SparkSession, its_type: str) -> Non
     assert len({row["text"] for row in rows}) == len(values)
 
 
+@pytest.mark.parametrize("its_type", ORDERED)
+def test_the_text_comes_back_as_the_value_in_spark(spark: SparkSession, its_type: str) -> None:
+    frame = spark.createDataFrame([(value,) for value in (*ORDERED[its_type], None)], f"it {its_type}")
+    of = sequence_of(frame.schema["it"].dataType)
+    text = ordered_text(F.col("it"), frame.schema["it"].dataType)
+    texts = frame.withColumn("text", F.concat(text, F.lit("\x01deed")))
+    shown = texts.select("it", F.expr(value_sql(Sequence.parse(of.text()), "text")).alias("shown"))
+    assert DataType.fromDDL(type_sql(of)).simpleString() == shown.schema["shown"].dataType.simpleString()
+    assert all(row["it"] == row["shown"] for row in shown.collect())
+    assert shown.where("it IS NULL OR shown IS NULL").count() == 1
+
+
+@pytest.mark.parametrize("its_type", ORDERED)
+def test_the_text_comes_back_as_the_value_in_postgresql(
+    spark: SparkSession, database: Database, its_type: str
+) -> None:
+    values = ORDERED[its_type]
+    frame = spark.createDataFrame([(value,) for value in values], f"it {its_type}")
+    of = sequence_of(frame.schema["it"].dataType)
+    text = ordered_text(F.col("it"), frame.schema["it"].dataType)
+    texts = [row[0] for row in frame.select(F.concat(text, F.lit("\x01deed"))).collect()]
+    query = sql.SQL("SELECT {} FROM unnest(%s::text[]) AS it(text)").format(
+        shown_by_postgresql(of, sql.Identifier("text"))
+    )
+    with psycopg.connect(database.dsn, options="-c timezone=UTC") as session:
+        found = [row[0] for row in session.execute(query, [texts])]
+    if of.is_struct:
+        assert [tuple(one.values()) for one in found] == values
+        return
+    assert found == values
+    assert {type(one) for one in found} == {type(one) for one in values}
+
+
 @pytest.mark.parametrize("its_type", [one for one in ORDERED if not one.startswith("struct")])
 def test_what_is_null_stays_null(spark: SparkSession, its_type: str) -> None:
     frame = spark.createDataFrame([(None,)], f"it {its_type}")
@@ -66,7 +107,10 @@ def test_what_is_null_stays_null(spark: SparkSession, its_type: str) -> None:
     assert row["text"] is None
 
 
-@pytest.mark.parametrize("written", ["double", "boolean", "array<int>", "struct<a: double>", "decimal(38,0)"])
+@pytest.mark.parametrize(
+    "written",
+    ["double", "boolean", "array<int>", "struct<a: double>", "decimal(37,0)", "struct<a: struct<b: int>>"],
+)
 def test_what_has_no_order_is_refused(spark: SparkSession, written: str) -> None:
     its_type = spark.createDataFrame([], f"it {written}").schema["it"].dataType
     with pytest.raises(Definite) as raised:
