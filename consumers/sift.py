@@ -8,7 +8,7 @@ letter twice is a letter once (INV-4).  How many a table may have at a time is b
 can't move a whole topic into the bin.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import reduce
 from typing import TypeVar
 
@@ -48,6 +48,7 @@ def merged_without(
     attempt: Callable[[DataFrame], T],
     find: Callable[[DataFrame], DataFrame | None],
     set_aside: Callable[[DataFrame], frozenset[Spot]],
+    of_records: Collection[str] = OF_RECORDS,
 ) -> tuple[T, frozenset[Spot]]:
     """Merge a batch without the records that are in its way; return which those were."""
     aside: frozenset[Spot] = frozenset()
@@ -56,7 +57,7 @@ def merged_without(
         try:
             return attempt(left), aside
         except WracklineError as error:
-            found = find(left) if error.code in OF_RECORDS else None
+            found = find(left) if error.code in of_records else None
             spots = frozenset() if found is None else set_aside(found.withColumn("topic", F.lit(topic)))
             if not spots:  # the records have no part in it
                 raise

@@ -21,12 +21,13 @@ from wrackline.schemas.table import TableId
 
 _VIEW = "wrackline_letters"
 _COLUMNS = (
-    "topic string, `partition` int, `offset` bigint, code string, reason string, key binary, value binary,"
-    " kept_at timestamp"
+    "`table` string, topic string, `partition` int, `offset` bigint, code string, reason string, key binary,"
+    " value binary, kept_at timestamp"
 )
 _SHAPE = "array<struct<topic: string, `partition`: int, `offset`: bigint, code: string, reason: string,"
 _SHAPE += " key: binary, value: binary, kept_ms: bigint>>"
-_SAME = "t.topic = s.topic AND t.`partition` = s.`partition` AND t.`offset` = s.`offset`"
+_SAME = "t.`table` = s.`table` AND t.topic = s.topic"
+_SAME += " AND t.`partition` = s.`partition` AND t.`offset` = s.`offset`"
 _SPOT = ("topic", "partition", "offset")
 
 
@@ -51,7 +52,7 @@ class SparkLetters:
         """Insert those that are not there, block by block."""
         for block in blocks(letters):
             with self._writing:
-                self._insert(self._made(table), block)
+                self._insert(self._made(table), table, block)
 
     def spots(self, table: TableId) -> frozenset[Spot]:
         """Read the spots alone."""
@@ -79,12 +80,14 @@ class SparkLetters:
             f"(topic = {literal(topic)} AND `partition` = {partition} AND `offset` IN ({_listed(found)}))"
             for (topic, partition), found in offsets.items()
         )
+        own = f"`table` = {literal(str(table))} AND ({which})"
         with self._writing:
-            self._session.sql(f"DELETE FROM {self._name(table)} WHERE {which}")  # noqa: S608 - names and texts are quoted
+            self._session.sql(f"DELETE FROM {self._name(table)} WHERE {own}")  # noqa: S608 - names and texts are quoted
             self._making.purge(self._session, self._name(table))
 
-    def _insert(self, name: str, block: list[Letter]) -> None:
-        as_frame(self._session, block).createOrReplaceTempView(_VIEW)
+    def _insert(self, name: str, table: TableId, block: list[Letter]) -> None:
+        its = F.lit(str(table)).alias("table")
+        as_frame(self._session, block).select(its, "*").createOrReplaceTempView(_VIEW)
         self._session.sql(f"MERGE INTO {name} t USING {_VIEW} s ON {_SAME} WHEN NOT MATCHED THEN INSERT *")
         self._session.catalog.dropTempView(_VIEW)
 
@@ -99,8 +102,7 @@ class SparkLetters:
         name = self._name(table)
         if not self._making.there(self._session, name):
             return None
-        own = F.substring_index("topic", ".", -3) == ".".join(table)
-        return self._session.table(name).where(own)
+        return self._session.table(name).where(F.col("`table`") == str(table))
 
     def _name(self, table: TableId) -> str:
         return self._making.name(table)

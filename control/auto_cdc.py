@@ -17,15 +17,14 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from wrackline.consumers import plugin, topics
-from wrackline.consumers.auto_cdc.flows import Flows, Reading
-from wrackline.consumers.driver import Driver, Wish
+from wrackline.consumers.auto_cdc.batch import Reading
+from wrackline.consumers.auto_cdc.flows import Flows
 from wrackline.consumers.figures import Figures
 from wrackline.consumers.kafka_settings import asking, reading
-from wrackline.consumers.tending import Tending
-from wrackline.control.consume import asked_to_resume, pace, upkeep
+from wrackline.consumers.topics import Ends
 from wrackline.control.consume_telling import Teller
+from wrackline.control.driving import Driven, most_letters
 from wrackline.control.installed import Installed
-from wrackline.control.run import asked_to_stop
 from wrackline.control.spark_session import spark_session
 from wrackline.schemas.core_settings import FEEDS
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -52,27 +51,24 @@ class Feeds(Flows):
             reading(given),
             values.text("target.column.prefix"),
             values.integer("consume.max.offsets.per.trigger"),
+            most_letters(values),
         )
-        super().__init__(session, topics.Topics(asking(given)), target, how)
+        self._figures = Figures("")
+        super().__init__(session, topics.Topics(asking(given)), target, how, self._figures.batch)
         self._values, self._place = values, target
 
     def run(self, *, once: bool = False, json: bool = False) -> None:
         """Merge until asked to stop; or once to where the topics are now, and raise what failed."""
-        values = self._values
-        figures = Figures("")
-        teller = Teller(values.text("name"), figures, json=json)
-        tending = Tending(upkeep(self._place, values), values.integer("consume.upkeep.interval.ms") / 1000)
-        driver = Driver(self.look, self.merge, pace(values), teller, tending)
-        with asked_to_stop() as asked, asked_to_resume() as resumed:
-            teller.begins(values.text("target.kind"), os.getpid())
-            if once:
-                failed = driver.once()
-                teller.ends(whole=True)
-                for error in failed:
-                    raise error
-                return
-            whole = driver.run(lambda: Wish.STOP if asked() else Wish.RESUME if resumed() else Wish.GO_ON)
-            teller.ends(whole=whole)
+        name, shows = self._values.text("name"), "flows.letters('{table}')"
+        teller = Teller(name, self._figures, json=json, shows_letters=shows)
+        driven = Driven(self._values, self._place, self._figures, teller)
+        for error in driven.drive(self._look, self.merge, once=once):
+            raise error
+
+    def _look(self) -> Ends:
+        ends = self.look()
+        self._figures.looked(ends)
+        return ends
 
 
 @contextmanager

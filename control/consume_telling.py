@@ -23,9 +23,16 @@ class Teller:
     """Standard output of one pipeline; on the driver's thread alone."""
 
     def __init__(
-        self, pipeline: str, figures: Figures, *, json: bool, clock: Callable[[], float] = time.monotonic
+        self,
+        pipeline: str,
+        figures: Figures,
+        *,
+        json: bool,
+        clock: Callable[[], float] = time.monotonic,
+        shows_letters: str = "wrackline letters list <pipeline.toml> '{table}'",
     ) -> None:
         self._pipeline, self._figures, self._clock = pipeline, figures, clock
+        self._shows_letters = shows_letters
         self._json = json or not sys.stdout.isatty()
         self._due = clock()
         self._batches = self._offsets = 0
@@ -55,8 +62,8 @@ class Teller:
             return
         self._letters[topic] = letters
         told = {"event": "set aside", "table": _table(topic), "letters": new, "in_all": letters}
-        text = f"{_table(topic)}: {new:,} dead letters; why: wrackline letters list <pipeline.toml>"
-        self._print(told, f"{text} '{_table(topic)}'")
+        why = self._shows_letters.format(table=_table(topic))
+        self._print(told, f"{_table(topic)}: {new:,} dead letters; why: {why}")
 
     def stands(self, topic: str, standing: Standing) -> None:
         """Hand it on to be counted."""

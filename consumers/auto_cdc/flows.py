@@ -3,44 +3,32 @@
     view     what a topic's records are, as a frame of columns
     flow     which view becomes which table
     look     how far each flow's topic may be read
-    merge    applied (in the table) -> range -> view -> changes -> newest a key -> staged -> applied
+    merge    applied (in the table) -> range -> records -> batch.py
 
 The last two are what consumers/driver.py drives, by the flow's key.  As for our own topics the applied
-offsets in the table are all that is remembered, so a batch that did not commit is done again.
+offsets in the table are all that is remembered, so a batch that did not commit is done again; a topic that
+was made anew is not taken for the one that was read.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from wrackline.consumers.auto_cdc.changes import Prepared, changes, prepared, summary
+from wrackline.consumers.account import Account, Step, Stopwatch
+from wrackline.consumers.auto_cdc.batch import FlowBatch, Reading, View, flow_errors
 from wrackline.consumers.auto_cdc.flow import ARGUMENTS, Arguments, Flow, Named, flow
-from wrackline.consumers.auto_cdc.shape import table_of
-from wrackline.consumers.batch import our_errors
-from wrackline.consumers.dedupe import dedupe
-from wrackline.consumers.events import once
-from wrackline.consumers.evolve import Behaviour, reshape
-from wrackline.consumers.plan import Applied, MergePlan, Mode, TopicPartition, Written, plan_merge
+from wrackline.consumers.auto_cdc.replaying import replay
+from wrackline.consumers.letters import Letter
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
+from wrackline.consumers.replay import Replayed
 from wrackline.consumers.rounds import Range
+from wrackline.consumers.tally import Tally
 from wrackline.consumers.topics import Ends, Topics
-from wrackline.schemas.errors import Definite, Transient, define
-
-NO_SEQUENCE = define(
-    "auto_cdc.no_sequence",
-    Definite,
-    "{rows} events of {flow} have no sequence: sequence_by is null",
-    hint="leave them out in the view, or give them one: coalesce(...); nothing of the batch is merged",
-)
-NO_KEY = define(
-    "auto_cdc.no_key",
-    Definite,
-    "{rows} events of {flow} have a key that is null",
-    hint="leave them out in the view: .where('{key} IS NOT NULL'); nothing of the batch is merged",
-)
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.table import TableId
 
 NO_TOPIC = define(
     "auto_cdc.no_topic",
@@ -49,24 +37,21 @@ NO_TOPIC = define(
     hint="look for its name: kcat -L | grep {topic}; the flow waits for it",
 )
 
-View = Callable[[DataFrame], DataFrame]
-_NO_SCHEMA = 0  # of a registry, whose ids begin at 1
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How the topics are read."""
-
-    kafka: Mapping[str, str]  # options of Spark's source
-    prefix: str = "_wl_"
-    most_offsets: int = 2**63 - 1  # of one batch
-
 
 class Flows:
     """Holds views and flows, and makes the flows' batches; each call of `merge` is on any thread."""
 
-    def __init__(self, spark: SparkSession, topics: Topics, target: SparkTarget, reading: Reading) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        topics: Topics,
+        target: SparkTarget,
+        reading: Reading,
+        tell: Callable[[Account], None] = lambda _: None,
+    ) -> None:
+        """Take what batches need, and who hears of each that is over, by its flow's key."""
         self._spark, self._topics, self._target, self._reading = spark, topics, target, reading
+        self._tell = tell
         self._views: dict[str, tuple[str, View]] = {}
         self._flows: dict[str, Flow] = {}
 
@@ -103,66 +88,41 @@ class Flows:
 
     def merge(self, key: str, ends: Mapping[int, int]) -> Range:
         """Merge the next batch of a flow, towards these ends; return what was read."""
-        made = self._flows[key]
-        topic, view = self._views[made.source]
-        with our_errors(topic, made.target):
+        made, watch = self._flows[key], Stopwatch()
+        topic, batch = self._batch(made)
+        with flow_errors(made.target, topic):
             if not ends:
                 raise NO_TOPIC(topic=topic)
-            before = self._target.applied(made.target)
+            before = self._topics.known_by(topic, self._target.applied(made.target))
             rest = self._topics.range_of(topic, before.of_topic(topic), ends)
             wanted = rest.at_most(self._reading.most_offsets)
-            if not wanted.empty:
-                records = read(self._spark.newSession(), self._reading.kafka, wanted)
-                ready = prepared(view(records), made)
-                ready = replace(ready, frame=ready.frame.persist())  # looked at twice, fetched once
-                try:
-                    self._merge(ready, made, wanted, before)
-                finally:
-                    ready.frame.unpersist()
-            return wanted
+            told = replace(wanted, topic=key)
+            watch.lap(Step.ASK)
+            if wanted.empty:
+                self._tell(Account(told, before))
+                return wanted
+            records = read(self._spark.newSession(), self._reading.kafka, wanted)
+            upto, letters = batch.merge_sound(records, wanted, before, watch)
+        self._tell(watch.account(told, upto, Tally(), letters))
+        return wanted
 
-    def _merge(self, ready: Prepared, made: Flow, wanted: Range, before: Applied) -> None:
-        told = summary(ready)
-        if told.without_sequence:
-            raise NO_SEQUENCE(rows=told.without_sequence, flow=made.name)
-        if told.without_key:
-            raise NO_KEY(rows=told.without_key, flow=made.name, key=ready.keys[0])
-        offsets = {TopicPartition(wanted.topic, partition): end for partition, end in wanted.end.items()}
-        newest = None if told.newest is None else Written(told.newest, None, _NO_SCHEMA)
-        upto = before.then(Applied(offsets, told.floor, newest))
-        if upto.newest is None:
-            return  # there is no row yet, and nothing to commit to
-        plan = self._shaped(ready, made, upto)
-        found = changes(ready, made, plan)
-        if plan.mode is Mode.HISTORY:
-            found = once(found, plan)
-        else:
-            columns = [column.target for column in plan.columns]
-            found = dedupe(found, columns, plan.key, _may_lack(ready, made, plan))
-        self._target.apply(self._target.stage(found, plan), plan)
+    def letters(self, target: str) -> list[Letter]:
+        """Return a table's dead letters: where each record stands, why it is there, and its bytes."""
+        return list(self._target.letters.kept(TableId(*target.split("."))))
 
-    def _shaped(self, ready: Prepared, made: Flow, upto: Applied) -> MergePlan:
-        held = self._target.held(made.target)
-        table = table_of(made.target, ready.fields, ready.keys, held)
-        plan = plan_merge(
-            table, self._target.can.identifiers, upto, prefix=self._reading.prefix, mode=made.mode
-        )
-        tracked = None if made.tracked is None else frozenset(ready.chosen(made.tracked))
-        plan = replace(plan, tracked=_targets(plan, tracked), lacking_is_null=True)
-        if made.mode is Mode.HISTORY:
-            plan = replace(plan, ours=plan.ours.of_feed(self._reading.prefix, ready.sequence))
-        plan, alterations = reshape(plan, held, self._target.can, Behaviour.LENIENT)
-        self._target.ensure_table(plan)
-        if alterations:
-            self._target.alter(plan, alterations)
-        return plan
+    def replay(self, target: str) -> Replayed:
+        """Merge what can be read by now of a table's dead letters; the rest of them stays."""
+        table = TableId(*target.split("."))
+        batches = [self._batch(one) for one in self._flows.values() if one.target == table]
+        return replay(self._spark, table, self._target.letters, batches)
 
+    def drop_letters(self, target: str) -> int:
+        """Forget a table's dead letters; return how many they were."""
+        table = TableId(*target.split("."))
+        spots = self._target.letters.spots(table)
+        self._target.letters.remove(table, spots)
+        return len(spots)
 
-def _may_lack(ready: Prepared, made: Flow, plan: MergePlan) -> set[str]:
-    """Return the target's columns that some change may not send."""
-    silent = set() if made.null_is_unsent is None else set(ready.chosen(made.null_is_unsent))
-    return {one.target for one in plan.columns if one.source in silent or one.source not in ready.names}
-
-
-def _targets(plan: MergePlan, sources: Collection[str] | None) -> frozenset[str] | None:
-    return None if sources is None else frozenset(c.target for c in plan.columns if c.source in sources)
+    def _batch(self, made: Flow) -> tuple[str, FlowBatch]:
+        topic, view = self._views[made.source]
+        return topic, FlowBatch(made, view, self._target, self._reading)

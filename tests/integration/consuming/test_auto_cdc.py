@@ -6,7 +6,7 @@ Each history is compared with a model of a few lines: of each key the event with
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,14 +15,23 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
+from tests.integration.running.world import wait_until
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
+from wrackline.consumers.auto_cdc.batch import (
+    BEGIN_ANEW,
+    NO_KEY,
+    NO_SEQUENCE,
+    TOO_MANY_LETTERS,
+    UNREADABLE,
+    Reading,
+)
 from wrackline.consumers.auto_cdc.flow import Arguments
-from wrackline.consumers.auto_cdc.flows import NO_KEY, NO_SEQUENCE, NO_TOPIC, Flows, Reading
+from wrackline.consumers.auto_cdc.flows import NO_TOPIC, Flows
 from wrackline.consumers.kafka_settings import asking, reading
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.topics import Topics
 from wrackline.control.stack.servers import Broker
-from wrackline.schemas.errors import Definite, Transient
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.table import TableId
 
 TABLE = TableId("legacy", "sales", "customers")
@@ -41,6 +50,7 @@ class Feed:
     topic: str
     namespace: str
     fields: str = FIELDS
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.kafka.bootstrap})
@@ -54,16 +64,19 @@ class Feed:
             self._producer.produce(self.topic, json.dumps(event), partition=chance.randrange(PARTITIONS))
         assert self._producer.flush(30) == 0
 
-    def flows(self, most_offsets: int = 1_000, **more: Any) -> Flows:
+    def flows(self, most_offsets: int = 1_000, most_letters: int = 0, **more: Any) -> Flows:
         """Make the one flow, as a user's script does; each call is a process begun anew."""
         given = {"bootstrap.servers": self.kafka.bootstrap}
         flows = Flows(
-            self.spark, Topics(asking(given)), self.target, Reading(reading(given), most_offsets=most_offsets)
+            self.spark,
+            Topics(asking(given)),
+            self.target,
+            Reading(reading(given), "_wl_", most_offsets, most_letters),
         )
 
         @flows.view(topic=self.topic)
         def customers(records: DataFrame) -> DataFrame:
-            value = F.from_json(F.col("value").cast("string"), self.fields)
+            value = F.from_json(F.col("value").cast("string"), self.fields, self.options)
             return records.select(value.alias("v")).select("v.*")
 
         arguments: Arguments = {"except_column_list": ["op", "at"], **more}  # type: ignore[typeddict-item]  # what a test asks for
@@ -175,6 +188,43 @@ def test_an_event_without_order_or_key_stops_the_flow_before_anything_is_merged(
         feed.merge(feed.flows())
     assert raised.value.code == code
     assert feed.target.rows(TABLE) is None
+
+
+def test_records_that_can_not_be_read_are_set_aside_and_come_once_the_view_can(feed: Feed) -> None:
+    chance = random.Random(5)
+    feed.fields, feed.options = FIELDS.replace("city string", "city int"), {"mode": "FAILFAST"}
+    good = [event(at, at % 4, name=f"n{at}", city=None) for at in range(1, 12)]
+    feed.send([*good, event(20, 7, name="late", city="Rom"), {"id": None, "at": 3}], chance)
+    with pytest.raises(OperatorNeeded, match=UNREADABLE.code):
+        feed.merge(feed.flows())
+    with pytest.raises(OperatorNeeded, match=TOO_MANY_LETTERS.code):
+        feed.merge(feed.flows(most_letters=1))
+    assert feed.target.rows(TABLE) is None
+    flows = feed.flows(most_letters=2)
+    feed.merge(flows)
+    assert feed.rows("id", "name", "city") == now(good)
+    letters = sorted((one.code, one.reason) for one in flows.letters(str(TABLE)))
+    assert [code for code, _ in letters] == [NO_KEY.code, UNREADABLE.code]
+    assert "late" not in str(letters)
+    feed.options = {}
+    flows = feed.flows()
+    assert flows.replay(str(TABLE)).merged == 1
+    assert feed.rows("id", "name", "city") == sorted([*now(good), (7, "late", None)], key=repr)
+    assert flows.drop_letters(str(TABLE)) == 1
+    assert feed.merge(flows) == 0, "no offset has moved"
+
+
+def test_a_topic_made_anew_is_not_taken_for_the_one_that_was_read(feed: Feed) -> None:
+    chance = random.Random(2)
+    feed.send([event(at, at, name="a", city=None) for at in range(3)], chance)
+    feed.merge(feed.flows())
+    admin = AdminClient({"bootstrap.servers": feed.kafka.bootstrap})
+    admin.delete_topics([feed.topic])[feed.topic].result(30)
+    wait_until(lambda: feed.topic not in admin.list_topics(timeout=10).topics)
+    admin.create_topics([NewTopic(feed.topic, PARTITIONS, 1)])[feed.topic].result(30)
+    feed.send([event(at, at, name="b", city=None) for at in range(9, 30)], chance)
+    with pytest.raises(Definite, match=rf"{BEGIN_ANEW.code}.*(\n.*)*run the script again"):
+        feed.merge(feed.flows())
 
 
 def test_type_two_keeps_each_version_whatever_comes_first(feed: Feed) -> None:

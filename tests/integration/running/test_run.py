@@ -18,6 +18,7 @@ from wrackline.control import run
 from wrackline.control.exits import Exit
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.status import WORKER, asked
 from wrackline.schemas.errors import Transient
 
 pytestmark = pytest.mark.servers
@@ -109,6 +110,8 @@ def test_its_figures_are_served_and_hold_no_secret(world: World) -> None:
     served = world.metrics()
     assert CANARY not in served
     assert world.user not in served
+    told = asked(world.prefix, WORKER, world.port)
+    assert told["databases"][world.database.name]["behind_bytes"] >= 0
     with pytest.raises(HTTPError, match="404"):
         urlopen(f"http://127.0.0.1:{world.port}/", timeout=10)
     assert running.stop() == Exit.OK

@@ -10,9 +10,10 @@ from wrackline.consumers.figures import Figures
 from wrackline.consumers.plan import Applied
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
-from wrackline.control.consume import consume, pace
+from wrackline.control.consume import consume
 from wrackline.control.consume_boundaries import check_boundaries
 from wrackline.control.consume_telling import Teller
+from wrackline.control.driving import pace
 from wrackline.control.exits import Exit, exit_of_all
 from wrackline.control.target_alone import NO_TARGET
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError

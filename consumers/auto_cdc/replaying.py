@@ -1,0 +1,60 @@
+"""A feed's dead letters tried again by the flows that are there now: what they can read is merged.
+
+In: a table, and the flows into it.  Out: how many letters went in, and why the others did not.  They go the
+way of every record, so an older event never wins, and no offset moves.  A letter is removed once all flows
+that read its topic have merged it; one whose topic no flow reads stays.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+from pyspark.sql import DataFrame, SparkSession
+
+from wrackline.consumers.account import Stopwatch
+from wrackline.consumers.auto_cdc.batch import FlowBatch, flow_errors
+from wrackline.consumers.letters import Letter, LetterBox, Spot, blocks
+from wrackline.consumers.replay import Replayed
+from wrackline.consumers.rounds import Range
+from wrackline.consumers.spark_letters import as_frame
+from wrackline.schemas.table import TableId
+
+_NO_FLOW = "no flow reads its topic into this table"
+
+
+def replay(
+    session: SparkSession, table: TableId, box: LetterBox, batches: Collection[tuple[str, FlowBatch]]
+) -> Replayed:
+    """Merge what can be merged of a table's letters; each batch comes with the topic that it reads."""
+    done: list[Spot] = []
+    left = Counter[str]()
+    for topic, of_topic in groupby(box.kept(table), key=lambda letter: letter.spot.topic):
+        readers = [batch for name, batch in batches if name == topic]
+        for block in blocks(of_topic):
+            why = {} if readers else {letter.spot: _NO_FLOW for letter in block}
+            for batch in readers:
+                why |= _merged(session.newSession(), topic, block, batch)
+            done += [letter.spot for letter in block if letter.spot not in why]
+            left.update(why.values())
+    box.remove(table, done)  # once all are read: what is removed takes its files along
+    return Replayed(len(done), left)
+
+
+def _merged(session: SparkSession, topic: str, block: Sequence[Letter], batch: FlowBatch) -> dict[Spot, str]:
+    """Merge a block's letters by one flow; return why some of it can't be."""
+    why: dict[Spot, str] = {}
+    for letter in block:
+        error = batch.wrong(_records(session, [letter]))
+        if error is not None:
+            why[letter.spot] = f"{error.sentence} ({error.code})"
+    good = [letter for letter in block if letter.spot not in why]
+    if good:
+        with flow_errors(batch.flow.target, topic):
+            before = batch.target.applied(batch.flow.target)
+            batch.merge(_records(session, good), Range(topic, {}, {}), before, Stopwatch())
+    return why
+
+
+def _records(session: SparkSession, letters: Sequence[Letter]) -> DataFrame:
+    found = as_frame(session, letters).withColumnRenamed("kept_at", "timestamp")
+    return found.select("key", "value", "partition", "offset", "timestamp")
