@@ -1,4 +1,4 @@
-"""Named places of a batch where a test lets the process die; off unless the environment says so.
+"""Named places of batches and upkeep where a test lets the process die; off unless the environment says so.
 
     WRACKLINE_MERGE_FAILPOINTS="before_apply=kill@2"     at the second time, once
 
@@ -12,12 +12,21 @@ from typing import Final
 from wrackline.schemas.errors import Transient, define
 
 VARIABLE: Final = "WRACKLINE_MERGE_FAILPOINTS"
-NAMES: Final = (
+BATCH: Final = (
     "before_shape",  # the batch is outlined and planned
     "before_stage",  # the target's table has the plan's shape
     "before_apply",  # rows are staged
     "after_apply",  # rows and offsets are committed, nobody knows
 )
+UPKEEP: Final = (  # of a table in a lake, in the order in which one comes there
+    "after_forget",  # old deletes are gone
+    "after_compact",  # small files are replaced, and still there
+    "after_restate",  # what is applied was said anew, where it was due
+    "while_cutting",  # Delta: everybody's checkpoint may cut the log
+    "after_expire",  # old snapshots, or the old log, are gone
+    "after_sweep",  # files without an owner are gone, and nothing says so
+)
+NAMES: Final = BATCH + UPKEEP
 
 REACHED = define(
     "failpoint.merge_reached",

@@ -18,6 +18,8 @@ from wrackline.consumers.targets.delta import types
 
 WAYS = spark_table.Ways(types.widens, str.casefold)
 CUTS_ITS_LOG = "delta.enableExpiredLogCleanup"
+CHECKPOINTS = "delta.checkpointInterval"
+KEEPS_ITS_LOG = {CUTS_ITS_LOG: "false", CHECKPOINTS: "10"}
 _PROPERTIES = {
     "delta.columnMapping.mode": "name",
     "delta.enableDeletionVectors": "true",
@@ -47,6 +49,16 @@ def create(session: SparkSession, plan: MergePlan, target: Address, retention_ms
     """Create the table; one that somebody else has created just now stays as it is."""
     made = spark_table.definition(plan, "delta", _PROPERTIES | kept_for(retention_ms))
     session.sql(f"CREATE TABLE IF NOT EXISTS {target.name} {made}")
+
+
+def keep_log(session: SparkSession, target: Address, properties: Mapping[str, str]) -> None:
+    """Take back the leave to cut the log, where an upkeep ended before it did.
+
+    To be called before any commit that does not say what is applied: with a checkpoint behind it, that commit
+    would cut the newest text, if the table has rested for longer than its log is kept.
+    """
+    if properties.get(CUTS_ITS_LOG) != "false":
+        spark_table.say(session, target.name, KEEPS_ITS_LOG)
 
 
 def kept_for(retention_ms: int) -> dict[str, str]:

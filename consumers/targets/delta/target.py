@@ -83,7 +83,9 @@ class DeltaTarget:
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
         """Bring the table to the plan's shape, commit by commit; what a crash left is finished."""
-        spark_table.alter(self._session, plan, changes, self._address(plan.table.id), table.WAYS)
+        target = self._address(plan.table.id)
+        table.keep_log(self._session, target, table.properties(self._session, target.name) or {})
+        spark_table.alter(self._session, plan, changes, target, table.WAYS)
 
     def stage(self, frame: DataFrame, plan: MergePlan) -> Staged:
         """Name the frame in its own session; nothing is written yet."""

@@ -9,8 +9,8 @@ the same progress.  In this order, each step safe to lose:
     vacuum     once a day: files that no version within the retention needs
 
 Delta cuts a log with a checkpoint alone, so the first of two changes of properties makes one, and the second
-takes the leave to cut back: until the next time nobody else's checkpoint loses what is applied.  What time
-it is, the newest commit says.  A batch that commits meanwhile wins, and a batch that is disturbed merges
+takes the leave to cut back: until the next time nobody else's checkpoint loses what is applied.  Where an
+upkeep ended between the two, the next one begins with the second.  What time it is, the newest commit says.  A batch that commits meanwhile wins, and a batch that is disturbed merges
 again at once (merge.py).
 """
 
@@ -20,6 +20,7 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
+from wrackline.consumers.failpoints import reach
 from wrackline.consumers.forgetting import forget
 from wrackline.consumers.merge_sql import quoted
 from wrackline.consumers.plan import Mode
@@ -28,13 +29,18 @@ from wrackline.consumers.spark_reader import incomplete
 from wrackline.consumers.spark_table import Address, OfItself, say
 from wrackline.consumers.targets.delta import progress
 from wrackline.consumers.targets.delta.merge import FAILED, is_conflict
-from wrackline.consumers.targets.delta.table import CUTS_ITS_LOG, kept_for
+from wrackline.consumers.targets.delta.table import (
+    CHECKPOINTS,
+    CUTS_ITS_LOG,
+    KEEPS_ITS_LOG,
+    keep_log,
+    kept_for,
+)
 from wrackline.schemas.table import TableId
 
 T = TypeVar("T")
 
 _CUT = "wrackline.cut"  # the newest commit when the log was last cut
-_CHECKPOINTS = "delta.checkpointInterval"
 _LOOKED_BACK = 20  # commits that may come while files go
 _DAY_MS = 24 * 3_600_000
 _SESSION = {
@@ -57,11 +63,14 @@ def upkeep(
     """Do what there is to do, in a session of its own."""
     for name, value in _SESSION.items():
         session.conf.set(name, value)
+    _give_way(lambda: keep_log(session, target, properties))
     removed = {}
     if said.mode is Mode.UPSERT:
         tombstones = _give_way(lambda: forget(session, target.name, said.ours, forget_before_ms))
         removed[Removed.TOMBSTONES] = tombstones or 0
+    reach("after_forget")
     _give_way(lambda: session.sql(f"OPTIMIZE {target.name}"))
+    reach("after_compact")
     now = progress.read(session, target, table)
     if now.committed_ms - int(properties.get(_CUT, "0")) >= _DAY_MS:
         removed[Removed.FILES] = _shorten(session, target.name, said, now, retention_ms)
@@ -73,6 +82,7 @@ def _shorten(
 ) -> int:
     """Let go of what no reader can need; return how many files went, as the log of Delta says."""
     _give_way(lambda: _cut(session, name, quoted(said.ours.seq), now, retention_ms))
+    reach("after_expire")
     session.sql(f"VACUUM {name}")
     ended = session.sql(f"DESCRIBE HISTORY {name} LIMIT {_LOOKED_BACK}").where("operation = 'VACUUM END'")
     newest = ended.orderBy(F.desc("version")).select(F.col("operationMetrics")["numDeletedFiles"]).first()
@@ -82,8 +92,10 @@ def _shorten(
 def _cut(session: SparkSession, name: str, seq: str, now: progress.Progress, retention_ms: int) -> None:
     with progress.saying(session, now.applied, now):
         session.sql(f"UPDATE {name} SET {seq} = {seq} WHERE false")  # noqa: S608 - names are quoted
-    say(session, name, {CUTS_ITS_LOG: "true", _CHECKPOINTS: "1", **kept_for(retention_ms)})
-    say(session, name, {CUTS_ITS_LOG: "false", _CHECKPOINTS: "10", _CUT: str(now.committed_ms)})
+    reach("after_restate")
+    say(session, name, {CUTS_ITS_LOG: "true", CHECKPOINTS: "1", **kept_for(retention_ms)})
+    reach("while_cutting")
+    say(session, name, {**KEEPS_ITS_LOG, _CUT: str(now.committed_ms)})
 
 
 def _give_way(step: Callable[[], T]) -> T | None:

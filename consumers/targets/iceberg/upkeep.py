@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Row, SparkSession
 
 from wrackline.consumers import spark_table
+from wrackline.consumers.failpoints import reach
 from wrackline.consumers.forgetting import forget
 from wrackline.consumers.merge_sql import literal, quoted
 from wrackline.consumers.plan import Applied, Mode, OurColumns
@@ -52,7 +53,9 @@ def upkeep(
     removed = Counter[Removed]()
     if said.mode is Mode.UPSERT:
         removed[Removed.TOMBSTONES] = _vacuum(session, target, said.ours, forget_before_ms)
+    reach("after_forget")
     _compact(session, target)
+    reach("after_compact")
     properties = table.properties(session, target)
     if properties is None:
         return Upkept()  # dropped meanwhile
@@ -70,6 +73,7 @@ def _shorten(
             return {}  # rows below the floor may be there: the next merge takes them, and says so
         _restate(session, target, now.applied)
         now = progress.read(session, target, table.properties(session, target) or properties)
+    reach("after_restate")
     snapshots = session.table(f"{target}.snapshots").count()
     cutoff, files = expires_before(now.ages, retention_ms), 0
     if cutoff is not None:
@@ -78,6 +82,7 @@ def _shorten(
         (gone,) = _call(session, "expire_snapshots", target, f"{before}, {kept}")
         files = sum(gone)  # it says how many went of each kind
     left = session.table(f"{target}.snapshots").count()
+    reach("after_expire")
     files += _orphans(session, target, properties, now.ages)
     return {Removed.FILES: files, Removed.SNAPSHOTS: max(0, snapshots - left)}
 
@@ -120,6 +125,7 @@ def _orphans(session: SparkSession, target: str, properties: Mapping[str, str], 
     gone = 0
     if last:  # a table never looked through is taken for new
         gone = len(_call(session, "remove_orphan_files", target, "prefix_listing => true"))
+        reach("after_sweep")
     spark_table.say(session, target, {_LOOKED: str(ages[0])})
     return gone
 

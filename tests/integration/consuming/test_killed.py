@@ -1,22 +1,34 @@
-"""`kill -9` of `wrackline consume` between the steps of a batch: the next start makes the copy whole.
+"""`kill -9` of `wrackline consume` between the steps of a batch or of upkeep: the next start mends the copy.
 
 The copy is an Iceberg or a Delta table; each kill is in a batch with changes that would show if they were
-taken twice, in part, or not at all.
+taken twice, in part, or not at all.  Where every event is kept it is compared with what one batch of all of
+them leaves in a table that nobody ended.
 """
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.fixtures.servers import Database
-from tests.integration.consuming.world import ICEBERG, World
-from wrackline.consumers.failpoints import NAMES
+from tests.integration.consuming.world import ICEBERG, SPARK_PATIENCE, World
+from tests.integration.running.world import wait_until
+from wrackline.consumers.failpoints import BATCH, VARIABLE
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
+
+
+TENDED = """
+[consume]
+trigger.interval.ms = 200
+upkeep.interval.ms = 1
+delete.retention.ms = 0
+"""
 
 
 class LakeWorld(World):
@@ -24,6 +36,7 @@ class LakeWorld(World):
 
     target = ICEBERG
     format = "iceberg"
+    places: tuple[str, ...] = ("after_forget", "after_compact", "after_restate", "after_expire")  # of upkeep
 
 
 class DeltaWorld(LakeWorld):
@@ -31,6 +44,25 @@ class DeltaWorld(LakeWorld):
 
     target = ICEBERG.replace("iceberg", "delta")
     format = "delta"
+    places = ("after_forget", "after_compact", "after_restate", "while_cutting", "after_expire")
+
+
+def kept(of: type[LakeWorld], mode: str) -> type[LakeWorld]:
+    """The same where every event is kept."""
+
+    class Kept(of):  # type: ignore[misc, valid-type]  # a class of the test's choice
+        target = of.target.replace("[target]\n", f'[target]\nmode = "{mode}"\n')
+
+    return Kept
+
+
+def tended(of: type[LakeWorld]) -> type[LakeWorld]:
+    """The same with upkeep after every batch but the first."""
+
+    class Tended(of):  # type: ignore[misc, valid-type]  # a class of the test's choice
+        target = of.target + TENDED
+
+    return Tended
 
 
 @pytest.fixture(params=[LakeWorld])
@@ -72,18 +104,31 @@ def change(world: World, number: int) -> None:
     world.sql.execute(f"ALTER TABLE orders ADD c{number} int; UPDATE orders SET c{number} = id")
 
 
-def killed_at(spark: SparkSession, world: LakeWorld, points: tuple[str, ...]) -> None:
+def everything(spark: SparkSession, world: LakeWorld) -> list[str]:
+    """Read the table with what nobody is shown."""
+    rows = spark.newSession().read.format(world.format).load(f"{world.folder}/warehouse/public/orders")
+    return sorted(repr(sorted(row.asDict().items())) for row in rows.collect())
+
+
+def killed_at(world: LakeWorld, points: tuple[str, ...]) -> None:
     world.run()
     change(world, 1)
     change(world, 2)
-    arrived = 0
     for number, point in enumerate(points, start=3):
         assert world.once(f"{point}=kill")[0] == -9
         change(world, number)
+    arrives(world)
+
+
+def arrives(world: LakeWorld) -> None:
+    arrived = 0
     while len(world.events()) > arrived:  # what the source's half still has to publish
         arrived = len(world.events())
         code, said = world.once()
         assert code == Exit.OK, said
+
+
+def is_equal(spark: SparkSession, world: LakeWorld) -> None:
     assert copied(spark, world) == source(world)
     assert len(source(world)) > 20
 
@@ -92,14 +137,55 @@ def killed_at(spark: SparkSession, world: LakeWorld, points: tuple[str, ...]) ->
     "world", [LakeWorld, pytest.param(DeltaWorld, marks=pytest.mark.deep)], indirect=True
 )
 def test_a_batch_is_merged_once_whatever_ends_it(spark: SparkSession, world: LakeWorld) -> None:
-    killed_at(spark, world, ("after_apply",))
+    killed_at(world, ("after_apply",))
+    is_equal(spark, world)
 
 
 @pytest.mark.deep
 def test_between_every_two_steps(spark: SparkSession, world: LakeWorld) -> None:
-    killed_at(spark, world, NAMES)
-    for number, point in enumerate(reversed(NAMES), start=20):
+    killed_at(world, BATCH)
+    is_equal(spark, world)
+    for number, point in enumerate(reversed(BATCH), start=20):
         change(world, number)
         assert world.once(f"{point}=kill")[0] == -9
-    assert world.once()[0] == Exit.OK
-    assert copied(spark, world) == source(world)
+    arrives(world)
+    is_equal(spark, world)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "world",
+    [kept(LakeWorld, "history"), kept(DeltaWorld, "history"), kept(LakeWorld, "append")],
+    indirect=True,
+)
+def test_where_every_event_is_kept(spark: SparkSession, world: LakeWorld) -> None:
+    killed_at(world, BATCH)
+    found = everything(spark, world)
+    (world.folder / "warehouse").rename(world.folder / "ended")
+    arrives(world)
+    assert found == everything(spark, world)
+    assert len(found) > 60
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("world", [tended(LakeWorld), tended(DeltaWorld)], indirect=True)
+def test_between_every_two_steps_of_upkeep(
+    spark: SparkSession, world: LakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.run()
+    numbers = count(1)
+    change(world, next(numbers))
+    for place in world.places:
+        monkeypatch.setenv(VARIABLE, f"{place}=kill")
+        ended = world.consume().process
+
+        def has_ended(ended: Popen[bytes] = ended) -> bool:
+            change(world, next(numbers))
+            return ended.poll() is not None
+
+        wait_until(has_ended, look=2.0, patience=SPARK_PATIENCE)
+        assert ended.returncode == -9, place
+    monkeypatch.delenv(VARIABLE)
+    arrives(world)
+    is_equal(spark, world)

@@ -26,8 +26,12 @@ from tests.contract.target_suite import (
 from tests.integration.targets.delta.world import DeltaWorld, settings
 from tests.integration.targets.overtaking import overtaken
 from tests.integration.targets.shape_suite import ShapesByHand
+from tests.integration.targets.spark_world import SparkWorld
+from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
+from wrackline.consumers import spark_table
 from wrackline.consumers.plan import Applied
-from wrackline.consumers.targets.delta import PLUGIN, connect, progress
+from wrackline.consumers.spark_table import Address
+from wrackline.consumers.targets.delta import PLUGIN, connect, progress, upkeep
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 from wrackline.schemas.table import Column, TableId
 from wrackline.schemas.types import ColumnType, Kind, exact_number
@@ -44,6 +48,30 @@ def world(spark: SparkSession, tmp_path: Path) -> DeltaWorld:
 
 class TestShapes(ShapesByHand):
     """The shape suite, in Delta."""
+
+
+@pytest.mark.deep  # what it shares with Iceberg's upkeep is tried there each time
+class TestEndedUpkeep(EndedUpkeep):
+    """The upkeep suite, in Delta."""
+
+    places = ("after_forget", "after_compact", "after_restate", "while_cutting", "after_expire")
+
+    def tend(self, world: SparkWorld) -> None:
+        name = world.name(TABLE.id)
+        age(Path(name.removeprefix("delta.`file:").rstrip("`")) / "_delta_log", 40)
+        session = world.spark.newSession()
+        properties = spark_table.properties(session, name)
+        said = spark_table.of_itself(properties)
+        assert said is not None
+        upkeep.upkeep(
+            session,
+            Address(name, ""),
+            TABLE.id,
+            said,
+            properties,
+            forget_before_ms=EVERYTHING_MS,
+            retention_ms=0,
+        )
 
 
 def log_of(tmp_path: Path) -> Path:

@@ -24,6 +24,8 @@ from tests.contract.target_suite import (
 from tests.integration.targets.iceberg.world import IcebergWorld, settings
 from tests.integration.targets.overtaking import overtaken
 from tests.integration.targets.shape_suite import ShapesByHand
+from tests.integration.targets.spark_world import SparkWorld
+from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
 from wrackline.consumers import spark_table
 from wrackline.consumers.plan import Applied, OurColumns
 from wrackline.consumers.spark_table import OfItself
@@ -89,6 +91,24 @@ def test_rows_that_slipped_below_a_floor_go_with_the_next_batch(world: IcebergWo
 
 class TestShapes(ShapesByHand):
     """The shape suite, in Iceberg."""
+
+
+class TestEndedUpkeep(EndedUpkeep):
+    """The upkeep suite, in Iceberg."""
+
+    places = ("after_forget", "after_compact", "after_restate", "after_expire", "after_sweep")
+
+    @pytest.fixture(autouse=True)
+    def _restate_each_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(upkeep, "_KEPT", 1)
+        monkeypatch.setattr(upkeep, "_FAR_BACK", 0)
+
+    def tend(self, world: SparkWorld) -> None:
+        session, name = world.spark.newSession(), world.name(TABLE.id)
+        spark_table.say(session, name, {"wrackline.orphans": "1"})
+        said = spark_table.of_itself(spark_table.properties(session, name))
+        assert said is not None
+        upkeep.upkeep(session, name, said, forget_before_ms=EVERYTHING_MS, retention_ms=0)
 
 
 @pytest.mark.parametrize("version", ["3", pytest.param("2", marks=pytest.mark.deep)])

@@ -1,0 +1,69 @@
+"""Upkeep may end between every two steps: readers see the same, and the next upkeep goes on.
+
+Each step is a commit of its own, so who is thrown out between two of them leaves what a kill leaves there.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import pytest
+
+from tests.contract.modes_suite import planned, tell
+from tests.contract.target_suite import HERE, TABLE, A, B, change, partial, put
+from tests.fakes.history_model import in_order
+from tests.integration.targets.spark_world import SparkWorld
+from wrackline.consumers import failpoints
+from wrackline.consumers.plan import Applied, Mode
+from wrackline.schemas.errors import Transient
+
+EVERYTHING_MS = 10**12  # every delete of the suite is older
+
+
+class EndedUpkeep:
+    """Run by each target with its own world."""
+
+    places: ClassVar[Sequence[str]]
+
+    def tend(self, world: SparkWorld) -> None:
+        """Do upkeep of which every step is due."""
+        raise NotImplementedError
+
+    @pytest.mark.parametrize(
+        "mode",
+        [Mode.UPSERT, *(pytest.param(mode, marks=pytest.mark.deep) for mode in (Mode.HISTORY, Mode.APPEND))],
+    )
+    def test_an_upkeep_that_ended_anywhere_changes_nothing(
+        self, world: SparkWorld, mode: Mode, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bring = put if mode is Mode.UPSERT else tell
+        bring(world, planned(world, mode, 0), change("c", A, 1, "x", "kept"), change("c", B, 2, "y"))
+        for number, place in enumerate(self.places, start=1):
+            place_of = number * 10
+            batch = [
+                partial("u", A, place_of, f"a{number}"),
+                change("d", B, place_of + 1),
+                change("c", B, place_of + 2, f"b{number}"),
+                change("c", ("gone", number), place_of + 3),
+            ]
+            bring(world, planned(world, mode, place_of), *batch)
+            bring(world, planned(world, mode, place_of + 1), change("d", ("gone", number), place_of + 4))
+            before = shown(world)
+            monkeypatch.setattr(failpoints, "_armed", {place: ("raise", 1)})
+            with pytest.raises(Transient, match=place):
+                self.tend(world)
+            world.restart()
+            assert shown(world) == before, place
+        self.tend(world)
+        assert shown(world) == before
+        if mode is Mode.UPSERT:
+            assert {row.deleted for row in world.stored(TABLE.id).values()} == {False}
+        assert world.target.check([TABLE.id]) == []
+        bring(world, planned(world, mode, 1000), partial("u", A, 1000, "last"))
+        (carried,) = (row["big"] for row in world.seen(TABLE.id) if row["label"] == "last")
+        assert carried == (None if mode is Mode.APPEND else "kept")
+        assert world.target.applied(TABLE.id).offsets == {HERE: 1000}
+
+
+def shown(world: SparkWorld) -> tuple[list[str], Applied]:
+    """Return what a reader sees, and what is applied."""
+    return in_order(world.seen(TABLE.id)), world.target.applied(TABLE.id)
