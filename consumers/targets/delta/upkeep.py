@@ -10,8 +10,8 @@ the same progress.  In this order, each step safe to lose:
 
 Delta cuts a log with a checkpoint alone, so the first of two changes of properties makes one, and the second
 takes the leave to cut back: until the next time nobody else's checkpoint loses what is applied.  Where an
-upkeep ended between the two, the next one begins with the second.  What time it is, the newest commit says.  A batch that commits meanwhile wins, and a batch that is disturbed merges
-again at once (merge.py).
+upkeep ended between the two, the next one begins with the second.  What time it is, the newest commit says.
+A batch that commits meanwhile wins, and a batch that is disturbed merges again at once (merge.py).
 """
 
 from collections.abc import Callable, Mapping
