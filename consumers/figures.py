@@ -114,6 +114,10 @@ class Figures:
             table = self._tables.get(topic)
             return 0 if table is None else table.letters
 
+    def named(self, topic: str) -> str:
+        """Return what a topic's table is called: without the server; a flow, which has none, whole."""
+        return topic.partition(".")[2] if self.server else topic
+
     @property
     def now(self) -> float:
         """The time by which `unread` is counted."""

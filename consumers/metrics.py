@@ -17,7 +17,11 @@ def families(figures: Figures) -> Iterator[Family]:
     with figures.held() as tables:
         found[names.SECONDS] = figures.seconds.samples(server)
         standings = Counter(table.standing.word for table in tables.values())
-        lines = [line for topic, table in tables.items() for line in _of_table(topic, table, figures.now)]
+        lines = [
+            line
+            for topic, table in tables.items()
+            for line in _of_table(figures.named(topic), table, figures.now)
+        ]
         lines += [(names.TABLES, {"standing": word}, times) for word, times in standings.items()]
         lines += [(names.RUNNING, {}, figures.outage is None), (names.OUTAGES, {}, figures.outages)]
     for metric, labels, value in lines:
@@ -26,8 +30,8 @@ def families(figures: Figures) -> Iterator[Family]:
         yield Family(metric.name, metric.type.value, metric.meaning, samples)
 
 
-def _of_table(topic: str, table: TableFigures, now: float) -> Iterator[Line]:
-    its = {"table": topic.partition(".")[2]}
+def _of_table(name: str, table: TableFigures, now: float) -> Iterator[Line]:
+    its = {"table": name}
     yield names.STANDING, {**its, "standing": table.standing.word}, 1
     yield names.BATCHES, its, table.batches
     yield names.LETTERS, its, table.letters

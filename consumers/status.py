@@ -15,7 +15,7 @@ def document(figures: Figures, pipeline: str, target: str, began_ms: int, now_ms
     """Return where all tables stand."""
     with figures.held() as tables:
         found = {
-            topic.partition(".")[2]: _of_table(topic, table, figures.now)
+            figures.named(topic): _of_table(topic, table, figures.now)
             for topic, table in sorted(tables.items())
         }
     return {

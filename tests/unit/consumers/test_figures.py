@@ -1,6 +1,7 @@
 """A consumer's figures: added up from what is committed, served as metrics and as one document."""
 
 import re
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -136,6 +137,14 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: Figures) -
         samples = found[metric.name].samples
         assert samples, metric.name
         assert {"server", *metric.labels} == samples[0].labels.keys() - {"le"}
+
+
+def test_two_flows_into_one_table_are_told_apart() -> None:
+    feeds = Figures("")
+    for flow in ("new", "old"):
+        feeds.batch(replace(batch(5, {}), read=Range(f"{flow}.d.p.orders", {0: 0}, {0: 5})))
+    assert served(feeds)['wrackline_consume_batches_total{server="",table="old.d.p.orders"}'] == 1
+    assert document(feeds, "x", "y", 0, 0)["tables"].keys() == {"new.d.p.orders", "old.d.p.orders"}
 
 
 def test_the_document_is_what_status_asks_for(figures: Figures) -> None:
