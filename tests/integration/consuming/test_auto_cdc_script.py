@@ -28,6 +28,18 @@ dbname = "{database}"
 sslmode = "disable"
 """
 
+HISTORY = """
+    flows.create_auto_cdc_flow(
+        "legacy.sales.versions", "customers", ["id"], "at", name="versions", stored_as_scd_type=2,
+        apply_as_deletes="op = 'delete'", except_column_list=["op", "at"],
+    )
+    flows.run(once=True)
+"""
+VERSIONS = """
+SELECT id, name, extract(second FROM "__START_AT")::int, extract(second FROM "__END_AT")::int,
+       pg_typeof("__END_AT")::text
+FROM sales.versions ORDER BY id, "__START_AT" """
+
 
 def put(number: int, key: int, name: str, op: str = "put") -> str:
     return json.dumps({"id": key, "name": name, "op": op, "at": f"2026-01-01T00:00:{number:02}Z"})
@@ -36,8 +48,9 @@ def put(number: int, key: int, name: str, op: str = "put") -> str:
 def test_the_script_of_the_docs_makes_a_table(
     tmp_path: Path, database: Database, kafka: Broker, topic_prefix: str
 ) -> None:
-    [script] = re.findall(r"```python\n(.*?)```", DOC.read_text(), re.DOTALL)
+    script, _ = re.findall(r"```python\n(.*?)```", DOC.read_text(), re.DOTALL)
     topic = f"{topic_prefix}.customers"
+    script = script.replace("flows.run(once=True)", HISTORY)
     (tmp_path / "customers.py").write_text(script.replace("legacy.customers", topic))
     file = FILE.format(brokers=kafka.bootstrap, port=database.server.port, database=database.name)
     (tmp_path / "feeds.toml").write_text(file)
@@ -61,4 +74,13 @@ def test_the_script_of_the_docs_makes_a_table(
     assert done.returncode == 0, done.stderr
     with psycopg.connect(database.dsn) as connection:
         rows = connection.execute("SELECT id, name FROM sales.customers ORDER BY id").fetchall()
+        versions = connection.execute(VERSIONS).fetchall()
     assert rows == [(1, "newest"), (2, "newer")]
+    assert {of for *_, of in versions} == {"timestamp with time zone"}
+    assert [version for *version, _ in versions] == [
+        [1, "old", 1, 3],
+        [1, "newest", 3, None],
+        [2, "b", 2, 5],
+        [2, "newer", 5, None],
+        [3, "late", 8, 9],
+    ]
