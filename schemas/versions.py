@@ -49,6 +49,12 @@ SPARK_KAFKA = Coordinate("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", "4
 SPARK_AVRO = Coordinate("org.apache.spark", f"spark-avro_{SCALA}", "4.0.0")
 ICEBERG = Coordinate("org.apache.iceberg", f"iceberg-spark-runtime-4.0_{SCALA}", "1.11.0")
 ICEBERG_AWS = Coordinate("org.apache.iceberg", "iceberg-aws-bundle", "1.11.0")  # S3 and Glue alone need it
+REST_CATALOGUE = (  # the server of Iceberg's own tests; Ivy gives one jar of a module at a time
+    (Coordinate("org.apache.iceberg", "iceberg-core", "1.11.0"),),
+    (Coordinate("org.apache.iceberg", "iceberg-core", "1.11.0", "tests", transitive=False),),
+    (Coordinate("org.eclipse.jetty.ee10", "jetty-ee10-servlet", "12.0.22"),),
+    (Coordinate("org.xerial", "sqlite-jdbc", "3.50.3.0"),),
+)
 HADOOP_AWS = Coordinate(
     "org.apache.hadoop", "hadoop-aws", "3.4.1"
 )  # as the Hadoop in PySpark; S3 alone needs it

@@ -45,9 +45,17 @@ class Copying:
     """One written table, its pipeline's file, and the process that merges it."""
 
     def __init__(
-        self, folder: Path, server: Server, registry: SchemaRegistry, port: int, lines: Sequence[str]
+        self,
+        folder: Path,
+        server: Server,
+        registry: SchemaRegistry,
+        port: int,
+        lines: Sequence[str],
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        """Write the file; who merges and who reads has this environment, over our own."""
         self._folder, self._port = folder, port
+        self._environment = fewer_cores() | dict(environment or {})
         self.file = folder / "pipeline.toml"
         text = FILE.format(
             name=server.server, brokers=server.kafka.bootstrap, registry=registry.url, port=port
@@ -55,12 +63,10 @@ class Copying:
         self.file.write_text("\n".join([text, *lines, ""]))
         self.table = Written(server)
 
-    def merged_by(
-        self, start: Sequence[str] = COMMAND, environment: Mapping[str, str] | None = None
-    ) -> set[tuple[Any, ...]]:
+    def merged_by(self, start: Sequence[str] = COMMAND) -> set[tuple[Any, ...]]:
         """Have two batches merged by one process that is started so, and return what is there then."""
         self._first()
-        process = self.started([*start, "consume", str(self.file)], environment)
+        process = self.started([*start, "consume", str(self.file)])
         try:
             self.await_batches(process, 1)
             self._second()
@@ -75,31 +81,40 @@ class Copying:
                 process.process.wait()
         return self.rows()
 
-    def started(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> Consuming:
+    def started(self, command: Sequence[str]) -> Consuming:
         """Start a command; what it prints goes to a file."""
         printed = self._folder / "printed"
         with printed.open("wb") as out, (self._folder / "errors").open("wb") as err:
-            environment = fewer_cores() | dict(environment or {})
-            process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+            process = subprocess.Popen(command, stdout=out, stderr=err, env=self._environment)
         return Consuming(process, printed)
+
+    def told(self) -> str:
+        """Return all that the process has printed."""
+        return "".join((self._folder / name).read_text() for name in ("printed", "errors"))
 
     def await_batches(self, process: Consuming, count: int) -> None:
         """Wait until so many batches are merged, and nothing is left."""
 
         def done() -> bool:
-            if process.process.poll() is not None:
+            if process.process.poll() is not None or any("error" in event for event in process.events):
                 return True
             table = self._status()
             return table is not None and table["batches"] >= count and table["behind"] == 0
 
         wait_until(done, patience=SPARK_PATIENCE)
-        assert process.process.poll() is None, process.output + (self._folder / "errors").read_text()
+        assert process.process.poll() is None, self.told()
+        assert not any("error" in event for event in process.events), self.told()
 
     def rows(self) -> set[tuple[Any, ...]]:
         """Read the copy."""
         command = [sys.executable, "-m", "tests.e2e.read_back", str(self.file), *self.table.id]
         done = subprocess.run(
-            command, env=fewer_cores(), capture_output=True, text=True, check=False, timeout=SPARK_PATIENCE
+            command,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SPARK_PATIENCE,
         )
         assert done.returncode == 0, done.stderr
         return {tuple(row) for row in json.loads(done.stdout)}

@@ -8,15 +8,20 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.e2e.copying import Copying, expected
-from tests.e2e.written import Server
+from tests.e2e.written import ID, NOTE, Server
+from tests.integration.consuming.world import SPARK_PATIENCE
 from tests.integration.running.world import COMMAND
+from wrackline.control.exits import Exit
 from wrackline.control.stack import java
 from wrackline.control.stack.ports import choose
 from wrackline.control.stack.process import Process, Program, listening
 from wrackline.control.stack.servers import HOST, Broker, SchemaRegistry
+from wrackline.schemas.table import Column
 
 pytestmark = [
     pytest.mark.servers,
@@ -25,7 +30,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # the registry's client leaves one
 ]
 
-pyspark = pytest.importorskip("pyspark")
 SPARK = Path(pyspark.__path__[0]) / "bin"
 SUBMIT = str(SPARK / "spark-submit")
 HERE = ("--conf", f"spark.driver.host={HOST}", "--conf", "spark.ui.enabled=false")
@@ -40,13 +44,18 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture
 def copying(
-    tmp_path: Path, kafka: Broker, registry: SchemaRegistry, topic_prefix: str, namespace: str
+    tmp_path: Path,
+    kafka: Broker,
+    registry: SchemaRegistry,
+    topic_prefix: str,
+    namespace: str,
+    environment: dict[str, str],
 ) -> Callable[..., Copying]:
     def make(*lines: str) -> Copying:
         server = Server(kafka, registry, topic_prefix, namespace)
         target = ("[target]", 'kind = "iceberg"', f'warehouse = "{tmp_path / "lake"}"')
         port = choose(tmp_path, "status")["status"]
-        return Copying(tmp_path, server, registry, port, [*target, *lines])
+        return Copying(tmp_path, server, registry, port, [*target, *lines], environment)
 
     return make
 
@@ -79,11 +88,19 @@ def submitted(made: Copying, *options: str) -> list[str]:
 
 
 def test_spark_submit_runs_the_application(
-    copying: Callable[..., Copying], environment: dict[str, str]
+    copying: Callable[..., Copying], spark: SparkSession, tmp_path: Path
 ) -> None:
-    made = copying("[spark]", 'master = "local[1]"', 'sql.shuffle.partitions = "7"')
-    start = submitted(made, "--master", "local[2]", "--conf", "spark.sql.session.timeZone=Asia/Tokyo")
-    assert made.merged_by(start, environment) == expected()
+    made = copying("[spark]", f'master = "spark://{HOST}:1"')  # nobody is there; who submits says where
+    made.table.reshape([ID, NOTE, Column("Note", 6, NOTE.type)])
+    with made.table.transaction():
+        made.table.event("c", {"id": 1, "note": "small", "Note": "large"})
+    careless = ("--conf", "spark.sql.caseSensitive=false")  # would make one name of two
+    command = [*submitted(made, "--master", "local[2]", *careless), "consume", str(made.file), "--once"]
+    process = made.started(command)
+    assert process.process.wait(SPARK_PATIENCE) == 0, made.told()
+    lake = tmp_path / "lake" / made.table.id.schema / made.table.id.name
+    copy = spark.newSession().read.format("iceberg").load(str(lake))
+    assert [tuple(row)[:3] for row in copy.collect()] == [(1, "small", "large")]
 
 
 @pytest.mark.deep
@@ -119,7 +136,7 @@ def test_a_cluster_merges_whoever_starts_the_driver(
     )
 
     made = copying("[spark]", 'master = "local[1]"')
-    assert made.merged_by(submitted(made, "--master", master, *SMALL), environment) == expected()
+    assert made.merged_by(submitted(made, "--master", master, *SMALL)) == expected()
     assert list((tmp_path / "work").glob("app-*")), "no executor has run there"
 
 
@@ -139,5 +156,13 @@ def test_a_spark_connect_server_merges(
     program = Program(
         "connect", serve, tmp_path / "server", [port], lambda: listening(port), environment=environment
     )
-    running(program)
+    server = running(program)
     assert made.merged_by() == expected()
+
+    process = made.started([*COMMAND, "consume", str(made.file)])
+    process.told("running")
+    server.kill()
+    with made.table.transaction():
+        made.table.event("d", {"id": 1})
+    assert process.process.wait(SPARK_PATIENCE) == Exit.TRANSIENT
+    assert "consume.spark_gone" in made.told()
