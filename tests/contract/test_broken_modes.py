@@ -11,6 +11,7 @@ from tests.fakes.merge_model import NONE, Key, Rows, Stored, forget
 from tests.fakes.target import FakeTarget, Frame, Table
 from tests.fakes.target_world import FakeTargetWorld
 from wrackline.consumers.plan import Deletes, MergePlan, Mode
+from wrackline.consumers.plugin import Upkept
 from wrackline.schemas.table import TableId
 
 
@@ -71,9 +72,10 @@ class WatchesEveryColumn(FakeTarget):
 
 
 class VacuumsEveryMode(FakeTarget):
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> None:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
         found = self._storage.tables[table]
         self._storage.tables[table] = replace(found, rows=forget(found.rows, forget_before_ms))
+        return Upkept()
 
 
 class TakesAnyMode(FakeTarget):

@@ -8,6 +8,7 @@ import pytest
 
 from wrackline.consumers.batch import SPARK_GONE
 from wrackline.consumers.driver import Driver, Pace, Wish
+from wrackline.consumers.plugin import Upkept
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Patience, Standing
 from wrackline.consumers.tending import Tended, Tending
@@ -39,11 +40,12 @@ class World:
     every: float = 0.0  # seconds between two upkeeps
     tending: threading.Event | None = None
 
-    def upkeep(self, topic: str) -> None:
+    def upkeep(self, topic: str) -> Upkept:
         if self.tending is not None:
             self.tending.wait(PATIENCE)
         if topic == "s.d.p.a":
             raise ValueError(topic)
+        return Upkept()
 
     def tended(self, tended: Tended) -> None:
         self.told.append(f"{tended.topic} {'tended' if tended.error is None else tended.error.code}")
