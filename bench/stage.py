@@ -32,6 +32,13 @@ def postgres(stack: Stack) -> Address:
     return at
 
 
+def new_database(at: Address, name: str) -> Address:
+    """Make another, empty database on the same server."""
+    with connect(at) as session:
+        session.execute(f"create database {name}")
+    return at._replace(database=name)
+
+
 def binlog_servers(stack: Stack) -> Iterator[tuple[str, Address]]:
     """Start MariaDB, and MySQL where its packages can be had, each with an empty table."""
     kinds = {"mariadb": stack.mariadb}
