@@ -5,17 +5,16 @@ taken twice, in part, or not at all.  Where every event is kept it is compared w
 them leaves in a table that nobody ended.
 """
 
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from subprocess import Popen
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import ICEBERG, SPARK_PATIENCE, World
-from tests.integration.running.world import wait_until
 from wrackline.consumers.failpoints import BATCH, VARIABLE
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
@@ -142,6 +141,7 @@ def test_a_batch_is_merged_once_whatever_ends_it(spark: SparkSession, world: Lak
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(900)
 def test_between_every_two_steps(spark: SparkSession, world: LakeWorld) -> None:
     killed_at(world, BATCH)
     is_equal(spark, world)
@@ -153,6 +153,7 @@ def test_between_every_two_steps(spark: SparkSession, world: LakeWorld) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "world",
     [kept(LakeWorld, "history"), kept(DeltaWorld, "history"), kept(LakeWorld, "append")],
@@ -168,24 +169,28 @@ def test_where_every_event_is_kept(spark: SparkSession, world: LakeWorld) -> Non
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("world", [tended(LakeWorld), tended(DeltaWorld)], indirect=True)
 def test_between_every_two_steps_of_upkeep(
     spark: SparkSession, world: LakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.run()
-    numbers = count(1)
-    change(world, next(numbers))
+    change(world, 1)
+    change(world, 2)
+    numbers = count(1000)
     for place in world.places:
         monkeypatch.setenv(VARIABLE, f"{place}=kill")
-        ended = world.consume().process
-
-        def has_ended(ended: Popen[bytes] = ended) -> bool:
-            change(world, next(numbers))
-            return ended.poll() is not None
-
-        wait_until(has_ended, look=2.0, patience=SPARK_PATIENCE)
-        assert ended.returncode == -9, place
+        consuming = world.consume()
+        deadline = time.monotonic() + SPARK_PATIENCE
+        while consuming.process.poll() is None:
+            assert time.monotonic() < deadline, consuming.output
+            number = next(numbers)
+            world.insert(number, number)
+            world.sql.execute("UPDATE orders SET note = note || '!' WHERE id = 11")
+            world.sql.execute("DELETE FROM orders WHERE id = %s", [number - 5])
+            time.sleep(1.0)  # between two looks, and two batches
+        assert consuming.process.returncode == -9, (place, consuming.output)
     monkeypatch.delenv(VARIABLE)
+    change(world, 3)
     arrives(world)
     is_equal(spark, world)

@@ -51,7 +51,7 @@ def world(request: pytest.FixtureRequest, spark: SparkSession, namespace: str, t
     return made
 
 
-@pytest.mark.parametrize("mode", [Mode.HISTORY, Mode.APPEND])
+@pytest.mark.parametrize("mode", [Mode.HISTORY, pytest.param(Mode.APPEND, marks=pytest.mark.deep)])
 def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: Mode) -> None:
     tell(world, planned(world, mode, 10), *CAME_IN_TIME)
     applied = world.target.applied(TABLE.id)
