@@ -22,7 +22,8 @@ from wrackline.control.stack.servers import HOST
 from wrackline.schemas.versions import REST_CATALOGUE
 
 OF_SPARK = Path(pyspark.__path__[0]) / "jars" / "*"
-SERVER = Path(__file__).parent / "java" / "RestCatalogue.java"
+PROGRAMS = Path(__file__).parent / "java"
+SERVER, METASTORE = PROGRAMS / "RestCatalogue.java", PROGRAMS / "HiveMetastore.java"
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
 SIGNED = (
     "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
@@ -58,11 +59,11 @@ def hive(folder: Path) -> Catalogue:
         "datanucleus.connectionPoolingType": "HikariCP",  # of the three, PySpark brings this one
         "hive.metastore.schema.verification": "false",
         "hive.metastore.warehouse.dir": lake,
+        "hive.async.log.enabled": "false",
+        "hive.log.dir": str(folder),
     }
-    command = [java.find().program, "-Xmx384m", "-Dhive.async.log.enabled=false", "-cp", str(OF_SPARK)]
-    command += ["org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)]
-    for name, value in settings.items():
-        command += ["--hiveconf", f"{name}={value}"]
+    command = [java.find().program, "-Xmx384m", *(f"-D{name}={value}" for name, value in settings.items())]
+    command += ["-cp", str(OF_SPARK), str(METASTORE), "-p", str(port)]
     lines = [f'warehouse = "{lake}"', 'catalog.type = "hive"', f'catalog.uri = "thrift://{HOST}:{port}"']
     return Catalogue(_program("hive", command, folder, port), lines)
 
