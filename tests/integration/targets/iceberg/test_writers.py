@@ -28,6 +28,7 @@ from tests.integration.targets.spark_world import SparkWorld
 from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
 from wrackline.consumers import spark_table
 from wrackline.consumers.plan import Applied, OurColumns
+from wrackline.consumers.plugin import Removed
 from wrackline.consumers.spark_table import OfItself
 from wrackline.consumers.targets.iceberg import PLUGIN, progress, upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient
@@ -130,8 +131,11 @@ def test_upkeep_changes_nothing_that_is_seen(
     monkeypatch.setattr(upkeep, "_KEPT", 1)
     monkeypatch.setattr(upkeep, "_FAR_BACK", 0)  # the compaction stands before the last batch: say it anew
     said = OfItself(TABLE.id, OurColumns.prefixed("_wl_"))
-    upkeep.upkeep(session, name, said, forget_before_ms=0, retention_ms=0)
+    snapshots = session.table(f"{name}.snapshots").count()
+    done = upkeep.upkeep(session, name, said, forget_before_ms=0, retention_ms=0)
     assert session.table(f"{name}.snapshots").count() == 1
+    assert done.removed[Removed.SNAPSHOTS] >= snapshots, "its own among them"
+    assert done.removed[Removed.FILES] > files, "those that lead to others, and the orphan"
     assert (world.stored(TABLE.id), world.target.applied(TABLE.id)) == before
     assert not orphan.exists()
     assert session.table(f"{name}.files").count() < files
