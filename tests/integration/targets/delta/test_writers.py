@@ -30,6 +30,7 @@ from tests.integration.targets.spark_world import SparkWorld
 from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
 from wrackline.consumers import spark_table
 from wrackline.consumers.plan import Applied
+from wrackline.consumers.plugin import Removed
 from wrackline.consumers.spark_table import Address
 from wrackline.consumers.targets.delta import PLUGIN, connect, progress, upkeep
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
@@ -173,7 +174,11 @@ def test_what_is_applied_outlives_the_log(spark: SparkSession, tmp_path: Path) -
     assert before[1].offsets == {HERE: 3}
     assert (log / f"{1:020}.json").exists(), "nobody but upkeep cuts it"
     age(log, 40)
-    world.target.upkeep(TABLE.id, forget_before_ms=0)
+    (log.parent / "orphan").touch()
+    os.utime(log.parent / "orphan", (time.time() - 40 * DAY,) * 2)
+    done = world.target.upkeep(TABLE.id, forget_before_ms=0)
+    assert done.removed[Removed.FILES] >= 1, "nobody needs the orphan"
+    assert not (log.parent / "orphan").exists()
     oldest = min(int(file.name[:20]) for file in log.glob("*.json"))
     assert oldest > 4, "the log was cut behind what was said anew"
     assert (world.stored(TABLE.id), world.target.applied(TABLE.id)) == before
