@@ -24,12 +24,11 @@ from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.letters import Spot
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, MergePlan, Mode
-from wrackline.consumers.planning import Look, Rules, look, planned
+from wrackline.consumers.planning import Look, Rules, current, look, planned
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import in_the_way, keep, merged_without
-from wrackline.consumers.superseded import without_superseded
 from wrackline.consumers.tally import Tally, by_operation, operations
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.transactions import WholeTransactions
@@ -160,10 +159,10 @@ def merge_records(
     Return what is applied now, and what was merged.
     """
     of_rows = rules.keeping.mode is Mode.UPSERT
-    current = without_superseded(records, before.newest) if of_rows else records
-    current.persist()  # looked at twice, fetched once
+    left = current(wanted.topic, records, before.newest, rules.schema_text) if of_rows else records
+    left.persist()  # looked at twice, fetched and parsed once
     try:
-        seen = look(wanted.topic, current, before, rules.schema_text)
+        seen = look(wanted.topic, left, before, rules.schema_text)
         watch.lap(Step.READ)
         seen.check(wanted.topic)
         made = planned(seen, wanted, before, target.can.identifiers, rules)
@@ -171,10 +170,10 @@ def merge_records(
             return before, Tally()
         plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
         watch.lap(Step.SHAPE)
-        newest = latest(records, current, before.newest, seen.outlines, made.writers, plan)
+        newest = latest(records, left, before.newest, seen.outlines, made.writers, plan)
         tally = _commit(newest, seen, plan, target, watch)
     finally:
-        current.unpersist()
+        left.unpersist()
     reach("after_apply")
     return plan.upto, tally
 

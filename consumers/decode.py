@@ -1,5 +1,6 @@
 """Bytes of one topic to typed changes: frame in, frame out, nothing run.
 
+    opened     the same records; those of the one pair that is known stand parsed beside the others' bytes
     outlines   by pair of schemas: newest seq, newest truncate, how many changes, what is broken or was not
                sent (the driver then knows which schemas to ask the registry for)
     decode     -> row (struct of the plan's target columns), seq, op, commit_ts, unsent, offset
@@ -34,6 +35,19 @@ _LEAD_TYPE = "struct<source: struct<ts_ms: bigint, unchanged: array<string>>, op
 _LETTER = ("partition", "offset", "key", "value")
 
 
+def opened(records: DataFrame, pair: tuple[int | None, int], writer: Writer) -> DataFrame:
+    """Parse the records of a pair, once for all who look at them: k, e, and whether e is all that was there.
+
+    A value that has been read is dropped, for it has been said; that of one that can't be read stays.
+    """
+    mine, text = of_pair(*pair), writer.value_text
+    key = F.lit(None) if writer.key_text is None else parsed("key", writer.key_text)
+    value = parsed("value", text, told(text, (*LEAD, "after")), strict=False)
+    read = events(records).select("*", F.when(mine, key).alias("k"), F.when(mine, value).alias("e"))
+    checked = read.withColumn("readable", _readable(F.col("e.op"), F.col("e.seq")))
+    return checked.withColumn("value", F.when(~F.col("readable"), F.col("value")))
+
+
 def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     """Return for each pair of schemas what its records tell, without their rows.
 
@@ -43,21 +57,27 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
-    lead, known = F.lit(None).cast(_LEAD_TYPE), F.lit(False)
+    records, lead, known = events(records), F.lit(None).cast(_LEAD_TYPE), F.lit(False)
     for value_id, text in value_texts.items():  # one pass, however many schemas there are
         of_schema = F.coalesce(F.col("value_head") == head(value_id), F.lit(False))
         lead = F.when(of_schema, parsed("value", text, told(text, LEAD), strict=False)).otherwise(lead)
         known = known | of_schema
+    whole = F.lit(False)
+    if "e" in records.columns:
+        whole = F.col("readable")
+        lead = F.when(whole, F.struct("e.source", "e.op", "e.seq")).otherwise(lead)
     committed = F.col("e.source.ts_ms").alias("committed_ms")
     change = F.col("readable") & (F.col("op") != TRUNCATE)
     truncate = F.col("readable") & (F.col("op") == TRUNCATE)
     newest = F.max(F.when(change, F.col("seq")))
     width = F.when(F.col("readable"), F.length("seq"))
     return (
-        events(records)
-        .select("key_head", "value_head", "value", "timestamp", known.alias("known"), lead.alias("e"))
+        records.select(
+            *("key_head", "value_head", "value", "timestamp"),
+            *(known.alias("known"), lead.alias("e"), whole.alias("whole")),
+        )
         .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"), committed)
-        .withColumn("readable", _readable(F.col("op"), F.col("seq")))
+        .withColumn("readable", F.col("whole") | _readable(F.col("op"), F.col("seq")))
         .groupBy("key_head", "value_head")
         .agg(
             F.when(F.bool_and("known"), F.coalesce(newest, F.lit(""))).alias("newest"),
@@ -74,20 +94,31 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     )
 
 
-def decode(records: DataFrame, writers: Writers, plan: MergePlan, *, sifted: bool = False) -> DataFrame:
+def decode(
+    records: DataFrame,
+    writers: Writers,
+    plan: MergePlan,
+    *,
+    truncated: bool = True,
+    of_opened: tuple[int | None, int] | None = None,
+) -> DataFrame:
     """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on.
 
-    A record that can't be read makes the batch fail; `refused` finds those.  What is sifted has neither
-    truncates nor anything below the floor: Spark would parse a value twice to look for them.
+    A record that can't be read makes the batch fail; `refused` finds those.  Where no truncate is among them
+    nobody looks for one: Spark would parse a value twice.  The pair that is opened has been parsed.
     What was written under another key than the plan's is void, as rekeyed.py tells, and left out.
     """
-    parts = [
-        _changes(_read(records, pair, writer, plan, strict=True), writer, plan, sifted=sifted)
-        for pair, writer in writers.items()
-        if _same_key(writer, plan)
-    ]
+    parts = []
+    for pair, writer in writers.items():
+        if not _same_key(writer, plan):
+            continue
+        if pair == of_opened:
+            read = records.where(of_pair(*pair)).select("k", "e", "offset")
+        else:
+            read = _read(records, pair, writer, plan, strict=True)
+        parts.append(_changes(read.where(F.col("e.op") != TRUNCATE) if truncated else read, writer, plan))
     changes = reduce(DataFrame.union, parts)
-    return changes if sifted or plan.floor is None else changes.where(F.col("seq") >= plan.floor)
+    return changes if plan.floor is None else changes.where(F.col("seq") >= plan.floor)
 
 
 def refused(records: DataFrame, writers: Writers, plan: MergePlan) -> DataFrame:
@@ -135,9 +166,8 @@ def _read(
     return read.withColumn("fault", _fault(writer, plan))
 
 
-def _changes(read: DataFrame, writer: Writer, plan: MergePlan, *, sifted: bool) -> DataFrame:
+def _changes(read: DataFrame, writer: Writer, plan: MergePlan) -> DataFrame:
     e = F.col("e")
-    read = read if sifted else read.where(e["op"] != TRUNCATE)
     common = (
         e["seq"].alias("seq"),
         e["op"].alias("op"),

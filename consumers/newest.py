@@ -11,7 +11,6 @@ record is read, as it is where a row is no key's, or an event has a row of its o
 from collections.abc import Collection, Mapping
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.decode import decode, partial_columns
 from wrackline.consumers.dedupe import dedupe, single
@@ -37,7 +36,7 @@ def latest(
 ) -> DataFrame:
     """Return the newest change of each key, as dedupe.py describes it; where events are kept, all of them.
 
-    `current` is what superseded.py left of the records by what is known; the outlines are of it.
+    `current` is what planning.py made of the records by what is known; the outlines are of it.
     """
     if plan.mode is not Mode.UPSERT:
         return event_rows(records, writers, plan)
@@ -45,29 +44,19 @@ def latest(
     partial = partial_columns({one.pair: one.unsent for one in outlines}, writers, plan)
     if partial or plan.keyless:
         return dedupe(decode(records, writers, plan), columns, plan.key, partial)
-    widths = frozenset[int]().union(*(one.widths for one in outlines))
     truncated = any(one.floor for one in outlines if one.pair in writers)
-    changes = _decoded(current, writers, plan, widths, truncated=truncated)
-    if _as_known(known, outlines, widths) and _one_form(writers, plan):
+    of_opened = None if known is None or known.key_id is None else (known.key_id, known.value_id)
+    changes = decode(current, writers, plan, truncated=truncated, of_opened=of_opened)
+    if _as_known(known, outlines) and _one_form(writers, plan):
         return single(changes)
     return dedupe(changes, columns, plan.key, partial)
 
 
-def _decoded(
-    records: DataFrame, writers: Writers, plan: MergePlan, widths: frozenset[int], *, truncated: bool
-) -> DataFrame:
-    """Decode; what is void is told by its last bytes where that can be, as decode.py says."""
-    if truncated or len(widths) != 1:
-        return decode(records, writers, plan)
-    (width,) = widths
-    if plan.floor is not None:
-        records = records.where(F.substring("value", -width, width) >= F.lit(plan.floor.encode()))
-    return decode(records, writers, plan, sifted=True)
-
-
-def _as_known(known: Written | None, outlines: Collection[Outline], widths: frozenset[int]) -> bool:
+def _as_known(known: Written | None, outlines: Collection[Outline]) -> bool:
     """Whether all was written as superseded.py knew, so that it has left one record a key."""
-    if known is None or known.key_id is None or widths != {len(known.seq)}:
+    if known is None or known.key_id is None:
+        return False
+    if any(one.widths - {len(known.seq)} for one in outlines):
         return False
     return all(one.pair.key_id is not None and one.pair.value_id == known.value_id for one in outlines)
 

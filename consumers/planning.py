@@ -11,13 +11,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
-from wrackline.consumers.decode import outlines
+from wrackline.consumers.decode import opened, outlines
 from wrackline.consumers.evolve import Behaviour
 from wrackline.consumers.modes import Keeping, check_key
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, MergePlan, Mode, Written, plan_merge
 from wrackline.consumers.rekeyed import floor_of_keys
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
+from wrackline.consumers.superseded import without_superseded
 from wrackline.consumers.tally import Latest
 from wrackline.consumers.writers import NOT_OUR_SCHEMA, Writer, writer
 from wrackline.schemas import registry
@@ -86,6 +87,14 @@ class Planned:
     plan: MergePlan
     writers: Mapping[Any, Writer]  # by pair of schemas; what was told under another key lies below the floor
     rekeyed: bool
+
+
+def current(topic: str, records: DataFrame, known: Written | None, schema_text: SchemaText) -> DataFrame:
+    """Return what may be merged of the records; what is written as the newest change was stands opened."""
+    if known is None or known.key_id is None:
+        return records
+    pair = _pair(known)
+    return opened(without_superseded(records, known), pair, writer_of(topic, pair, schema_text))
 
 
 def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaText) -> Look:

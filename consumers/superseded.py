@@ -31,11 +31,11 @@ def without_superseded(records: DataFrame, known: Written | None) -> DataFrame:
     of_form = F.col("key").isNotNull() & F.startswith("value", head(known.value_id)) & length
     # by the number first: keys begin alike, and Spark compares what stands first fastest
     number = F.when(of_form, F.xxhash64("key")).otherwise(F.xxhash64("partition", "offset"))
-    kept = [name for name in records.columns if name != "key"]
-    newest = F.max_by(F.struct(*kept), F.struct(seq.alias("seq"), "offset")).alias("newest")
+    kept = [name for name in records.columns if name not in {"key", "offset"}]
+    newest = F.max(F.struct(seq.alias("seq"), "offset", *kept)).alias("newest")
     return (
         records.where(F.col("value").isNotNull())
         .groupBy(number.alias("number"), "key")
         .agg(newest)
-        .select("key", "newest.*")
+        .select("key", "newest.offset", *(f"newest.{name}" for name in kept))
     )

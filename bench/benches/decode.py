@@ -24,9 +24,8 @@ from bench.workloads.lake import SEQ_WIDTH
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, Written, plan_merge
-from wrackline.consumers.planning import look, writer_of
+from wrackline.consumers.planning import current, look, writer_of
 from wrackline.consumers.rounds import Pair
-from wrackline.consumers.superseded import without_superseded
 from wrackline.schemas.envelope import dump
 
 METRIC = "events_per_s"
@@ -76,12 +75,12 @@ def newest(records: DataFrame) -> None:
     writers = {pair: writer_of(TOPIC, Pair(*pair), TEXTS.__getitem__)}
     plan = plan_merge(writers[pair].table, Identifiers(255), Applied())
     known = Written("0" * SEQ_WIDTH, *pair)
-    current = without_superseded(records, known).persist()
+    left = current(TOPIC, records, known, TEXTS.__getitem__).persist()
     try:
-        seen = look(TOPIC, current, Applied(newest=known), TEXTS.__getitem__)
-        drained(latest(records, current, known, seen.outlines, writers, plan))
+        seen = look(TOPIC, left, Applied(newest=known), TEXTS.__getitem__)
+        drained(latest(records, left, known, seen.outlines, writers, plan))
     finally:
-        current.unpersist(blocking=True)
+        left.unpersist(blocking=True)
 
 
 def plain(folder: str, events: int) -> Outcome:

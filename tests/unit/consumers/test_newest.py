@@ -13,8 +13,7 @@ from wrackline.consumers.decode import decode
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, Written
-from wrackline.consumers.planning import look
-from wrackline.consumers.rounds import Outline
+from wrackline.consumers.planning import current, look
 from wrackline.consumers.superseded import without_superseded
 from wrackline.schemas.envelope import dump, key_schema
 from wrackline.schemas.table import Column
@@ -23,9 +22,11 @@ from wrackline.schemas.types import ColumnType, Kind
 BY_NUMBER = replace(KEYED, columns=(Column("a b", 1, ColumnType(Kind.INT64, "bigint")), *KEYED.columns[1:]))
 
 
-def outlined(topic: "History", frame: DataFrame) -> list[Outline]:
+def newest(topic: "History", frame: DataFrame, known: Written | None) -> DataFrame:
     texts = topic.texts | {1: dump(key_schema(BY_NUMBER if topic.by_number else KEYED, topic=TOPIC) or {})}
-    return look(TOPIC, frame, Applied(), texts.__getitem__).outlines
+    left = current(TOPIC, frame, known, texts.__getitem__)
+    outlines = look(TOPIC, left, Applied(newest=known), texts.__getitem__).outlines
+    return latest(frame, left, known, outlines, topic.writers, topic.plan)
 
 
 KNOWN = Written("0" * 8, 1, 2)
@@ -69,10 +70,9 @@ def test_it_is_what_reading_all_records_finds(spark: SparkSession, history: Hist
     frame = spark.createDataFrame(history.rows(), RECORDS)
     columns = [column.target for column in history.plan.columns]
     expected = rows(dedupe(decode(frame, history.writers, history.plan), columns, history.plan.key))
-    for known, has in ((KNOWN, left), (replace(KNOWN, value_id=3), len(history.records))):
-        current = without_superseded(frame, known)
-        assert current.count() == has
-        found = rows(latest(frame, current, known, outlined(history, current), history.writers, history.plan))
+    assert without_superseded(frame, KNOWN).count() == left
+    for known in (None, KNOWN, replace(KNOWN, seq="0" * 9)):
+        found = rows(newest(history, frame, known))
         assert {str(row) for row in found} == {str(row) for row in expected}
         assert len(found) == len(expected)
 
