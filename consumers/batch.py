@@ -9,10 +9,9 @@ their own.  An error of Spark becomes one of ours without its text, which may sh
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
@@ -29,6 +28,8 @@ from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import in_the_way, keep, merged_without
+from wrackline.consumers.spark import is_gone
+from wrackline.consumers.superseded import told_by_bytes
 from wrackline.consumers.tally import Tally, by_operation, operations
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.transactions import WholeTransactions
@@ -158,24 +159,30 @@ def merge_records(
 
     Return what is applied now, and what was merged.
     """
-    of_rows = rules.keeping.mode is Mode.UPSERT
-    left = current(wanted.topic, records, before.newest, rules.schema_text) if of_rows else records
-    left.persist()  # looked at twice, fetched and parsed once
-    try:
-        seen = look(wanted.topic, left, before, rules.schema_text)
+    topic, text = wanted.topic, rules.schema_text
+    known = told_by_bytes(before.newest) if rules.keeping.mode is Mode.UPSERT else None
+    with ExitStack() as kept:  # looked at twice, fetched and parsed once
+        left = _kept(current(topic, records, known, text), kept)
+        seen = look(topic, left, before, text)
+        if seen.mixed:
+            known, left = None, _kept(records, kept)
+            seen = look(topic, left, before, text)
         watch.lap(Step.READ)
-        seen.check(wanted.topic)
+        seen.check(topic)
         made = planned(seen, wanted, before, target.can.identifiers, rules)
         if made is None:
             return before, Tally()
         plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
         watch.lap(Step.SHAPE)
-        newest = latest(records, left, before.newest, seen.outlines, made.writers, plan)
+        newest = latest(records, left, known, seen.outlines, made.writers, plan)
         tally = _commit(newest, seen, plan, target, watch)
-    finally:
-        left.unpersist()
     reach("after_apply")
     return plan.upto, tally
+
+
+def _kept(frame: DataFrame, until: ExitStack) -> DataFrame:
+    until.callback(frame.unpersist)
+    return frame.persist()
 
 
 def _commit(newest: DataFrame, seen: Look, plan: MergePlan, target: SparkTarget, watch: Stopwatch) -> Tally:
@@ -213,12 +220,12 @@ def our_errors(topic: str, table: TableId) -> Iterator[None]:
     """Let no error through whose text may show values."""
     try:
         yield
-    except Py4JNetworkError as exc:
-        gone = SPARK_GONE()
-        raise gone from exc
     except WracklineError:
         raise
     except Exception as exc:  # one table's fault is not the others'; its text may show values
+        if is_gone(exc):
+            gone = SPARK_GONE()
+            raise gone from exc
         text = str(exc)  # what ended a task may come as the cause of another, whose text alone names it
         unfit = next((name for name in _UNFIT if f"[{name}" in text), None)
         if unfit is not None:

@@ -45,7 +45,7 @@ def latest(
     if partial or plan.keyless:
         return dedupe(decode(records, writers, plan), columns, plan.key, partial)
     truncated = any(one.floor for one in outlines if one.pair in writers)
-    of_opened = None if known is None or known.key_id is None else (known.key_id, known.value_id)
+    of_opened = None if known is None else (known.key_id, known.value_id)
     changes = decode(current, writers, plan, truncated=truncated, of_opened=of_opened)
     if _as_known(known, outlines) and _one_form(writers, plan):
         return single(changes)
@@ -54,9 +54,7 @@ def latest(
 
 def _as_known(known: Written | None, outlines: Collection[Outline]) -> bool:
     """Whether all was written as superseded.py knew, so that it has left one record a key."""
-    if known is None or known.key_id is None:
-        return False
-    if any(one.widths - {len(known.seq)} for one in outlines):
+    if known is None or any(one.widths - {len(known.seq)} for one in outlines):
         return False
     return all(one.pair.key_id is not None and one.pair.value_id == known.value_id for one in outlines)
 

@@ -61,6 +61,7 @@ class Look:
     outlines: list[Outline] = field(default_factory=list)
     broken: int = 0  # records that are not what their schema says
     strange: dict[tuple[int | None, int | None], WracklineError] = field(default_factory=dict)
+    mixed: bool = False  # as superseded.py has it: something may be missing
 
     @property
     def latest(self) -> Latest | None:
@@ -90,8 +91,8 @@ class Planned:
 
 
 def current(topic: str, records: DataFrame, known: Written | None, schema_text: SchemaText) -> DataFrame:
-    """Return what may be merged of the records; what is written as the newest change was stands opened."""
-    if known is None or known.key_id is None:
+    """Return what may be merged of the records; what is written as is known stands opened."""
+    if known is None:
         return records
     pair = _pair(known)
     return opened(without_superseded(records, known), pair, writer_of(topic, pair, schema_text))
@@ -115,7 +116,7 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
                 unknown[value_id] = _of_the_record(error)
             else:
                 texts[value_id] = text
-    seen = Look()
+    seen = Look(mixed=any(row["mixed"] for row in rows))
     for row in rows:
         pair = (row["key_id"], row["value_id"])
         fault = unknown.get(row["value_id"]) or _fault_of_key(topic, row, schema_text)

@@ -27,11 +27,7 @@ def events(records: DataFrame) -> DataFrame:
     key_head, value_head = _head("key"), _head("value")
     ours = F.col("key").isNull() | key_head.isNotNull()
     return records.where(F.col("value").isNotNull()).select(
-        "key",
-        "value",
-        "partition",
-        "offset",
-        "timestamp",
+        "*",
         key_head.alias("key_head"),
         F.when(ours, value_head).alias("value_head"),
     )

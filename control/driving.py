@@ -13,19 +13,16 @@ In: how to look for news and how to merge it.  Out: what failed, of one round.
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import orjson
 
 from wrackline.consumers import plugin, topics
-from wrackline.consumers.batch import SPARK_GONE
 from wrackline.consumers.driver import Driver, Look, Merge, Pace, Wish
 from wrackline.consumers.figures import Figures
 from wrackline.consumers.metrics import families
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.spark import is_gone
 from wrackline.consumers.standing import Patience
 from wrackline.consumers.status import document
 from wrackline.consumers.tending import Tending, Upkeep
@@ -54,7 +51,7 @@ class Driven:
         """Merge until asked to stop, or once to where the topics are now; return what failed then."""
         values, teller = self.values, self.teller
         tending = Tending(upkeep(self.place, values), values.integer("consume.upkeep.interval.ms") / 1000)
-        driver = Driver(look, _telling_when_gone(merge), pace(values), teller, tending)
+        driver = Driver(look, merge, pace(values), teller, tending)
         with asked_to_stop() as asked, asked_to_resume() as resumed, self._served():
             teller.begins(values.text("target.kind"), os.getpid())
             if once:
@@ -127,21 +124,6 @@ def asked_to_resume() -> Iterator[Callable[[], bool]]:
         yield asked
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def _telling_when_gone(merge: Merge) -> Merge:
-    """Let a batch that failed because there is no Spark any more say so: then no other table can go on."""
-
-    def merged(topic: str, ends: Mapping[int, int]) -> Range:
-        try:
-            return merge(topic, ends)
-        except WracklineError as error:
-            if is_gone(error.__cause__):
-                gone = SPARK_GONE()
-                raise gone from error
-            raise
-
-    return merged
 
 
 def _now_ms() -> int:

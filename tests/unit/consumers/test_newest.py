@@ -14,7 +14,7 @@ from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, Written
 from wrackline.consumers.planning import current, look
-from wrackline.consumers.superseded import without_superseded
+from wrackline.consumers.superseded import told_by_bytes, without_superseded
 from wrackline.schemas.envelope import dump, key_schema
 from wrackline.schemas.table import Column
 from wrackline.schemas.types import ColumnType, Kind
@@ -98,5 +98,6 @@ def test_only_what_is_replaced_for_certain_is_left_out(spark: SparkSession) -> N
     left = Counter(map(str, without_superseded(frame, KNOWN).select("key", "value").collect()))
     expected = [topic.records[1][:2], *kept]  # the newest of the three, and no tombstone
     assert left == Counter(map(str, spark.createDataFrame(expected, "key binary, value binary").collect()))
+    assert told_by_bytes(KNOWN) is KNOWN
     for unknown in (None, replace(KNOWN, key_id=None), replace(KNOWN, seq="0" * 64)):
-        assert without_superseded(frame, unknown) is frame
+        assert told_by_bytes(unknown) is None

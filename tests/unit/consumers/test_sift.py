@@ -25,6 +25,7 @@ from wrackline.consumers.writers import table_id
 from wrackline.schemas import registry
 from wrackline.schemas.envelope import dump, key_schema
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.table import TableSchema
 
 TABLE = table_id(TOPIC)
 LOST = 99  # a schema's id
@@ -33,14 +34,14 @@ LOST = 99  # a schema's id
 class Bin:
     """One topic of hand-made records, and an Iceberg table of it."""
 
-    def __init__(self, spark: SparkSession, namespace: str) -> None:
+    def __init__(self, spark: SparkSession, namespace: str, table: TableSchema = KEYED) -> None:
         self.spark = spark.newSession()
         for name, value in FEW_ROWS.items():
             self.spark.conf.set(name, value)
         self.lake = IcebergTarget(settings(spark, namespace=namespace), self.spark)
         self.target: SparkTarget = self.lake
-        self.topic = Topic(KEYED)
-        self.texts: dict[int, str] = {1: dump(key_schema(KEYED, topic=TOPIC) or {}), **self.topic.texts}
+        self.topic = Topic(table)
+        self.texts: dict[int, str] = {1: dump(key_schema(table, topic=TOPIC) or {}), **self.topic.texts}
 
     def rules(self, most_letters: int) -> Rules:
         def text(schema_id: int) -> str:
