@@ -20,7 +20,8 @@ STANDING = Metric(
 EVENTS = Metric(
     "wrackline_consume_events_total",
     _C,
-    "Events that are merged: inserts (c), updates (u), deletes (d), rows read (r), truncates (t).",
+    "Changes that are merged, of a key its newest of a batch: inserts (c), updates (u), deletes (d), rows"
+    " read (r); and truncates (t).",
     ("table", "operation"),
 )
 LETTERS = Metric(
