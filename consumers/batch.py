@@ -30,7 +30,7 @@ from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import in_the_way, keep, merged_without
 from wrackline.consumers.spark import is_gone
 from wrackline.consumers.superseded import told_by_bytes
-from wrackline.consumers.tally import Tally, by_operation, operations
+from wrackline.consumers.tally import REPLACED, Tally, by_operation, operations
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.transactions import WholeTransactions
 from wrackline.consumers.writers import table_id
@@ -191,8 +191,8 @@ def _commit(newest: DataFrame, seen: Look, plan: MergePlan, target: SparkTarget,
     newest.persist()
     try:
         *ends, counts = newest.agg(*bounds(plan), F.struct(*by_operation())).collect()[0]
-        merged = operations(counts, seen.truncates, halved=plan.keyless)
-        plan = replace(plan, loads=set(merged) == {"r"}, within=key_ranges(ends, plan))
+        merged = operations(counts, seen.changes, seen.truncates, halved=plan.keyless)
+        plan = replace(plan, loads=set(merged) - {REPLACED} == {"r"}, within=key_ranges(ends, plan))
         staged = target.stage(newest, plan)
         watch.lap(Step.STAGE)
         reach("before_apply")

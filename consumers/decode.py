@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.plan import ROW, MergePlan, Mode
-from wrackline.consumers.superseded import MIXED
+from wrackline.consumers.superseded import MIXED, OLDER
 from wrackline.consumers.tally import OPERATIONS, TRUNCATE, moments
 from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
 from wrackline.consumers.writers import Writer
@@ -54,8 +54,8 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
 
     key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), how many
     changes and truncates; broken: how many can't be read; unsent: the columns, as the source names them, that
-    some event lacks; widths: of the shortest seq and the longest; latest: as tally.py has it; mixed: as
-    superseded.py has it.
+    some event lacks; widths: of the shortest seq and the longest; latest: as tally.py has it; mixed and
+    older: as superseded.py has them.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
@@ -64,9 +64,9 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
         of_schema = F.coalesce(F.col("value_head") == head(value_id), F.lit(False))
         lead = F.when(of_schema, parsed("value", text, told(text, LEAD), strict=False)).otherwise(lead)
         known = known | of_schema
-    whole = mixed = F.lit(False)
+    whole, mixed, older = F.lit(False), F.lit(False), F.lit(0)
     if "e" in records.columns:
-        whole, mixed = F.col("readable"), F.col(MIXED)
+        whole, mixed, older = F.col("readable"), F.col(MIXED), F.col(OLDER)
         lead = F.when(whole, F.struct("e.source", "e.op", "e.seq")).otherwise(lead)
     committed = F.col("e.source.ts_ms").alias("committed_ms")
     change = F.col("readable") & (F.col("op") != TRUNCATE)
@@ -77,6 +77,7 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
         records.select(
             *("key_head", "value_head", "value", "timestamp"),
             *(known.alias("known"), lead.alias("e"), whole.alias("whole"), mixed.alias(MIXED)),
+            older.alias(OLDER),
         )
         .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"), committed)
         .withColumn("readable", F.col("whole") | _readable(F.col("op"), F.col("seq")))
@@ -91,6 +92,7 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
             F.array_compact(F.array(F.min(width), F.max(width))).alias("widths"),
             moments(),
             F.bool_or(MIXED).alias(MIXED),
+            F.sum(OLDER).alias(OLDER),
         )
         .select(schema_id("key_head").alias("key_id"), schema_id("value_head").alias("value_id"), "*")
         .drop("key_head", "value_head")

@@ -62,11 +62,17 @@ class Look:
     broken: int = 0  # records that are not what their schema says
     strange: dict[tuple[int | None, int | None], WracklineError] = field(default_factory=dict)
     mixed: bool = False  # as superseded.py has it: something may be missing
+    older: int = 0  # records that were left out
 
     @property
     def latest(self) -> Latest | None:
         """The newest change that came from the log."""
         return max((one.latest for one in self.outlines if one.latest is not None), default=None)
+
+    @property
+    def changes(self) -> int:
+        """How many changes the batch has."""
+        return self.older + sum(one.changes for one in self.outlines)
 
     @property
     def truncates(self) -> int:
@@ -116,7 +122,7 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
                 unknown[value_id] = _of_the_record(error)
             else:
                 texts[value_id] = text
-    seen = Look(mixed=any(row["mixed"] for row in rows))
+    seen = Look(mixed=any(row["mixed"] for row in rows), older=sum(row["older"] for row in rows))
     for row in rows:
         pair = (row["key_id"], row["value_id"])
         fault = unknown.get(row["value_id"]) or _fault_of_key(topic, row, schema_text)

@@ -9,8 +9,9 @@ that a newer one of the batch has replaced for certain:
 
 Everything else is left in: what was written with another schema, has no key, or is not ours at all.  Keys
 are told apart by a number of theirs, a quarter cheaper than by their bytes; `mixed` says where two keys have
-one number, and whoever sees it takes the batch whole.  A record that is left out may still have sent a
-column that the newer one lacks; who finds such a newer one reads the batch whole too (newest.py).
+one number, and whoever sees it takes the batch whole.  `older` counts what is left out.  A record that is may
+still have sent a column that the newer one lacks; who finds such a newer one reads the batch whole too
+(newest.py).
 """
 
 from pyspark.sql import DataFrame
@@ -19,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from wrackline.consumers.plan import Written
 from wrackline.consumers.wire import head
 
-MIXED = "mixed"
+MIXED, OLDER = "mixed", "older"
 _ONE_BYTE = 64  # Avro writes lengths below it in one byte
 _OF_FORM = -1  # where a record of another form has its partition
 
@@ -44,6 +45,6 @@ def without_superseded(records: DataFrame, known: Written) -> DataFrame:
             F.when(of_form, F.xxhash64("key")).otherwise(F.col("offset")).alias("number"),
             F.when(of_form, F.lit(_OF_FORM)).otherwise(F.col("partition")).alias("place"),
         )
-        .agg(newest, mixed.alias(MIXED))
-        .select("newest.offset", *(f"newest.{name}" for name in kept), MIXED)
+        .agg(newest, mixed.alias(MIXED), (F.count("*") - 1).alias(OLDER))
+        .select("newest.offset", *(f"newest.{name}" for name in kept), MIXED, OLDER)
     )
