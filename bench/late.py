@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from wrackline.consumers.applied_text import parse
 from wrackline.consumers.plan import TopicPartition
+from wrackline.consumers.targets.iceberg.progress import PROPERTY
 
-PROPERTY = "wrackline.applied"  # as consumers/targets/iceberg/progress.py writes it
 _VERSION = re.compile(r"v(\d+)\.metadata\.json$")
 
 

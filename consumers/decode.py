@@ -42,7 +42,7 @@ def opened(records: DataFrame, pair: tuple[int | None, int], writer: Writer) -> 
     A value that has been read is dropped, for it has been said; that of one that can't be read stays.
     """
     mine, text = of_pair(*pair), writer.value_text
-    key = F.lit(None) if writer.key_text is None else parsed("key", writer.key_text)
+    key = parsed("key", writer.key_text)
     value = parsed("value", text, told(text, (*LEAD, "after")), strict=False)
     read = events(records).select("*", F.when(mine, key).alias("k"), F.when(mine, value).alias("e"))
     checked = read.withColumn("readable", _readable(F.col("e.op"), F.col("e.seq")))
@@ -160,9 +160,8 @@ def _read(
     records: DataFrame, pair: tuple[int | None, int], writer: Writer, plan: MergePlan, *, strict: bool
 ) -> DataFrame:
     """Return the records of one pair, parsed to k and e, with the fault of each if it is not strict."""
-    wanted = told(writer.value_text, (*LEAD, "after", *_old_side(plan)))
-    text = writer.key_text
-    key = F.lit(None) if text is None else parsed("key", text, strict=strict)
+    wanted = told(writer.value_text, (*LEAD, "after", *old_side(plan)))
+    key = parsed("key", writer.key_text, strict=strict)
     value = parsed("value", writer.value_text, wanted, strict=strict)
     found = events(records).where(of_pair(*pair))
     if strict:
@@ -226,7 +225,7 @@ def _fault(writer: Writer, plan: MergePlan) -> Column:
         if column.target in plan.key and column.identity in writer.key_fields:
             images = [k.getField(writer.key_fields[column.identity])]
         elif column.identity in writer.fields:
-            sides = ("after", *_old_side(plan))
+            sides = ("after", *old_side(plan))
             images = [e[side].getField(writer.fields[column.identity]) for side in sides]
         else:
             continue
@@ -266,7 +265,7 @@ def _identities(writer: Writer) -> dict[str, int]:
     return {column.name: column.identity for column in writer.table.columns}
 
 
-def _old_side(plan: MergePlan) -> tuple[str, ...]:
+def old_side(plan: MergePlan) -> tuple[str, ...]:
     """Return what is read of a row besides its new side."""
     return ("before",) if plan.keyless or plan.mode is Mode.APPEND else ()
 

@@ -65,7 +65,7 @@ def row_id(seq: Column, op: Column, key: Column) -> Column:
 
 def _events(records: DataFrame, pair: tuple[int | None, int], writer: Writer, plan: MergePlan) -> DataFrame:
     sides = ("after", "before") if plan.mode is Mode.APPEND else ("after",)
-    key = F.lit(None) if writer.key_text is None else parsed("key", writer.key_text)
+    key = parsed("key", writer.key_text)
     value = parsed("value", writer.value_text, told(writer.value_text, (*LEAD, *sides)))
     of_key = body("key").alias("of_key")
     read = events(records).where(of_pair(*pair)).select(key.alias("k"), value.alias("e"), of_key, "offset")

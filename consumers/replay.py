@@ -7,7 +7,7 @@ changes nothing (INV-5).
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -15,13 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from wrackline.consumers.account import Stopwatch
 from wrackline.consumers.batch import merge_records, our_errors
-from wrackline.consumers.letters import Letter, Spot, blocks
+from wrackline.consumers.letters import Letter, LetterBox, Spot, blocks
 from wrackline.consumers.planning import Rules
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import in_the_way, merged_without
 from wrackline.consumers.spark_letters import as_frame
 from wrackline.schemas.table import TableId
+
+MergeBlock = Callable[[str, list[Letter]], Mapping[Spot, str]]  # topic, letters -> why some can't be merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,23 @@ class Replayed:
 
 def replay(session: SparkSession, table: TableId, target: SparkTarget, rules: Rules) -> Replayed:
     """Merge what can be merged of a table's letters."""
+    return replayed(
+        target.letters,
+        table,
+        lambda topic, block: _block(session.newSession(), table, topic, block, target, rules),
+    )
+
+
+def replayed(box: LetterBox, table: TableId, merge: MergeBlock) -> Replayed:
+    """Have a table's letters merged, block by block; those that are go out of the box."""
     done: list[Spot] = []
     left = Counter[str]()
-    for topic, of_topic in groupby(target.letters.kept(table), key=lambda letter: letter.spot.topic):
+    for topic, of_topic in groupby(box.kept(table), key=lambda letter: letter.spot.topic):
         for block in blocks(of_topic):
-            why = _block(session.newSession(), table, topic, block, target, rules)
+            why = merge(topic, block)
             done += [letter.spot for letter in block if letter.spot not in why]
             left.update(why.values())
-    target.letters.remove(table, done)  # once all are read: what is removed takes its files along
+    box.remove(table, done)  # once all are read: what is removed takes its files along
     return Replayed(len(done), left)
 
 

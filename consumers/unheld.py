@@ -10,8 +10,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.decode import Writers
-from wrackline.consumers.plan import MergePlan, Mode, PlannedColumn
+from wrackline.consumers.decode import Writers, old_side
+from wrackline.consumers.plan import MergePlan, PlannedColumn
 from wrackline.consumers.plugin import CHARACTER_REFUSED
 from wrackline.consumers.wire import events, of_pair, parsed, told
 from wrackline.consumers.writers import Writer
@@ -27,9 +27,8 @@ def unheld(records: DataFrame, writers: Writers, plan: MergePlan, characters: st
 def _of_writer(
     records: DataFrame, pair: tuple[int | None, int], writer: Writer, plan: MergePlan, characters: str
 ) -> DataFrame:
-    sides = ("after", "before") if plan.keyless or plan.mode is Mode.APPEND else ("after",)
-    text = writer.key_text
-    key = F.lit(None) if text is None else parsed("key", text, strict=False)
+    sides = ("after", *old_side(plan))
+    key = parsed("key", writer.key_text, strict=False)
     value = parsed("value", writer.value_text, told(writer.value_text, sides), strict=False)
     found = events(records).where(of_pair(*pair)).select("*", key.alias("k"), value.alias("e"))
     reason = F.lit(None).cast("string")

@@ -48,8 +48,13 @@ def schema_id(its_head: str) -> Column:
     return F.conv(F.hex(F.substring(its_head, 2, _HEAD - 1)), 16, 10).cast("int")
 
 
-def parsed(part: str, text: str, wanted: str | None = None, *, strict: bool = True) -> Column:
-    """Return the record's key or value as its schema says; what is not strict has nulls for bad bytes."""
+def parsed(part: str, text: str | None, wanted: str | None = None, *, strict: bool = True) -> Column:
+    """Return the record's key or value as its schema says; what is not strict has nulls for bad bytes.
+
+    A table without a key has no schema for one: there it is null.
+    """
+    if text is None:
+        return F.lit(None)
     options = {"mode": "FAILFAST" if strict else "PERMISSIVE"}
     if wanted is not None:
         options["avroSchema"] = wanted

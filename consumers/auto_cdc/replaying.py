@@ -5,16 +5,14 @@ way of every record, so an older event never wins, and no offset moves.  A lette
 that read its topic have merged it; one whose topic no flow reads stays.
 """
 
-from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import groupby
 
 from pyspark.sql import DataFrame, SparkSession
 
 from wrackline.consumers.account import Stopwatch
 from wrackline.consumers.auto_cdc.batch import FlowBatch, flow_errors
-from wrackline.consumers.letters import Letter, LetterBox, Spot, blocks
-from wrackline.consumers.replay import Replayed
+from wrackline.consumers.letters import Letter, LetterBox, Spot
+from wrackline.consumers.replay import Replayed, replayed
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.spark_letters import as_frame
 from wrackline.schemas.table import TableId
@@ -26,18 +24,15 @@ def replay(
     session: SparkSession, table: TableId, box: LetterBox, batches: Collection[tuple[str, FlowBatch]]
 ) -> Replayed:
     """Merge what can be merged of a table's letters; each batch comes with the topic that it reads."""
-    done: list[Spot] = []
-    left = Counter[str]()
-    for topic, of_topic in groupby(box.kept(table), key=lambda letter: letter.spot.topic):
+
+    def merge(topic: str, block: Sequence[Letter]) -> dict[Spot, str]:
         readers = [batch for name, batch in batches if name == topic]
-        for block in blocks(of_topic):
-            why = {} if readers else {letter.spot: _NO_FLOW for letter in block}
-            for batch in readers:
-                why |= _merged(session.newSession(), topic, block, batch)
-            done += [letter.spot for letter in block if letter.spot not in why]
-            left.update(why.values())
-    box.remove(table, done)  # once all are read: what is removed takes its files along
-    return Replayed(len(done), left)
+        why = {} if readers else {letter.spot: _NO_FLOW for letter in block}
+        for batch in readers:
+            why |= _merged(session.newSession(), topic, block, batch)
+        return why
+
+    return replayed(box, table, merge)
 
 
 def _merged(session: SparkSession, topic: str, block: Sequence[Letter], batch: FlowBatch) -> dict[Spot, str]:

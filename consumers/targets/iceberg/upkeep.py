@@ -74,17 +74,19 @@ def _shorten(
         _restate(session, target, now.applied)
         now = progress.read(session, target, table.properties(session, target) or properties)
     reach("after_restate")
-    snapshots = session.table(f"{target}.snapshots").count()
-    cutoff, files = expires_before(now.ages, retention_ms), 0
+    removed = Counter[Removed]()
+    cutoff = expires_before(now.ages, retention_ms)
     if cutoff is not None:
+        there = session.table(f"{target}.snapshots").count()
         kept = f"retain_last => {(now.depth or 0) + _KEPT}"
         before = f"older_than => timestamp_millis({cutoff})"
         (gone,) = _call(session, "expire_snapshots", target, f"{before}, {kept}")
-        files = sum(gone)  # it says how many went of each kind
-    left = session.table(f"{target}.snapshots").count()
+        removed[Removed.FILES] = sum(gone)  # it says how many went of each kind
+        left = session.table(f"{target}.snapshots").count()
+        removed[Removed.SNAPSHOTS] = max(0, there - left)
     reach("after_expire")
-    files += _orphans(session, target, properties, now.ages)
-    return {Removed.FILES: files, Removed.SNAPSHOTS: max(0, snapshots - left)}
+    removed[Removed.FILES] += _orphans(session, target, properties, now.ages)
+    return removed
 
 
 def expires_before(ages: Sequence[int], retention_ms: int) -> int | None:

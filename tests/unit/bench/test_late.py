@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
-from bench.late import PROPERTY, Change, Commit, commits, late_ms
+from bench.late import Change, Commit, commits, late_ms
 from wrackline.consumers.applied_text import text
 from wrackline.consumers.plan import Applied, TopicPartition
+from wrackline.consumers.targets.iceberg.progress import PROPERTY
 
 TOPIC = "s.d.public.t"
 
