@@ -70,10 +70,12 @@ class Endings:
 
     def _read_to(self, ends: Mapping[int, int]) -> None:
         while any(self._at[partition] < end for partition, end in ends.items()):
-            messages = self._reader().consume(_AT_ONCE, _PATIENCE)
-            if not messages:
+            reader = self._reader()
+            first = reader.poll(_PATIENCE)
+            if first is None:
                 raise KAFKA_UNREACHABLE(brokers=self._settings["bootstrap.servers"])
-            for message in messages:
+            # `consume` waits until it has as many as it may take, so it is given no time
+            for message in (first, *reader.consume(_AT_ONCE, 0)):
                 self._take(message)
 
     def _reader(self) -> Consumer:
