@@ -1,6 +1,9 @@
 """One batch of one table: from its topic's bytes to one commit of rows and offsets.
 
-    applied (in the table) -> range -> current -> outlines -> plan -> shape -> newest -> staged -> applied
+    applied (in the table) -> range -> outlines -> plan -> shape -> newest -> staged -> applied
+
+A batch that may be as the table's newest change was is taken for one: its plan is made first, and its outline
+counted with its newest changes; if it is none, nothing is lost but that look (as_known.py).
 
 It is right at any interruption because nothing is remembered beside the table: a batch that did not commit
 is done again.  It knows no target, only the contract of plugin.py, and its frames live in a session of
@@ -8,29 +11,30 @@ their own.  An error of Spark becomes one of ours without its text, which may sh
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.account import Account, Step, Stopwatch
+from wrackline.consumers.as_known import can_be, counted, newest_as_known, outline
 from wrackline.consumers.evolve import reshape
 from wrackline.consumers.failpoints import reach
 from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.letters import Spot
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, MergePlan, Mode
-from wrackline.consumers.planning import Look, Rules, current, look, planned
+from wrackline.consumers.planning import Look, Planned, Rules, look, planned, writer_of
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
-from wrackline.consumers.rounds import Range
+from wrackline.consumers.rounds import Outline, Pair, Range
 from wrackline.consumers.sift import in_the_way, keep, merged_without
 from wrackline.consumers.spark import is_gone
 from wrackline.consumers.superseded import told_by_bytes
-from wrackline.consumers.tally import REPLACED, Tally, by_operation, operations
+from wrackline.consumers.tally import Tally, by_operation, operations
 from wrackline.consumers.topics import Topics
 from wrackline.consumers.transactions import WholeTransactions
 from wrackline.consumers.writers import table_id
@@ -159,46 +163,98 @@ def merge_records(
 
     Return what is applied now, and what was merged.
     """
-    topic, text = wanted.topic, rules.schema_text
-    known = told_by_bytes(before.newest) if rules.keeping.mode is Mode.UPSERT else None
-    with ExitStack() as kept:  # looked at twice, fetched and parsed once
-        left = _kept(current(topic, records, known, text), kept)
-        seen = look(topic, left, before, text)
-        if seen.mixed:
-            known, left = None, _kept(records, kept)
-            seen = look(topic, left, before, text)
+    merging = _as_known(records, wanted, before, target, rules, watch)
+    if merging is None:
+        merging = _looked_at(records, wanted, before, target, rules, watch)
+    if merging is None:
+        return before, Tally()
+    try:
+        tally = _commit(merging, target, watch)
+    finally:
+        merging.newest.unpersist()
+    reach("after_apply")
+    return merging.plan.upto, tally
+
+
+@dataclass(frozen=True, slots=True)
+class _Merging:
+    """The newest changes of a batch, kept in memory, what was counted of them, and how they are merged."""
+
+    newest: DataFrame
+    counts: Row  # by operation
+    ends: Sequence[Row]  # of the keys, as key_range.py asks for them
+    seen: Look
+    plan: MergePlan
+
+
+def _as_known(
+    records: DataFrame, wanted: Range, before: Applied, target: SparkTarget, rules: Rules, watch: Stopwatch
+) -> _Merging | None:
+    """Take the batch for one that is as the newest change was; None: it is not, or can't be."""
+    known = told_by_bytes(before.newest)
+    if known is None or rules.keeping.mode is not Mode.UPSERT:
+        return None
+    pair = Pair(known.key_id, known.value_id)
+
+    def made_of(one: Outline) -> Planned | None:
+        return planned(Look([one]), wanted, before, target.can.identifiers, rules)
+
+    made = made_of(Outline(pair, known.seq, None, 1))
+    if made is None or not can_be(made.plan):
+        return None
+    plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
+    watch.lap(Step.SHAPE)
+    writer = writer_of(wanted.topic, pair, rules.schema_text)
+    newest, (asked, counts, *ends) = _kept(newest_as_known(records, known, writer, plan), plan, counted())
+    watch.lap(Step.READ)
+    seen = outline(asked, known)
+    made = None if seen is None else made_of(seen)
+    if seen is None or made is None:
+        newest.unpersist()
+        return None
+    return _Merging(newest, counts, ends, Look([seen]), replace(plan, upto=made.plan.upto))
+
+
+def _looked_at(
+    records: DataFrame, wanted: Range, before: Applied, target: SparkTarget, rules: Rules, watch: Stopwatch
+) -> _Merging | None:
+    """Look at the batch before it is planned; None: before a table's first row there is nothing to merge."""
+    records.persist()
+    try:  # looked at twice, fetched once
+        seen = look(wanted.topic, records, before, rules.schema_text)
         watch.lap(Step.READ)
-        seen.check(topic)
+        seen.check(wanted.topic)
         made = planned(seen, wanted, before, target.can.identifiers, rules)
         if made is None:
-            return before, Tally()
+            return None
         plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
         watch.lap(Step.SHAPE)
-        newest = latest(records, left, known, seen.outlines, made.writers, plan)
-        tally = _commit(newest, seen, plan, target, watch)
-    reach("after_apply")
-    return plan.upto, tally
+        newest, (counts, *ends) = _kept(latest(records, seen.outlines, made.writers, plan), plan)
+        return _Merging(newest, counts, ends, seen, plan)
+    finally:
+        records.unpersist()
 
 
-def _kept(frame: DataFrame, until: ExitStack) -> DataFrame:
-    until.callback(frame.unpersist)
-    return frame.persist()
-
-
-def _commit(newest: DataFrame, seen: Look, plan: MergePlan, target: SparkTarget, watch: Stopwatch) -> Tally:
-    """Have the newest changes merged; they are computed once, to be counted, and kept until then."""
+def _kept(newest: DataFrame, plan: MergePlan, *asked: Column) -> tuple[DataFrame, Row]:
+    """Compute the newest changes once, to be counted, and keep them for the merge."""
     reach("before_stage")
     newest.persist()
     try:
-        *ends, counts = newest.agg(*bounds(plan), F.struct(*by_operation())).collect()[0]
-        merged = operations(counts, seen.changes, seen.truncates, halved=plan.keyless)
-        plan = replace(plan, loads=set(merged) - {REPLACED} == {"r"}, within=key_ranges(ends, plan))
-        staged = target.stage(newest, plan)
-        watch.lap(Step.STAGE)
-        reach("before_apply")
-        target.apply(staged, plan)
-    finally:
+        return newest, newest.agg(*asked, F.struct(*by_operation()), *bounds(plan)).collect()[0]
+    except BaseException:
         newest.unpersist()
+        raise
+
+
+def _commit(merging: _Merging, target: SparkTarget, watch: Stopwatch) -> Tally:
+    """Have the newest changes merged."""
+    plan, seen = merging.plan, merging.seen
+    merged = operations(merging.counts, seen.truncates, halved=plan.keyless)
+    plan = replace(plan, loads=set(merged) == {"r"}, within=key_ranges(merging.ends, plan))
+    staged = target.stage(merging.newest, plan)
+    watch.lap(Step.STAGE)
+    reach("before_apply")
+    target.apply(staged, plan)
     watch.lap(Step.APPLY)
     return Tally(merged, seen.latest)
 

@@ -1,9 +1,9 @@
 """Bytes of one topic to typed changes: frame in, frame out, nothing run.
 
-    opened     the same records; those of the one pair that is known stand parsed beside the others' bytes
     outlines   by pair of schemas: newest seq, newest truncate, how many changes, what is broken or was not
                sent (the driver then knows which schemas to ask the registry for)
     decode     -> row (struct of the plan's target columns), seq, op, commit_ts, unsent, offset
+    changes    the same of records that are parsed already
     refused    -> the records that make `decode` fail, each with code and reason
     strange    -> those whose schemas can't be had
 
@@ -19,7 +19,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.plan import ROW, MergePlan, Mode
-from wrackline.consumers.superseded import MIXED, OLDER
 from wrackline.consumers.tally import OPERATIONS, TRUNCATE, moments
 from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
 from wrackline.consumers.writers import Writer
@@ -36,26 +35,12 @@ _LEAD_TYPE = "struct<source: struct<ts_ms: bigint, unchanged: array<string>>, op
 _LETTER = ("partition", "offset", "key", "value")
 
 
-def opened(records: DataFrame, pair: tuple[int | None, int], writer: Writer) -> DataFrame:
-    """Parse the records of a pair, once for all who look at them: k, e, and whether e is all that was there.
-
-    A value that has been read is dropped, for it has been said; that of one that can't be read stays.
-    """
-    mine, text = of_pair(*pair), writer.value_text
-    key = parsed("key", writer.key_text)
-    value = parsed("value", text, told(text, (*LEAD, "after")), strict=False)
-    read = events(records).select("*", F.when(mine, key).alias("k"), F.when(mine, value).alias("e"))
-    checked = read.withColumn("readable", _readable(F.col("e.op"), F.col("e.seq")))
-    return checked.withColumn("value", F.when(~F.col("readable"), F.col("value")))
-
-
 def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
     """Return for each pair of schemas what its records tell, without their rows.
 
     key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), how many
     changes and truncates; broken: how many can't be read; unsent: the columns, as the source names them, that
-    some event lacks; widths: of the shortest seq and the longest; latest: as tally.py has it; mixed and
-    older: as superseded.py has them.
+    some event lacks; latest: as tally.py has it.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
     records that do not begin as they should.
     """
@@ -64,23 +49,13 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
         of_schema = F.coalesce(F.col("value_head") == head(value_id), F.lit(False))
         lead = F.when(of_schema, parsed("value", text, told(text, LEAD), strict=False)).otherwise(lead)
         known = known | of_schema
-    whole, mixed, older = F.lit(False), F.lit(False), F.lit(0)
-    if "e" in records.columns:
-        whole, mixed, older = F.col("readable"), F.col(MIXED), F.col(OLDER)
-        lead = F.when(whole, F.struct("e.source", "e.op", "e.seq")).otherwise(lead)
-    committed = F.col("e.source.ts_ms").alias("committed_ms")
     change = F.col("readable") & (F.col("op") != TRUNCATE)
     truncate = F.col("readable") & (F.col("op") == TRUNCATE)
     newest = F.max(F.when(change, F.col("seq")))
-    width = F.when(F.col("readable"), F.length("seq"))
     return (
-        records.select(
-            *("key_head", "value_head", "value", "timestamp"),
-            *(known.alias("known"), lead.alias("e"), whole.alias("whole"), mixed.alias(MIXED)),
-            older.alias(OLDER),
-        )
-        .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"), committed)
-        .withColumn("readable", F.col("whole") | _readable(F.col("op"), F.col("seq")))
+        records.select("key_head", "value_head", "value", "timestamp", known.alias("known"), lead.alias("e"))
+        .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"))
+        .withColumn("readable", readable(F.col("op"), F.col("seq")))
         .groupBy("key_head", "value_head")
         .agg(
             F.when(F.bool_and("known"), F.coalesce(newest, F.lit(""))).alias("newest"),
@@ -89,41 +64,28 @@ def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
             F.count_if(truncate).alias("truncates"),
             F.count_if(F.col("known") & ~F.col("readable")).alias("broken"),
             F.array_distinct(F.flatten(F.collect_set("unsent"))).alias("unsent"),
-            F.array_compact(F.array(F.min(width), F.max(width))).alias("widths"),
-            moments(),
-            F.bool_or(MIXED).alias(MIXED),
-            F.sum(OLDER).alias(OLDER),
+            moments(F.col("readable"), F.col("e.source.ts_ms")),
         )
         .select(schema_id("key_head").alias("key_id"), schema_id("value_head").alias("value_id"), "*")
         .drop("key_head", "value_head")
     )
 
 
-def decode(
-    records: DataFrame,
-    writers: Writers,
-    plan: MergePlan,
-    *,
-    truncated: bool = True,
-    of_opened: tuple[int | None, int] | None = None,
-) -> DataFrame:
+def decode(records: DataFrame, writers: Writers, plan: MergePlan, *, truncated: bool = True) -> DataFrame:
     """Return the changes of all writers, by pair of key_id and value_id, from the plan's floor on.
 
     A record that can't be read makes the batch fail; `refused` finds those.  Where no truncate is among them
-    nobody looks for one: Spark would parse a value twice.  The pair that is opened has been parsed.
+    nobody looks for one: Spark would parse a value twice.
     What was written under another key than the plan's is void, as rekeyed.py tells, and left out.
     """
     parts = []
     for pair, writer in writers.items():
         if not _same_key(writer, plan):
             continue
-        if pair == of_opened:
-            read = records.where(of_pair(*pair)).select("k", "e", "offset")
-        else:
-            read = _read(records, pair, writer, plan, strict=True)
-        parts.append(_changes(read.where(F.col("e.op") != TRUNCATE) if truncated else read, writer, plan))
-    changes = reduce(DataFrame.union, parts)
-    return changes if plan.floor is None else changes.where(F.col("seq") >= plan.floor)
+        read = _read(records, pair, writer, plan, strict=True)
+        parts.append(changes(read.where(F.col("e.op") != TRUNCATE) if truncated else read, writer, plan))
+    every = reduce(DataFrame.union, parts)
+    return every if plan.floor is None else every.where(F.col("seq") >= plan.floor)
 
 
 def refused(records: DataFrame, writers: Writers, plan: MergePlan) -> DataFrame:
@@ -170,14 +132,16 @@ def _read(
     return read.withColumn("fault", _fault(writer, plan))
 
 
-def _changes(read: DataFrame, writer: Writer, plan: MergePlan) -> DataFrame:
+def changes(read: DataFrame, writer: Writer, plan: MergePlan, also: Collection[str] = ()) -> DataFrame:
+    """Return what was parsed to k and e as changes of the plan's columns, with some columns that stay."""
     e = F.col("e")
-    common = (
+    common: tuple[Column | str, ...] = (
         e["seq"].alias("seq"),
         e["op"].alias("op"),
         F.timestamp_millis(e["source"]["ts_ms"]).alias("commit_ts"),
         unsent_columns(e["source"]["unchanged"], writer, plan).alias("unsent"),
         "offset",
+        *also,
     )
     if not plan.keyless:
         row = F.struct(*_values(e["after"], writer, plan))
@@ -191,7 +155,7 @@ def _changes(read: DataFrame, writer: Writer, plan: MergePlan) -> DataFrame:
     )
     halves = F.array_compact(F.array(F.when(e["op"] != "d", came), F.when(e["op"].isin("u", "d"), went)))
     split = read.select(F.explode(halves).alias("half"), *common)
-    return split.select("half.row", "seq", "half.op", "commit_ts", "unsent", "offset")
+    return split.select("half.row", "seq", "half.op", "commit_ts", "unsent", "offset", *also)
 
 
 def _values(image: Column, writer: Writer, plan: MergePlan, row_id: Column | None = None) -> list[Column]:
@@ -213,7 +177,7 @@ def _values(image: Column, writer: Writer, plan: MergePlan, row_id: Column | Non
 def _fault(writer: Writer, plan: MergePlan) -> Column:
     """Return code and reason of what is wrong with a record that was not parsed strictly, or null."""
     e, k = F.col("e"), F.col("k")
-    unreadable = ~_readable(e["op"], e["seq"])
+    unreadable = ~readable(e["op"], e["seq"])
     found = F.when(unreadable, _reason(BROKEN, "the value is not what its schema says"))
     if writer.key_fields:
         # nulls are what bad bytes become, and what a key of nulls is, whose every byte is zero
@@ -243,7 +207,7 @@ def _reason(code: str, reason: str) -> Column:
     return F.struct(F.lit(code).alias("code"), F.lit(reason).alias("reason"))
 
 
-def _readable(op: Column, seq: Column) -> Column:
+def readable(op: Column, seq: Column) -> Column:
     """Whether a value was read to its last byte: its seq stands last in it."""
     ends = F.endswith("value", seq.cast("binary"))
     return F.coalesce(op.isin(*OPERATIONS) & (seq != "") & ends, F.lit(False))

@@ -65,13 +65,12 @@ def dedupe(
     )
 
 
-def single(changes: DataFrame) -> DataFrame:
-    """Return changes that are one a key and lack nothing."""
+def single(changes: DataFrame, also: Collection[str] = ()) -> DataFrame:
+    """Return changes that are one a key and lack nothing, with some columns that stay."""
     empty = _names([])
     deleted = (F.col("op") == "d").alias("deleted")
-    return changes.select(
-        "row", "seq", "op", "commit_ts", deleted, empty.alias("unsent"), empty.alias("missing")
-    )
+    lists = (empty.alias("unsent"), empty.alias("missing"))
+    return changes.select("row", "seq", "op", "commit_ts", deleted, *lists, *also)
 
 
 def _last_sent(name: str, order: Column) -> Column:

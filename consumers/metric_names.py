@@ -21,7 +21,7 @@ EVENTS = Metric(
     "wrackline_consume_events_total",
     _C,
     "Changes that are merged, of a key its newest of a batch: inserts (c), updates (u), deletes (d), rows"
-    " read (r); those that a newer one of their batch has replaced; and truncates (t).",
+    " read (r), and truncates (t).",
     ("table", "operation"),
 )
 LETTERS = Metric(

@@ -11,14 +11,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
-from wrackline.consumers.decode import opened, outlines
+from wrackline.consumers.decode import outlines
 from wrackline.consumers.evolve import Behaviour
 from wrackline.consumers.modes import Keeping, check_key
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, MergePlan, Mode, Written, plan_merge
 from wrackline.consumers.rekeyed import floor_of_keys
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
-from wrackline.consumers.superseded import without_superseded
 from wrackline.consumers.tally import Latest
 from wrackline.consumers.writers import NOT_OUR_SCHEMA, Writer, writer
 from wrackline.schemas import registry
@@ -61,18 +60,11 @@ class Look:
     outlines: list[Outline] = field(default_factory=list)
     broken: int = 0  # records that are not what their schema says
     strange: dict[tuple[int | None, int | None], WracklineError] = field(default_factory=dict)
-    mixed: bool = False  # as superseded.py has it: something may be missing
-    older: int = 0  # records that were left out
 
     @property
     def latest(self) -> Latest | None:
         """The newest change that came from the log."""
         return max((one.latest for one in self.outlines if one.latest is not None), default=None)
-
-    @property
-    def changes(self) -> int:
-        """How many changes the batch has."""
-        return self.older + sum(one.changes for one in self.outlines)
 
     @property
     def truncates(self) -> int:
@@ -96,14 +88,6 @@ class Planned:
     rekeyed: bool
 
 
-def current(topic: str, records: DataFrame, known: Written | None, schema_text: SchemaText) -> DataFrame:
-    """Return what may be merged of the records; what is written as is known stands opened."""
-    if known is None:
-        return records
-    pair = _pair(known)
-    return opened(without_superseded(records, known), pair, writer_of(topic, pair, schema_text))
-
-
 def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaText) -> Look:
     """Look at all records by pair of schemas; what can't be had of a pair's schemas is told with it."""
     known = before.newest
@@ -122,7 +106,7 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
                 unknown[value_id] = _of_the_record(error)
             else:
                 texts[value_id] = text
-    seen = Look(mixed=any(row["mixed"] for row in rows), older=sum(row["older"] for row in rows))
+    seen = Look()
     for row in rows:
         pair = (row["key_id"], row["value_id"])
         fault = unknown.get(row["value_id"]) or _fault_of_key(topic, row, schema_text)
@@ -139,7 +123,6 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
                 row["truncates"],
                 frozenset(row["unsent"]),
                 None if row["latest"] is None else Latest(*row["latest"]),
-                frozenset(row["widths"]),
             )
         )
     return seen

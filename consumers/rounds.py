@@ -31,7 +31,6 @@ class Outline:
     truncates: int = 0
     unsent: frozenset[str] = frozenset()  # columns that some change lacks, as the source names them
     latest: Latest | None = None
-    widths: frozenset[int] = frozenset()  # of the shortest seq and of the longest
 
 
 def after(before: Applied, topic: str, ends: Mapping[int, int], outlines: Iterable[Outline]) -> Applied:

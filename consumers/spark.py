@@ -45,6 +45,7 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_CHEAP = {"spark.sql.inMemoryColumnarStorage.compressed": "false"}  # a batch is in memory for one merge
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _GONE = ("INVALID_HANDLE", "NO_ACTIVE_SESSION", "RETRIES_EXCEEDED")
 _EXTENSIONS = "spark.sql.extensions"  # the one setting that is a list
@@ -62,7 +63,7 @@ def start(
     else:  # on the driver's own class path: `spark.jars` would copy every jar at each start
         conf = {"spark.driver.extraClassPath": ":".join(files)} | _QUIET | _HERE
         conf |= {"spark.sql.shuffle.partitions": local[1]} if local[1] else {}
-    return _built({"spark.app.name": name} | conf | joined(needed, given) | EXACT)
+    return _built({"spark.app.name": name} | _CHEAP | conf | joined(needed, given) | EXACT)
 
 
 def submitted() -> bool:
@@ -75,7 +76,7 @@ def join(needed: Mapping[str, str], given: Mapping[str, str]) -> SparkSession:
     check_version()
     SparkContext._ensure_initialized()  # noqa: SLF001 - before a context there is no other way to what it was told
     told = dict(SparkConf().getAll())
-    return _built(joined(joined(needed, given), told) | EXACT)
+    return _built(_CHEAP | joined(joined(needed, given), told) | EXACT)
 
 
 def end(session: SparkSession) -> None:

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 
 OPERATIONS = ("c", "u", "d", "r", "t")
 TRUNCATE = OPERATIONS[-1]
-REPLACED = "replaced"  # by a newer change of the same batch, or voided by a truncate
 _FROM_THE_LOG = ("c", "u", "d")  # a row that was read has no commit to be late for
 
 
@@ -33,10 +32,11 @@ class Tally:
     latest: Latest | None = None
 
 
-def moments() -> Column:
-    """Return the newest change's, of `op`, `seq`, `committed_ms`, `timestamp` and `readable`."""
-    change = F.col("readable") & F.col("op").isin(*_FROM_THE_LOG)
-    of_one = F.struct("seq", "committed_ms", F.unix_millis("timestamp").alias("published_ms"))
+def moments(readable: Column, committed_ms: Column) -> Column:
+    """Return the newest change's, of `op`, `seq` and `timestamp` as well."""
+    change = readable & F.col("op").isin(*_FROM_THE_LOG)
+    published_ms = F.unix_millis("timestamp").alias("published_ms")
+    of_one = F.struct("seq", committed_ms.alias("committed_ms"), published_ms)
     return F.max(F.when(change, of_one)).alias("latest")
 
 
@@ -45,9 +45,9 @@ def by_operation() -> list[Column]:
     return [F.count_if(F.col("op") == op).alias(f"op_{op}") for op in OPERATIONS if op != TRUNCATE]
 
 
-def operations(counted: Row, changes: int, truncates: int, *, halved: bool) -> dict[str, int]:
-    """Read what was counted of so many changes; halved: an update is two rows, one of which is a delete."""
+def operations(counted: Row, truncates: int, *, halved: bool) -> dict[str, int]:
+    """Read what was counted; halved: an update is two rows, one of which is a delete."""
     found = {op: counted[f"op_{op}"] for op in OPERATIONS if op != TRUNCATE}
     found["d"] -= found["u"] if halved else 0
-    found |= {REPLACED: changes - sum(found.values()), TRUNCATE: truncates}
+    found[TRUNCATE] = truncates
     return {op: count for op, count in found.items() if count}

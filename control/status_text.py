@@ -32,7 +32,6 @@ _DONE = {
     "d": "deleted",
     "r": "read",
     "t": "truncates",
-    "replaced": "replaced by newer ones",
 }
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 

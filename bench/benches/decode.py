@@ -2,7 +2,8 @@
 
 `from_avro` parses key and whole envelope of every record and takes `max_by` of them by key, which is what
 one would write by hand; it looks for no bad record, and carries nothing forward.  Both read the records
-from the same files, so Kafka is not measured, and both run once before the clock starts.
+from the same files, so Kafka is not measured, and both run until Java has compiled what they use, as it has
+in a job that runs for days.  Ours leaves its rows where a merge reads them, in memory.
 """
 
 import tempfile
@@ -21,10 +22,10 @@ from bench.score import Outcome
 from bench.workloads.backlog import KEY_ID, VALUE_ID, Record, changes
 from bench.workloads.envelopes import TOPIC, key_schema, value_schema
 from bench.workloads.lake import SEQ_WIDTH
+from wrackline.consumers.as_known import counted, newest_as_known, outline
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, Written, plan_merge
-from wrackline.consumers.planning import current, look, writer_of
+from wrackline.consumers.planning import writer_of
 from wrackline.consumers.rounds import Pair
 from wrackline.schemas.envelope import dump
 
@@ -32,6 +33,7 @@ METRIC = "events_per_s"
 UNITS = {METRIC: "events/s"}
 FULL = Size(1_000_000, 5)
 QUICK = Size(100_000, 1)
+_WARM = 8  # times
 
 TEXTS = {KEY_ID: dump(key_schema()), VALUE_ID: dump(value_schema())}
 RECORD = {
@@ -71,16 +73,18 @@ def ours(folder: str, events: int) -> Outcome:
 
 def newest(records: DataFrame) -> None:
     """Find the newest change of each key, and compute all of it."""
-    pair: tuple[int | None, int] = (KEY_ID, VALUE_ID)
-    writers = {pair: writer_of(TOPIC, Pair(*pair), TEXTS.__getitem__)}
-    plan = plan_merge(writers[pair].table, Identifiers(255), Applied())
+    pair = Pair(KEY_ID, VALUE_ID)
+    writer = writer_of(TOPIC, pair, TEXTS.__getitem__)
     known = Written("0" * SEQ_WIDTH, *pair)
-    left = current(TOPIC, records, known, TEXTS.__getitem__).persist()
+    plan = plan_merge(writer.table, Identifiers(255), Applied(newest=known))
+    newest = newest_as_known(records, known, writer, plan).persist()
     try:
-        seen = look(TOPIC, left, Applied(newest=known), TEXTS.__getitem__)
-        drained(latest(records, left, known, seen.outlines, writers, plan))
+        [answer] = newest.agg(counted()).collect()[0]
+        if outline(answer, known) is None:
+            raise ValueError("the backlog is not as it is known to be")
+        drained(newest)
     finally:
-        left.unpersist(blocking=True)
+        newest.unpersist(blocking=True)
 
 
 def plain(folder: str, events: int) -> Outcome:
@@ -103,5 +107,6 @@ def _timed(folder: str, events: int, work: Callable[[DataFrame], None]) -> Outco
         parquet = str(Path(place, "records"))
         spark.read.format("avro").load(str(Path(folder, "records.avro"))).write.parquet(parquet)
         records = spark.read.parquet(parquet)
-        work(records)
+        for _ in range(_WARM):
+            work(records)
         return Outcome({METRIC: events / seconds(lambda: work(records))})

@@ -114,7 +114,7 @@ def test_a_reader_sees_whole_transactions_alone(bank: Bank) -> None:
     told = {name: float(value) for name, _, value in lines}
     its = f'server="{bank.prefix}",table="{table}"'
     events = [count for name, count in told.items() if name.startswith("wrackline_consume_events_total")]
-    assert sum(events) == EVENTS
+    assert ACCOUNTS <= sum(events) <= EVENTS  # of a key that changed twice in a batch, the newest
     assert told[f"wrackline_consume_offsets_behind{{{its}}}"] < 7  # what is behind it is no event
     assert told[f'wrackline_consume_lag_milliseconds{{{its},stage="merge"}}'] > 0
 
