@@ -126,7 +126,7 @@ class Reader:
         self._bootstrap, self._isolation = bootstrap, isolation
         self._next: dict[tuple[str, int], int] = {}
 
-    def read(self, topics: Iterable[str], patience: float = 30.0) -> list[Record]:
+    def read(self, topics: Iterable[str], patience: float = 60.0) -> list[Record]:
         """Every record up to the end of each topic; partition by partition in order."""
         reader = Consumer(
             {

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from wrackline.consumers.merge_sql import Staged
 from wrackline.consumers.plan import MergePlan
@@ -29,6 +30,16 @@ CONFLICT = define(
     hint="the next round does it again; if it goes on, look for a second driver:"
     " SELECT committed_at, summary FROM {target}.snapshots ORDER BY 1 DESC",
 )
+
+_LARGE = 32 << 20  # bytes of a table; to merge into a smaller one takes no shuffle of it
+_RUNTIME = "spark.sql.optimizer.runtime.bloomFilter"
+_FILTERED = {
+    f"{_RUNTIME}.enabled": "true",
+    f"{_RUNTIME}.creationSideThreshold": "1GB",
+    f"{_RUNTIME}.applicationSideScanSizeThreshold": "1B",
+    # else Spark takes the join for a broadcast of the batch, which an outer join can't be
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
 
 FAILED = (PySparkException, Py4JError)  # Java's own exceptions come as the second
 _CONFLICTS = (
@@ -51,12 +62,20 @@ def merge(staged: Staged, plan: MergePlan, target: str, properties: Mapping[str,
             if new:
                 append(session, plan, target, after.floor, properties)
             else:
+                if before.size > _LARGE:
+                    _filter_what_is_read(session)
                 session.sql(text)
         except FAILED as exc:
             if is_conflict(exc):
                 raise CONFLICT(target=target) from exc
             raise
     staged.forget()
+
+
+def _filter_what_is_read(session: SparkSession) -> None:
+    """Have other rows fall out where the table is read, by a Bloom filter of the batch's keys."""
+    for name, value in _FILTERED.items():
+        session.conf.set(name, value)
 
 
 def is_conflict(exc: Exception) -> bool:

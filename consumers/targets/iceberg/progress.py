@@ -18,6 +18,7 @@ from wrackline.consumers.applied_text import parse, text
 from wrackline.consumers.plan import Applied
 
 PROPERTY = "wrackline.applied"
+_SIZE = "total-files-size"
 CURRENT, NO_SNAPSHOT = "current-snapshot-id", "none"  # a property that Iceberg shows, and its value
 
 
@@ -28,6 +29,7 @@ class Snapshot:
     parent: int | None
     committed_ms: int
     text: str | None
+    size: int | None = None  # bytes of the table's files
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,13 @@ class Progress:
     ages: tuple[int, ...]  # when each snapshot was committed, from the current one back
     depth: int | None  # how far back the newest one stands that knows all of `applied`
     floor: str | None  # what the newest text says of it: rows were voided up to here
+    size: int = 0  # bytes of the table's files
 
 
 def walk(snapshots: Mapping[int, Snapshot], head: int | None, target: str) -> Progress:
     """Go back from the current snapshot as far as there are any."""
     applied = Applied()
+    size = snapshots[head].size if head is not None and head in snapshots else None
     ages: list[int] = []
     texts: list[tuple[int, Applied]] = []
     while head is not None and head in snapshots:
@@ -54,7 +58,7 @@ def walk(snapshots: Mapping[int, Snapshot], head: int | None, target: str) -> Pr
     for _, older in texts:
         applied = older.then(applied)
     depth = next((at for at, said in texts if said == applied), None)
-    return Progress(applied, tuple(ages), depth, texts[0][1].floor if texts else None)
+    return Progress(applied, tuple(ages), depth, texts[0][1].floor if texts else None, size or 0)
 
 
 def read(session: SparkSession, target: str, properties: Mapping[str, str]) -> Progress:
@@ -67,6 +71,7 @@ def read(session: SparkSession, target: str, properties: Mapping[str, str]) -> P
         "parent_id",
         F.unix_millis("committed_at"),
         F.col("summary").getItem(PROPERTY),
+        F.col("summary").getItem(_SIZE).cast("bigint"),
     )
     snapshots = {row[0]: Snapshot(*row[1:]) for row in rows.collect()}
     return walk(snapshots, int(current), target)

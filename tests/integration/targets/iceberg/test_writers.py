@@ -27,10 +27,11 @@ from tests.integration.targets.shape_suite import ShapesByHand
 from tests.integration.targets.spark_world import SparkWorld
 from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
 from wrackline.consumers import spark_table
-from wrackline.consumers.plan import Applied, OurColumns
+from wrackline.consumers.merge_sql import merge_statement
+from wrackline.consumers.plan import Applied, KeyRange, OurColumns
 from wrackline.consumers.plugin import Removed
 from wrackline.consumers.spark_table import OfItself
-from wrackline.consumers.targets.iceberg import PLUGIN, progress, upkeep
+from wrackline.consumers.targets.iceberg import PLUGIN, merge, progress, upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import TableId
 
@@ -59,6 +60,26 @@ def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld,
     assert world.target.applied(TABLE.id).offsets == {HERE: 10}
     put(world, plan, change("u", A, 20, "slow"))
     assert labels(world) == {A: "slow", B: "y"}
+
+
+def test_a_large_table_is_read_through_a_filter_of_the_batch_s_keys(
+    world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world, plan_for(world, 1), change("c", A, 1, "x"), change("c", B, 1, "y"))
+    plan = replace(plan_for(world, 20), within={"number": KeyRange(1, 3)})
+    changed = change("u", A, 20, "new"), change("c", C, 20, "z")
+    frame = world.frame(changed, plan).persist()  # as a batch's rows are
+    frame.count()
+    staged = world.target.stage(frame, plan)
+    explained = "EXPLAIN " + merge_statement(plan, world.name(TABLE.id), None, truncated=False)
+    assert "might_contain" not in str(staged.session.sql(explained).collect())
+    merge._filter_what_is_read(staged.session)
+    assert "might_contain" in str(staged.session.sql(explained).collect())
+    staged.forget()
+    frame.unpersist()
+    monkeypatch.setattr(merge, "_LARGE", -1)
+    put(world, plan, *changed)
+    assert labels(world) == {A: "new", B: "y", C: "z"}
 
 
 def test_offsets_that_come_between_are_not_lost(world: IcebergWorld, tmp_path: Path) -> None:
