@@ -18,10 +18,10 @@ class Step(Enum):
     """A part of a batch's time."""
 
     ASK = "ask"  # the table, how far it is; Kafka, how far it may be read
-    READ = "read"  # records are fetched and outlined
+    READ = "read"  # records are fetched and outlined; where they are as expected, decoded as well
     SHAPE = "shape"  # the target's table gets its shape
-    STAGE = "stage"  # rows are put where the merge finds them; a target inside Spark does so in `apply`
-    APPLY = "apply"  # rows are decoded, deduplicated, merged and committed
+    STAGE = "stage"  # rows are put where the merge finds them, and before it decoded if they are not yet
+    APPLY = "apply"  # rows are merged and committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Stopwatch:
         self.ended_ms: dict[Step, int] = {}
 
     def lap(self, step: Step) -> None:
-        """End a step; the next begins."""
+        """End a step; the next begins. A step may come twice."""
         now = self._clock()
-        self.seconds[step] = now - self._last
+        self.seconds[step] = self.seconds.get(step, 0.0) + now - self._last
         self.ended_ms[step] = self._now_ms()
         self._last = now
 
