@@ -27,10 +27,10 @@ from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.letters import Spot
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, MergePlan, Mode
-from wrackline.consumers.planning import Look, Planned, Rules, look, planned, writer_of
+from wrackline.consumers.planning import Look, Rules, look, planned
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.read import read
-from wrackline.consumers.rounds import Outline, Pair, Range
+from wrackline.consumers.rounds import Outline, Pair, Range, after
 from wrackline.consumers.sift import in_the_way, keep, merged_without
 from wrackline.consumers.spark import is_gone
 from wrackline.consumers.superseded import told_by_bytes
@@ -195,24 +195,21 @@ def _as_known(
     if known is None or rules.keeping.mode is not Mode.UPSERT:
         return None
     pair = Pair(known.key_id, known.value_id)
-
-    def made_of(one: Outline) -> Planned | None:
-        return planned(Look([one]), wanted, before, target.can.identifiers, rules)
-
-    made = made_of(Outline(pair, known.seq, None, 1))
+    expected = Look([Outline(pair, known.seq, None, 1)])
+    made = planned(expected, wanted, before, target.can.identifiers, rules)
     if made is None or not can_be(made.plan):
         return None
     plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
     watch.lap(Step.SHAPE)
-    writer = writer_of(wanted.topic, pair, rules.schema_text)
-    newest, (asked, counts, *ends) = _kept(newest_as_known(records, known, writer, plan), plan, counted())
+    found = newest_as_known(records, known, made.writers[pair], plan)
+    newest, (asked, counts, *ends) = _kept(found, plan, counted())
     watch.lap(Step.READ)
     seen = outline(asked, known)
-    made = None if seen is None else made_of(seen)
-    if seen is None or made is None:
+    if seen is None:
         newest.unpersist()
         return None
-    return _Merging(newest, counts, ends, Look([seen]), replace(plan, upto=made.plan.upto))
+    upto = plan.upto.then(after(before, wanted.topic, wanted.end, [seen]))
+    return _Merging(newest, counts, ends, Look([seen]), replace(plan, upto=upto))
 
 
 def _looked_at(

@@ -47,7 +47,6 @@ def by_operation() -> list[Column]:
 
 def operations(counted: Row, truncates: int, *, halved: bool) -> dict[str, int]:
     """Read what was counted; halved: an update is two rows, one of which is a delete."""
-    found = {op: counted[f"op_{op}"] for op in OPERATIONS if op != TRUNCATE}
+    found = {op: counted[f"op_{op}"] for op in OPERATIONS if op != TRUNCATE} | {TRUNCATE: truncates}
     found["d"] -= found["u"] if halved else 0
-    found[TRUNCATE] = truncates
     return {op: count for op, count in found.items() if count}

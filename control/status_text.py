@@ -26,13 +26,7 @@ _STYLES = {
 }
 _COLUMNS = "  {:<12}  {:<7}  {:>9}  {:>7}  {:>8}"  # source, target, behind, lag, the newest merge
 _SHORTEST = 20  # characters of a table's name
-_DONE = {
-    "c": "inserted",
-    "u": "updated",
-    "d": "deleted",
-    "r": "read",
-    "t": "truncates",
-}
+_DONE = {"c": "inserted", "u": "updated", "d": "deleted", "r": "read", "t": "truncates"}
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 
 
