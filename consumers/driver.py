@@ -1,7 +1,8 @@
 """The rounds of a pipeline: which table is merged when, side by side, until somebody asks for an end.
 
     main thread     looks for news every `consume.trigger.interval.ms`, hands tables out, hears their outcome
-    pool            one batch of one table each, at most `consume.parallel.tables` at a time
+    pool            one batch of one table each, at most `consume.parallel.tables` at a time; whose turn comes late
+                    is read up to where the newest look saw its topic
     upkeep          beside both, one table at a time (tending.py)
 
 A table fails alone: how long it is left alone stands in standing.py.  While Kafka does not answer nobody is
@@ -101,6 +102,7 @@ class Driver:
         self._tending = tending
         self._tables: dict[str, _Table] = {}
         self._running: dict[Future[Range], str] = {}
+        self._ends: Ends = {}  # as the newest look saw them
         self._outage: Standing = Standing()
 
     @property
@@ -162,7 +164,7 @@ class Driver:
 
     def _hand_out(self, pool: ThreadPoolExecutor, ends: Ends) -> None:
         """Give the pool each table that has news, may be tried and is not under way."""
-        now, under_way = self._clock(), set(self._running.values())
+        now, under_way, self._ends = self._clock(), set(self._running.values()), ends
         for topic, wanted in ends.items():
             table = self._tables.setdefault(topic, _Table())
             if topic in under_way or table.reached == wanted or not table.standing.ready(now):
@@ -171,7 +173,7 @@ class Driver:
 
     def _timed(self, table: _Table, topic: str, ends: Mapping[int, int]) -> Range:
         table.begun = self._clock()
-        return self._merge(topic, ends)
+        return self._merge(topic, self._ends.get(topic, ends))
 
     def _hear(self, patience: float | None) -> None:
         """Wait for outcomes, at most so long, and take note of them."""

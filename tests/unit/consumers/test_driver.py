@@ -33,6 +33,8 @@ class World:
     told: list[str] = field(default_factory=list)
     stood: list[tuple[str, str]] = field(default_factory=list)
     tries: dict[str, int] = field(default_factory=dict)
+    asked: list[tuple[str, int]] = field(default_factory=list)  # up to where each batch may read
+    looks: int = 0
     most_at_once: int = 0
     holding: threading.Event | None = None
     at_once: int = 0
@@ -51,6 +53,7 @@ class World:
         self.told.append(f"{tended.topic} {'tended' if tended.error is None else tended.error.code}")
 
     def look(self) -> Ends:
+        self.looks += 1
         if self.away:
             self.away -= 1
             raise AWAY
@@ -59,6 +62,7 @@ class World:
     def merge(self, topic: str, ends: Mapping[int, int]) -> Range:
         with self.lock:
             self.tries[topic] = self.tries.get(topic, 0) + 1
+            self.asked.append((topic, ends[0]))
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
@@ -163,6 +167,22 @@ def test_tables_side_by_side_are_bounded_and_none_is_merged_twice_at_once(at_onc
     world.driver(at_once=at_once).run(world.until(lambda: len(world.at) == 8))
     assert world.most_at_once == at_once
     assert set(world.tries.values()) == {1}
+
+
+def test_a_table_whose_turn_comes_late_is_read_to_where_its_topic_is_by_then() -> None:
+    world = World(holding=threading.Event())
+
+    def late() -> bool:
+        if world.tries and world.holding is not None and not world.holding.is_set():
+            if world.ends["s.d.p.b"] == {0: 6}:
+                world.ends["s.d.p.b"] = {0: 8}
+                world.looks = 0
+            elif world.looks > 1:  # one of them began after the topic grew
+                world.holding.set()
+        return len(world.tries) == 2
+
+    assert world.driver(at_once=1).run(world.until(late))
+    assert next(asked for asked in world.asked if asked[0] == "s.d.p.b") == ("s.d.p.b", 8)
 
 
 def test_a_batch_that_does_not_end_is_let_go() -> None:
