@@ -1,8 +1,8 @@
 """The rounds of a pipeline: which table is merged when, side by side, until somebody asks for an end.
 
     main thread     looks for news every `consume.trigger.interval.ms`, hands tables out, hears their outcome
-    pool            one batch of one table each, at most `consume.parallel.tables` at a time; whose turn comes late
-                    is read up to where the newest look saw its topic
+    pool            one batch of one table each, at most `consume.parallel.tables` at a time; one whose turn
+                    comes late is read up to where the newest look saw its topic
     upkeep          beside both, one table at a time (tending.py)
 
 A table fails alone: how long it is left alone stands in standing.py.  While Kafka does not answer nobody is

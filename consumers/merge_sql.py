@@ -4,8 +4,8 @@ In: a frame in a session of its own, and a plan.  Out: a view, and a statement t
 table.  It is right because an event is used only when its seq is newer than its row's: a repeated batch, or
 an older event after a newer one, changes nothing.
 
-    matched, newer, delete      the row becomes a tombstone that keeps its values and takes the seq
-    matched, newer              update; unsent columns keep what is stored, if that belongs to this row
+    matched, newer              update; unsent columns keep what is stored, if that belongs to this row;
+                                a delete leaves a tombstone: the key, the seq, and no values
     not matched                 insert, deletes as tombstones, partial changes as incomplete rows
     (deletes that are hard: matched and newer goes, and not matched leaves nothing)
     not matched by source       where the newest commit knew no such floor: rows older than it go
@@ -13,13 +13,15 @@ an older event after a newer one, changes nothing.
 Newer is a greater seq; at one seq a row that lives is newer than a tombstone, for there a key was deleted
 and made again.  Rows older than the floor match nothing: they lend no value, and where the table has
 another key since, they could match twice.
+
+What is not named is not read: where every change is whole, a table gives its key and two columns of ours.
 """
 
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from wrackline.consumers.plan import Deletes, MergePlan
+from wrackline.consumers.plan import Deletes, MergePlan, PlannedColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,23 +57,14 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     ours = plan.ours
     seq, deleted, missing = quoted(ours.seq), quoted(ours.deleted), quoted(ours.missing)
     newer = f"(s.seq > t.{seq} OR (s.seq = t.{seq} AND t.{deleted} AND NOT s.deleted))"
-    still_missing = (
-        f"CASE WHEN t.{deleted} THEN concat(s.unsent_ids, s.missing_ids) ELSE concat(s.missing_ids,"
-        f" array_intersect(coalesce(t.{missing}, {_NOBODY}), s.unsent_ids)) END"
-    )
     hard = plan.deletes is Deletes.HARD
-    known = _known(plan)
-    mark = "DELETE" if hard else f"UPDATE SET {assigned(known | {missing: 'NULL'})}"
     lives = " AND NOT s.deleted" if hard else ""
     update = {
-        quoted(column.target): (
-            f"CASE WHEN array_contains(s.unsent_ids, {column.identity}) AND NOT t.{deleted}"
-            f" THEN t.{quoted(column.target)} ELSE s.row.{quoted(column.target)} END"
-        )
+        quoted(column.target): _updated(column, plan)
         for column in plan.columns
         if column.target not in plan.key
     }
-    update |= known | {missing: "NULL" if plan.lacking_is_null else or_null(still_missing)}
+    update |= _known(plan) | {missing: _still_missing(plan)}
     insert = _inserted(plan)
     within = [] if truncated else plan.within.items()  # what was truncated is looked for in the whole table
     # no key of the batch is null where its range is known, and `=` lets Spark do more than `<=>`
@@ -82,13 +75,33 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     same += [f"t.{quoted(name)} BETWEEN {_key(one.least)} AND {_key(one.greatest)}" for name, one in within]
     clauses = [
         f"MERGE INTO {target} t USING ({_valid(floor)}) s ON {' AND '.join(same)}",
-        f"WHEN MATCHED AND {newer} AND s.deleted THEN {mark}",
+        *([f"WHEN MATCHED AND {newer} AND s.deleted THEN DELETE"] if hard else []),
         f"WHEN MATCHED AND {newer} THEN UPDATE SET {assigned(update)}",
         f"WHEN NOT MATCHED{lives} THEN INSERT ({', '.join(insert)}) VALUES ({', '.join(insert.values())})",  # noqa: S608 - as above
     ]
     if truncated and floor is not None:
         clauses.append(f"WHEN NOT MATCHED BY SOURCE AND t.{seq} < {literal(floor)} THEN DELETE")
     return "\n".join(clauses)
+
+
+def _updated(column: PlannedColumn, plan: MergePlan) -> str:
+    """Write a column's new value: what a change did not send is what is stored, if that row lives."""
+    name = quoted(column.target)
+    if plan.lacking is not None and column.target not in plan.lacking:
+        return f"s.row.{name}"
+    unsent = f"array_contains(s.unsent_ids, {column.identity}) AND NOT t.{quoted(plan.ours.deleted)}"
+    return f"CASE WHEN {unsent} THEN t.{name} ELSE s.row.{name} END"
+
+
+def _still_missing(plan: MergePlan) -> str:
+    """Write which values nobody has, after an update."""
+    if plan.lacking_is_null or plan.lacking == frozenset():
+        return "NULL"
+    stored = f"coalesce(t.{quoted(plan.ours.missing)}, {_NOBODY})"
+    return or_null(
+        f"CASE WHEN t.{quoted(plan.ours.deleted)} THEN concat(s.unsent_ids, s.missing_ids)"
+        f" ELSE concat(s.missing_ids, array_intersect({stored}, s.unsent_ids)) END"
+    )
 
 
 def append_query(plan: MergePlan, floor: str | None) -> str:

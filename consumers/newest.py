@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 from pyspark.sql import DataFrame
 
-from wrackline.consumers.decode import decode, partial_columns
+from wrackline.consumers.decode import decode
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.events import event_rows
 from wrackline.consumers.plan import MergePlan, Mode
@@ -23,7 +23,6 @@ def latest(records: DataFrame, outlines: Collection[Outline], writers: Writers, 
     if plan.mode is not Mode.UPSERT:
         return event_rows(records, writers, plan)
     columns = [column.target for column in plan.columns]
-    partial = partial_columns({one.pair: one.unsent for one in outlines}, writers, plan)
     truncated = any(one.floor for one in outlines if one.pair in writers)
     changes = decode(records, writers, plan, truncated=truncated)
-    return dedupe(changes, columns, plan.key, partial)
+    return dedupe(changes, columns, plan.key, plan.lacking)

@@ -159,6 +159,7 @@ class MergePlan:
     mode: Mode = Mode.UPSERT
     tracked: frozenset[str] | None = None  # history: a change of these begins a version; None: of any
     truncated: bool = True  # history: whether the batch may hold truncates, which may end any version
+    lacking: frozenset[str] | None = None  # columns that some change of the batch did not send; None: any
     lacking_is_null: bool = False  # a column that nobody has sent is null, and its row is complete
     loads: bool = False  # every change is a row that was read; a target may append what it has no key of
     within: Mapping[str, KeyRange] = field(

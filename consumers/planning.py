@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
-from wrackline.consumers.decode import outlines
+from wrackline.consumers.decode import outlines, partial_columns
 from wrackline.consumers.evolve import Behaviour
 from wrackline.consumers.modes import Keeping, check_key
 from wrackline.consumers.names import Identifiers
@@ -154,7 +154,6 @@ def planned(
     plan = plan_merge(
         newest.table, identifiers, upto, prefix=rules.prefix, mode=keeping.mode, deletes=keeping.deletes
     )
-    plan = replace(plan, truncated=any(one.floor is not None for one in seen.outlines))
     changing = pairs(upto, outlined)
     taken = {
         pair: one
@@ -162,6 +161,12 @@ def planned(
         if (pair in changing and (keeping.mode is Mode.APPEND or _key(one) == _key(newest)))
         or pair in truncating - changing
     }
+    unsent = {one.pair: one.unsent for one in seen.outlines}
+    plan = replace(
+        plan,
+        truncated=any(one.floor is not None for one in seen.outlines),
+        lacking=frozenset(partial_columns(unsent, taken, plan)) if of_rows else None,
+    )
     return Planned(plan, taken, rekeyed)
 
 

@@ -1,6 +1,6 @@
 """A batch of changes into a large table: 22,000 random ones, and 20,000 of the newest keys.
 
-`merge_s` is the median of three batches against the MERGE that one would write by hand, in Iceberg and in
+`merge_s` is the median of four warm batches against the MERGE that one would write by hand, in Iceberg and in
 Delta, of the same changes into the same rows.  `recent_s` is the same with recent keys, in a table ten times
 smaller too: a batch's cost follows the batch.  Ours keeps tombstones and commits its offsets; nobody's
 changes are decoded within the clock.
@@ -33,7 +33,7 @@ FULL = Size(4_000_000, 3)
 QUICK = Size(200_000, 1)
 RANDOM, NEAR = 22_000, 20_000  # changes of a batch
 NEWEST = 40_000  # ids that are recent
-BATCHES = 4  # the first warms up
+BATCHES, COLD = 7, 3  # the first ones warm up
 
 TABLE = TableSchema(
     TableId("bench", "public", "orders"),
@@ -126,7 +126,8 @@ def _ours(spark: SparkSession, target: IcebergTarget, rows: int) -> Merge:
             plan = _plan(target, number)
             target.held(TABLE.id)
             target.ensure_table(plan)
-            plan = replace(plan, within=key_ranges(newest.agg(*bounds(plan)).collect()[0], plan))
+            within = key_ranges(newest.agg(*bounds(plan)).collect()[0], plan)
+            plan = replace(plan, within=within, lacking=frozenset())  # as the pipeline has found out by now
             target.apply(target.stage(newest, plan), plan)
         finally:
             newest.unpersist()
@@ -154,11 +155,11 @@ def _plan(target: IcebergTarget, number: int) -> MergePlan:
 
 
 def _batches(spark: SparkSession, folder: str, merge: Merge, rows: int, count: int, *, recent: bool) -> float:
-    """Return the median time of a batch, the first aside."""
+    """Return the median time of a batch, the first ones aside."""
     first, taken = (max(0, rows - NEWEST) if recent else 0), []
     for batch in range(BATCHES):
         number = 1 + batch + (BATCHES if recent else 0)
         file = str(Path(folder, f"batch{number}"))
         changes(spark, count, number, first, rows - 1, rows).write.parquet(file)
         taken.append(seconds(lambda file=file, number=number: merge(file, number)))  # type: ignore[misc]  # bound at once
-    return median(taken[1:])
+    return median(taken[COLD:])

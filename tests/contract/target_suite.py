@@ -119,7 +119,9 @@ def alter(world: TargetWorld, plan: MergePlan, before: TableSchema) -> None:
 
 
 def put(world: TargetWorld, plan: MergePlan, *changes: Change) -> None:
-    """Merge one batch, as the pipeline does."""
+    """Merge one batch, as the pipeline does: it knows which columns some change lacks."""
+    if plan.mode is Mode.UPSERT:
+        plan = replace(plan, lacking=frozenset().union(*(one.unsent for one in changes)))
     world.target.ensure_table(plan)
     world.target.apply(world.target.stage(world.frame(changes, plan), plan), plan)
 
@@ -155,6 +157,11 @@ class MergePromises:
         put(world, plan_for(world, 2), change("r", A, 9, "older"))
         put(world, plan_for(world, 3), change("d", A, 15))
         assert labels(world) == {A: "newer"}
+
+    def test_a_delete_takes_the_values_along(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 1), change("c", A, 1, "x", "secret"))
+        put(world, plan_for(world, 2), change("d", A, 2))
+        assert {row.values["big"] for row in world.stored(TABLE.id).values()} == {None}
 
     def test_a_delete_keeps_its_seq(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 1), change("c", A, 1, "x"))

@@ -53,6 +53,18 @@ class TouchesRowsAgain(FakeTarget):
         self._storage.tables[plan.table.id] = replace(table, rows=rows)
 
 
+class KeepsDeletedValues(FakeTarget):
+    def apply(self, staged: int, plan: MergePlan) -> None:
+        before = self._storage.tables[plan.table.id].rows
+        super().apply(staged, plan)
+        table = self._storage.tables[plan.table.id]
+        rows = {
+            key: replace(row, values=before[key].values) if row.deleted and key in before else row
+            for key, row in table.rows.items()
+        }
+        self._storage.tables[plan.table.id] = replace(table, rows=rows)
+
+
 class ForgetsDeletes(FakeTarget):
     """Deletes for good."""
 
@@ -306,6 +318,7 @@ class CountsHiddenRowsAsWhole(FakeTarget):
 BROKEN: list[tuple[type[FakeTarget], str]] = [
     (LetsOlderWin, "test_an_older_change_never_wins"),
     (TouchesRowsAgain, "test_a_batch_twice_is_a_batch_once"),
+    (KeepsDeletedValues, "test_a_delete_takes_the_values_along"),
     (ForgetsDeletes, "test_a_delete_keeps_its_seq"),
     (DropsUnknownDeletes, "test_a_delete_keeps_its_seq"),
     (NullsWhatIsUnsent, "test_a_partial_update_keeps_what_is_stored"),

@@ -111,8 +111,7 @@ def _newer(change: Latest, stored: Stored) -> bool:
 def _store(stored: Stored | None, change: Latest) -> Stored:
     """Make the row that a newer change leaves."""
     if change.deleted:
-        values = change.values if stored is None else stored.values
-        return Stored(values, change.seq, change.op, True, NONE, change.commit_ts)
+        return Stored(change.values, change.seq, change.op, True, NONE, change.commit_ts)
     values, missing = change.values, change.missing | change.unsent
     if stored is not None and not stored.deleted:
         values = {**values, **{name: stored.values[name] for name in change.unsent}}

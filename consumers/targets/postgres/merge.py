@@ -1,8 +1,8 @@
 """The statements that bring a staged batch into its table, the same on every major.
 
     delete what a new floor voids   in the table, and in the batch
-    update                          rows that are there, where the change is newer; a delete leaves its
-                                    mark and its seq, unsent columns keep what is stored, if that lives
+    update                          rows that are there, where the change is newer; a delete leaves key,
+                                    mark and seq, unsent columns keep what is stored, if that lives
     insert                          keys that are not there: deletes as tombstones, partial as incomplete
 
 Where deletes are hard they come first, and leave the batch.  In a history and an append table an event's row
@@ -33,7 +33,7 @@ _INSERT = """
 INSERT INTO {table} ({into}) SELECT {values} FROM {stage} s
 WHERE s.turn = %(turn)s AND NOT EXISTS (SELECT FROM {table} t WHERE {same})"""
 _STORED_OR_SENT = """
-CASE WHEN s.deleted OR ({name} = ANY(s.unsent) AND NOT t.{deleted}) THEN t.{column} ELSE {staged} END"""
+CASE WHEN {name} = ANY(s.unsent) AND NOT t.{deleted} THEN t.{column} ELSE {staged} END"""
 _STILL_MISSING = """
 nullif(CASE
   WHEN s.deleted THEN NULL

@@ -3,6 +3,7 @@
 import random
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import HealthCheck, given, settings
@@ -84,8 +85,10 @@ class Merged:
             rows.append((row, change.seq, change.op, at, list(change.unsent), self._offset))
         random.Random(len(rows)).shuffle(rows)  # the order of a frame means nothing
         self._plan = plan(self._plan.table.id.schema, Applied({HERE: self._offset}, floor))
-        newest = dedupe(session.createDataFrame(rows, CHANGES), COLUMNS, ("id",))
-        self._target.apply(self._target.stage(newest, self._plan), self._plan)
+        lacking = frozenset[str]().union(*(change.unsent for change in changes))
+        newest = dedupe(session.createDataFrame(rows, CHANGES), COLUMNS, ("id",), lacking)
+        merged = replace(self._plan, lacking=lacking)
+        self._target.apply(self._target.stage(newest, merged), merged)
 
     def rows(self) -> dict[Key, Row]:
         session = self._spark.newSession()
@@ -115,11 +118,15 @@ class Merged:
 
 
 def history(chance: random.Random, keys: int, length: int) -> list[Change]:
-    """Changes of many keys in the order of their log, any operation after any other."""
+    """Changes of many keys in the order of their log, any operation after any other.
+
+    The first third of them lacks no value, the second at most those of one column.
+    """
     changes = []
     for seq in range(1, length + 1):
         op = chance.choices("curd", (2, 6, 1, 2))[0]
-        unsent = [name for name in COLUMNS[1:] if op in "cu" and chance.random() < 0.4]
+        lacking = COLUMNS[1 : 1 + 3 * (seq - 1) // length]
+        unsent = [name for name in lacking if op in "cu" and chance.random() < 0.4]
         a = None if "a" in unsent or chance.random() < 0.1 else f"a{seq}"
         b = None if COLUMNS[2] in unsent or chance.random() < 0.1 else f"b{seq}"
         changes.append(event(seq, chance.randrange(keys), op, a, b, unsent=unsent))

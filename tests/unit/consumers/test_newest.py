@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.unit.consumers.test_decode import KEYED, RECORDS, TOPIC, Topic, rows
 from wrackline.consumers.as_known import can_be, counted, newest_as_known, outline
-from wrackline.consumers.decode import decode
+from wrackline.consumers.decode import decode, partial_columns
 from wrackline.consumers.dedupe import dedupe
 from wrackline.consumers.newest import latest
 from wrackline.consumers.plan import Applied, Written
@@ -27,7 +27,8 @@ BY_NUMBER = replace(KEYED, columns=(Column("a b", 1, ColumnType(Kind.INT64, "big
 def newest(topic: "History", frame: DataFrame) -> DataFrame:
     texts = topic.texts | {1: dump(key_schema(BY_NUMBER if topic.by_number else KEYED, topic=TOPIC) or {})}
     outlines = look(TOPIC, frame, Applied(), texts.__getitem__).outlines
-    return latest(frame, outlines, topic.writers, topic.plan)
+    lacking = partial_columns({one.pair: one.unsent for one in outlines}, topic.writers, topic.plan)
+    return latest(frame, outlines, topic.writers, replace(topic.plan, lacking=frozenset(lacking)))
 
 
 def as_known(topic: "History", frame: DataFrame, known: Written) -> tuple[DataFrame, Outline | None]:
