@@ -37,6 +37,7 @@ BROKEN = define(
 )
 
 SchemaText = Callable[[int], str]
+_Pair = tuple[int | None, int]  # what a Pair is to those that know no outlines
 _OF_THE_RECORD = frozenset({NOT_OUR_SCHEMA.code, registry.UNKNOWN_ID.code})  # not of who answers
 
 
@@ -155,13 +156,13 @@ def planned(
         newest.table, identifiers, upto, prefix=rules.prefix, mode=keeping.mode, deletes=keeping.deletes
     )
     changing = pairs(upto, outlined)
-    taken = {
+    taken: dict[_Pair, Writer] = {
         pair: one
         for pair, one in writers.items()
         if (pair in changing and (keeping.mode is Mode.APPEND or _key(one) == _key(newest)))
         or pair in truncating - changing
     }
-    unsent = {one.pair: one.unsent for one in seen.outlines}
+    unsent: dict[_Pair, frozenset[str]] = {one.pair: one.unsent for one in seen.outlines}
     plan = replace(
         plan,
         truncated=any(one.floor is not None for one in seen.outlines),
