@@ -36,7 +36,7 @@ UNITS = {"p50_ms": "ms", "p95_ms": "ms", "publish_p95_ms": "ms"} | {f"{one.value
 FULL = Size(120_000, 3)  # changes that are counted
 QUICK = Size(20_000, 1)
 MANY = 200
-WARM_UP_S, PATIENCE_S = 30.0, 600.0
+WARM_UP_S, PATIENCE_S = 60.0, 600.0
 _HEAD = 5  # bytes of the registry's wire format
 
 NOT_MERGED = define(
