@@ -152,7 +152,8 @@ def worker(
             "--rest-port",
             min=0,
             max=65_535,
-            help="Take requests for existing rows on this port of 127.0.0.1; 0: a free one.",
+            help="Answer as Kafka Connect's REST does, on this port of 127.0.0.1; 0: a free one."
+            " The worker then stays when all pipelines have ended.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,

@@ -5,26 +5,31 @@
 
 In: pipelines' files, all checked before any is started.  Out: lines for people, or with --json one JSON
 object a line.  A pipeline whose error asks for somebody is FAILED with its reason, and the others stream on;
-the worker ends when it is asked to, or when none is left.  It knows no database, and Kafka only for the
-requests that it takes by REST.
+the worker ends when it is asked to, or when none is left and REST can't wake one.  It knows no database, and
+Kafka only for what is asked of it by REST.
 """
 
+import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 import orjson
 
+from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
+from wrackline.control.installed import Installed
+from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import asked_to_stop
 from wrackline.producers.connect.supervision import State, Status
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
-from wrackline.schemas.settings import Values
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.versions import OURS
 
 SAME_NAME = define(
     "worker.same_name",
@@ -40,8 +45,9 @@ _FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 class Printer:
     """Prints what happens, a line at a time, and remembers who failed."""
 
-    def __init__(self, *, json: bool) -> None:
-        self._json = json
+    def __init__(self, stands: Callable[[str, Standing], None], *, json: bool) -> None:
+        """Take who keeps how each pipeline is."""
+        self._stands, self._json = stands, json
         self._reasons: dict[str, Mapping[str, object]] = {}
         self.failed: dict[str, int] = {}
 
@@ -52,13 +58,19 @@ class Printer:
             told["pid"] = pid
         if code is not None:
             told["exit"] = code
+        self.failed.pop(task, None)
         if status.state is State.RESTARTING:
             told["wait_s"] = round(status.begins - status.since, 3)
         if status.state is State.FAILED:
             self.failed[task] = Exit.FAULT if code is None else code
             if task in self._reasons:
                 told["error"] = self._reasons[task]
+        self._stands(task, Standing(status.state, self._why(task) if status.state is State.FAILED else None))
         self._print(task, told)
+
+    def _why(self, task: str) -> str | None:
+        error = self._reasons.get(task)
+        return None if error is None else f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"
 
     def listens(self, url: str) -> None:
         """Say where requests are taken."""
@@ -98,7 +110,7 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     commands: dict[str, Sequence[str]] = {}
     files: dict[str, Path] = {}
-    named: dict[str, Values] = {}
+    named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
         values = pipeline.values
         if values is None:
@@ -106,25 +118,48 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
         name = values.text("name")
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
-        files[name], named[name] = file, values
+        files[name], named[name] = file, pipeline
         commands[name] = [sys.executable, "-m", "wrackline.control.worker_task", str(file.absolute())]
-    printer = Printer(json=json)
     with asked_to_stop() as asked, ExitStack() as opened:
+        supervisor: Supervisor
+        crew = FilesCrew(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
+        printer = Printer(crew.stands, json=json)
+        supervisor = Supervisor(
+            commands,
+            printer,
+            for_somebody=lambda code: code in _FOR_SOMEBODY,
+            asked=asked,
+            stays=rest_port is not None,
+        )
         if rest_port is not None:
-            opened.enter_context(_requests_taken(named, rest_port, printer))
-        Supervisor(commands, printer, for_somebody=lambda code: code in _FOR_SOMEBODY, asked=asked).run()
+            opened.enter_context(_answering(crew, named, rest_port, printer))
+        supervisor.run()
     return next(iter(printer.failed.values()), Exit.OK)
 
 
 @contextmanager
-def _requests_taken(pipelines: Mapping[str, Values], port: int, printer: Printer) -> Iterator[None]:
-    """Take requests by REST."""
+def _answering(
+    crew: FilesCrew, pipelines: Mapping[str, Pipeline], port: int, printer: Printer
+) -> Iterator[None]:
+    """Answer by REST."""
     # here, for who does not listen shall not wait for a web framework to load
+    from wrackline.control.rest import connectors, plugins, requests  # noqa: PLC0415
     from wrackline.control.rest.app import app  # noqa: PLC0415
     from wrackline.control.rest.desk import PipelineDesk  # noqa: PLC0415
     from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
 
-    desks = {name: PipelineDesk(values, partial(printer.wrong, name)) for name, values in pipelines.items()}
-    with serving(app(desks), port) as listening:
-        printer.listens(f"http://{HOST}:{listening}/connectors")
+    desks = {
+        name: PipelineDesk(pipeline.values, partial(printer.wrong, name))
+        for name, pipeline in pipelines.items()
+        if pipeline.values is not None
+    }
+    resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
+    routes = (
+        requests.routes(desks),
+        connectors.routes(crew),
+        plugins.routes(Installed(), resolver, OURS),
+    )
+    with serving(app(routes), port) as listening:
+        crew.worker = f"{HOST}:{listening}"
+        printer.listens(f"http://{crew.worker}/connectors")
         yield

@@ -25,7 +25,7 @@ there are values for all of it or for nothing.
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Protocol
@@ -115,6 +115,7 @@ class Pipeline:
     registry: Registry
     values: Values | None
     problems: tuple[Problem, ...]
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)  # secrets among it
 
 
 def read_file(path: Path) -> str:
@@ -182,7 +183,7 @@ def check(given: Mapping[str, str], plugins: Plugins, resolve: Resolve) -> Pipel
     named = {problem.setting for problem in judged}  # a kind that is no name at all is named already
     unknown = tuple(problem for problem in problems if problem.setting not in named)
     values = None if problems else reading.values
-    return Pipeline(kinds["source"], kinds["target"], registry, values, (*unknown, *judged))
+    return Pipeline(kinds["source"], kinds["target"], registry, values, (*unknown, *judged), given)
 
 
 def load(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Pipeline:
@@ -196,7 +197,7 @@ def load(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Pipeline:
         return checked
     named = {fault.setting for fault in faults}  # a value of the wrong type is given, though not readable
     others = tuple(problem for problem in checked.problems if problem.setting not in named)
-    return Pipeline(checked.source, checked.target, checked.registry, None, (*faults, *others))
+    return Pipeline(checked.source, checked.target, checked.registry, None, (*faults, *others), given)
 
 
 def _flat(table: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:

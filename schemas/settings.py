@@ -272,6 +272,10 @@ class Registry:
         count = sum(not problem.warning for problem in reading.problems)
         return {"name": plugin, "error_count": count, "groups": groups, "configs": configs}
 
+    def shown(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return settings as they were given, with what is or may be a secret masked."""
+        return {shown_name(name): _masked(text, self.find(name)) for name, text in given.items()}
+
     def _unknown(self, name: str) -> Problem:
         shown = shown_name(name)
         for entry in self.not_honoured:
@@ -345,15 +349,19 @@ def _shown_value(
 ) -> dict[str, object]:
     """The value as it was given, a reference as such; what nobody declared may be a secret."""
     text = given if given is not None or setting is None else setting.default
-    open_value = setting is not None and not setting.secret and text is not None
-    shown = redact_by_look(text) if open_value and text is not None else text and MASK
     return {
         "name": shown_name(name),
-        "value": shown,
+        "value": None if text is None else _masked(text, setting),
         "recommended_values": list(setting.recommended) if setting else [],
         "errors": errors,
         "visible": True,
     }
+
+
+def _masked(text: str, setting: Setting | None) -> str:
+    if setting is not None and not setting.secret:
+        return redact_by_look(text)
+    return text and MASK
 
 
 def _groups(values: Mapping[str, Value]) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
     STARTING -> RUNNING <-> RECOVERING          the task itself says so
         any  -> RESTARTING -> STARTING          its process ended, and a new one may do better
         any  -> FAILED                          its error asks for somebody: nothing is tried by itself
-        any  -> STOPPED                         it was asked to end
+        any  -> STOPPED, PAUSED                 it was asked to end; who resumes it begins it again
     RUNNING  -> COMPLETED                       it said that all is done, and is not begun again
 
 Waits grow while a task ends again and again, up to a bound, and begin anew after it ran for a while.
@@ -26,10 +26,23 @@ class State(Enum):
     RESTARTING = "RESTARTING"
     FAILED = "FAILED"
     STOPPED = "STOPPED"
+    PAUSED = "PAUSED"
     COMPLETED = "COMPLETED"  # ours: Connect's tasks never end by themselves
 
 
-ENDED = (State.FAILED, State.STOPPED, State.COMPLETED)
+ENDED = (State.FAILED, State.STOPPED, State.PAUSED, State.COMPLETED)
+
+
+class Wish(Enum):
+    """What somebody wants of one task."""
+
+    RUN = "run"
+    PAUSE = "pause"
+    STOP = "stop"
+    RESTART = "restart"  # whatever it does now; and then to run
+
+
+_LEAVES = {Wish.PAUSE: State.PAUSED, Wish.STOP: State.STOPPED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +58,18 @@ class Status:
         """It says that it is in another state."""
         return self if state is self.state else replace(self, state=state, since=now)
 
-    def ended(self, now: float, *, asked: bool, for_somebody: bool) -> "Status":
+    def wished(self, wish: Wish, now: float) -> "Status":
+        """Somebody wants this of it, and it has no process."""
+        if wish in _LEAVES:
+            return self.at(_LEAVES[wish], now)
+        if wish is Wish.RESTART or self.state in _LEAVES.values():
+            return Status(State.RESTARTING, now, 0, now)
+        return self
+
+    def ended(self, now: float, *, asked: bool, for_somebody: bool, wish: Wish = Wish.RUN) -> "Status":
         """Its process has ended."""
+        if wish is not Wish.RUN:
+            return self.wished(wish, now)
         if self.state is State.COMPLETED:
             return self
         if for_somebody:

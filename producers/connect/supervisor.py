@@ -1,17 +1,18 @@
 """Keeps tasks' processes: starts them, hears them, begins them again, and ends them with itself.
 
-In: a command a task.  Out: what happens, told to a listener on the one thread that does all of it.  Every
-wait has a bound, so a wish to stop is heard at once.  When this process is gone its children end by
-themselves (`lifeline.py`).
+In: a command a task, and what somebody wishes of single tasks, on any thread.  Out: what happens, told to a
+listener on the one thread that does all of it.  Every wait has a bound, so a wish to stop is heard at once.
+When this process is gone its children end by themselves (`lifeline.py`).
 """
 
 import selectors
 import time
 from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from wrackline.producers.connect.child import Child, Reported, Said
-from wrackline.producers.connect.supervision import ENDED, State, Status
+from wrackline.producers.connect.supervision import ENDED, State, Status, Wish
 
 STOPPING = 30.0  # seconds for all children to end in order; then they are killed
 _LOOK = 0.2  # seconds between two looks at a wish to stop, at ends and at restarts
@@ -34,7 +35,7 @@ class Listener(Protocol):
 
 
 class Supervisor:
-    """Runs the tasks until it is asked to stop, or none is left to run."""
+    """Runs the tasks until it is asked to stop, or none is left to run and nobody may wish for more."""
 
     def __init__(
         self,
@@ -43,11 +44,17 @@ class Supervisor:
         *,
         for_somebody: Callable[[int], bool],
         asked: Callable[[], bool],
+        stays: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take by which exit codes a process says that a new one would end in the same way."""
+        """Take by which exit codes a process says that a new one would end in the same way.
+
+        Who stays waits for wishes when all tasks have ended.
+        """
         self._commands, self._listener = commands, listener
-        self._for_somebody, self._asked, self._clock = for_somebody, asked, clock
+        self._for_somebody, self._asked, self._stays, self._clock = for_somebody, asked, stays, clock
+        self._inbox: SimpleQueue[tuple[str, Wish]] = SimpleQueue()
+        self._leaving: dict[str, tuple[Wish, float]] = {}  # who was asked to end, for what, and until when
         self._children: dict[str, Child] = {}
         self._status = {task: Status(State.RESTARTING, 0.0) for task in commands}
         self._selector = selectors.DefaultSelector()
@@ -55,7 +62,8 @@ class Supervisor:
     def run(self) -> None:
         """Run them."""
         try:
-            while not self._asked() and any(one.state not in ENDED for one in self._status.values()):
+            while not self._asked() and (self._stays or self._any_left()):
+                self._take_wishes()
                 self._start_what_is_due()
                 self._hear(_LOOK)
             self._stop()
@@ -63,6 +71,32 @@ class Supervisor:
             for child in self._children.values():
                 child.close()  # on an error of our own: nothing stays behind
             self._selector.close()
+
+    def wish(self, task: str, wish: Wish) -> None:
+        """Have one task run, pause, stop or begin again; any thread may ask, and it is done soon after."""
+        self._inbox.put((task, wish))
+
+    def _any_left(self) -> bool:
+        return any(one.state not in ENDED for one in self._status.values())
+
+    def _take_wishes(self) -> None:
+        now = self._clock()
+        while True:
+            try:
+                task, wish = self._inbox.get_nowait()
+            except Empty:
+                break
+            if task not in self._children:
+                self._change(task, self._status[task].wished(wish, now))
+            elif task in self._leaving:  # the last wish counts; to run means a new process, for this one ends
+                _, until = self._leaving[task]
+                self._leaving[task] = (Wish.RESTART if wish is Wish.RUN else wish, until)
+            elif wish is not Wish.RUN:
+                self._leaving[task] = (wish, now + STOPPING)
+                self._children[task].ask_to_stop()
+        for task, (_, until) in self._leaving.items():
+            if now > until:
+                self._children[task].kill()
 
     def _start_what_is_due(self) -> None:
         now = self._clock()
@@ -100,7 +134,10 @@ class Supervisor:
         child.close()
         del self._children[task]
         asked, for_somebody = self._asked(), self._for_somebody(code)
-        status = self._status[task].ended(self._clock(), asked=asked, for_somebody=for_somebody)
+        wish, _ = self._leaving.pop(task, (Wish.RUN, 0.0))
+        status = self._status[task].ended(
+            self._clock(), asked=asked, for_somebody=for_somebody, wish=Wish.RUN if asked else wish
+        )
         self._change(task, status, code)
 
     def _stop(self) -> None:

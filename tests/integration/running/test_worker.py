@@ -13,12 +13,14 @@ from urllib.request import Request, urlopen
 
 import psycopg
 import pytest
+from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 from psycopg import sql
 
 from tests.fixtures.servers import Database, drop_slots
 from tests.integration.running.world import COMMAND, PATIENCE, World, environment, wait_until
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.redaction import MASK
 
 pytestmark = pytest.mark.servers
 
@@ -195,6 +197,68 @@ def test_rows_are_asked_for_by_rest_and_the_receipt_says_what_became_of_it(
     status, told = asked(requests, {"type": "execute-snapshot", "data": {"data-collection": "x"}})
     assert (status, told["code"]) == (400, "signal.unknown_field")
     assert asked(f"{working.requests}/{two.prefix}/requests/again")[0] == 404
+    assert working.stop() == Exit.OK
+
+
+def test_a_client_of_connect_manages_a_pipeline_while_the_other_streams(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, two = worlds
+    working = start(one, two, words=("--rest-port", "0"))
+    connect = KafkaConnect(working.requests.removesuffix("/connectors"))
+
+    def comes_to(state: str) -> None:
+        wait_until(lambda: connect.get_connector_status(one.prefix)["connector"]["state"] == state)
+
+    working.waits_for(two.prefix, "RUNNING")
+    comes_to("RUNNING")
+    one.insert(1, 5)
+    one.arrived(5)
+    assert connect.get_connector_config(one.prefix)["database.password"] == MASK
+    assert list(connect.list_connector_topics(one.prefix)[one.prefix]["topics"]) == [one.topic]
+    (offset,) = asked(f"{working.requests}/{one.prefix}/offsets")[1]["offsets"]
+    assert offset["partition"] == {"server": one.prefix, "database": one.database.name}
+    connect.pause_connector(one.prefix)
+    comes_to("PAUSED")
+    one.insert(6, 9)
+    two.insert(1, 3)
+    two.arrived(3)
+    assert working.process.poll() is None
+    connect.resume_connector(one.prefix)
+    one.arrived(9)
+    connect.stop_connector(one.prefix)
+    comes_to("STOPPED")
+    assert connect.list_connector_tasks(one.prefix) == []
+    one.insert(10, 12)
+    connect.resume_connector(one.prefix)
+    one.arrived(12)
+    connect.restart_connector_task(one.prefix, 0)
+    one.insert(13, 14)
+    one.arrived(14)
+    assert working.stop() == Exit.OK
+    no_doubles(one, 14)
+
+
+def test_a_pipeline_that_failed_is_begun_again_by_rest_once_it_is_mended(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, _ = worlds
+    text = one.file.read_text()
+    one.file.write_text(text.replace("${env:WRACKLINE_DB_PASSWORD}", "c4n4ry-wr0ng"))
+    asks_for_its_password(one)
+    working = start(one, words=("--rest-port", "0"))
+    connect = KafkaConnect(working.requests.removesuffix("/connectors"))
+    working.waits_for(one.prefix, "FAILED")
+    (task,) = connect.get_connector_status(one.prefix)["tasks"]
+    assert task["state"] == "FAILED"
+    assert "hint:" in task["trace"]
+    assert "c4n4ry" not in str(connect.get_connector_config(one.prefix))
+    assert working.process.poll() is None, "somebody may still mend it"
+    one.file.write_text(text)
+    connect.restart_connector(one.prefix, include_tasks=True, only_failed=True)
+    working.waits_for(one.prefix, "RUNNING")
+    one.insert(1, 3)
+    one.arrived(3)
     assert working.stop() == Exit.OK
 
 

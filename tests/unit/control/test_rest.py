@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import orjson
 import pytest
 
+from wrackline.control.rest import requests
 from wrackline.control.rest import serving as rest_serving
 from wrackline.control.rest.app import app
 from wrackline.control.rest.serving import HOST, PORT_TAKEN, serving
@@ -66,7 +67,7 @@ def desk() -> Desk:
 
 @pytest.fixture
 def client(desk: Desk) -> Iterator[Client]:
-    with serving(app({"shop": desk}), 0) as port:
+    with serving(app([requests.routes({"shop": desk})]), 0) as port:
         yield Client(port)
 
 
@@ -77,7 +78,6 @@ def test_a_request_reaches_its_pipeline_and_has_an_id(client: Client, desk: Desk
     status, given = client.ask("POST", "/connectors/shop/requests", orjson.dumps(SIGNAL))
     assert status == 202
     assert orjson.loads(desk.bodies[1]) == {"id": given["id"], **SIGNAL}, "the id it was answered with"
-    assert client.ask("GET", "/connectors") == (200, ["shop"])
 
 
 def test_what_a_request_leaves_open_is_said_with_its_id(client: Client) -> None:
@@ -147,17 +147,17 @@ def test_a_port_that_is_taken_is_said(desk: Desk) -> None:
     with socket() as other:
         other.bind((HOST, 0))
         other.listen()
-        taken = serving(app({"shop": desk}), other.getsockname()[1])
+        taken = serving(app([requests.routes({"shop": desk})]), other.getsockname()[1])
         with pytest.raises(OperatorNeeded) as told, taken:
             pass
     assert told.value.code == PORT_TAKEN.code
 
 
 def test_it_ends_with_its_block(desk: Desk) -> None:
-    with serving(app({"shop": desk}), 0) as port:
-        assert Client(port).ask("GET", "/connectors")[0] == 200
+    with serving(app([requests.routes({"shop": desk})]), 0) as port:
+        assert Client(port).ask("GET", "/health")[0] == 200
     with pytest.raises(ConnectionRefusedError):
-        Client(port).ask("GET", "/connectors")
+        Client(port).ask("GET", "/health")
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ def test_it_ends_with_its_block(desk: Desk) -> None:
             b"POST /connectors/shop/requests HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
         ),
-        b"GET /connectors HTTP/1.1\r\nHost: localhost\r\n\r\nGET /conn",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /conn",
     ],
 )
 def test_who_never_ends_a_request_keeps_nobody_out(
     desk: Desk, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rest_serving, "_ASK_S", 0.2)
-    with serving(app({"shop": desk}), 0) as port, ExitStack() as held:
+    with serving(app([requests.routes({"shop": desk})]), 0) as port, ExitStack() as held:
         for _ in range(100):
             one = held.enter_context(create_connection((HOST, port)))
             one.sendall(begun)
@@ -190,7 +190,7 @@ def first_word(port: int) -> int:
     """The status of an answer, whatever its body is."""
     connection = HTTPConnection(HOST, port, timeout=10)
     try:
-        connection.request("GET", "/connectors")
+        connection.request("GET", "/health")
         return connection.getresponse().status
     finally:
         connection.close()
@@ -206,7 +206,7 @@ def test_who_hangs_up_before_the_end_has_asked_nothing_and_fills_no_log(
     with create_connection((HOST, client.port)) as one:
         one.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
     for _ in range(5):  # what came before these is over
-        assert client.ask("GET", "/connectors")[0] == 200
+        assert client.ask("GET", "/health")[0] == 200
     assert (desk.bodies, [record.getMessage() for record in caplog.records]) == ([], [])
 
 

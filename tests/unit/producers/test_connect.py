@@ -4,12 +4,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from threading import Event, Thread
 
 import pytest
 
 from wrackline.producers.connect.child import MOST_LINE, Child, Reported, Said
 from wrackline.producers.connect.lifeline import ALONE
-from wrackline.producers.connect.supervision import FIRST_WAIT, LONGEST_WAIT, WELL, State, Status
+from wrackline.producers.connect.supervision import FIRST_WAIT, LONGEST_WAIT, WELL, State, Status, Wish
 from wrackline.producers.connect.supervisor import Supervisor
 
 HELD = """
@@ -152,3 +153,68 @@ def test_a_worker_whose_tasks_are_all_done_ends() -> None:
         {"a": [sys.executable, "-c", says]}, listener, for_somebody=lambda _: False, asked=lambda: False
     ).run()
     assert listener.states == [("a", "STARTING"), ("a", "COMPLETED")]
+
+
+def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
+    """Paused, resumed, begun anew, stopped: its process ends or begins, and no end is a crash."""
+    listener, over = Heard(), Event()
+    commands = {"a": [sys.executable, "-c", HELD.format(before="")]}
+    supervisor = Supervisor(commands, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True)
+    running = Thread(target=supervisor.run)
+    running.start()
+    try:
+        steps = [
+            (Wish.PAUSE, ["PAUSED"]),
+            (Wish.PAUSE, []),
+            (Wish.RUN, ["RESTARTING", "STARTING", "RUNNING"]),
+            (Wish.RUN, []),
+            (Wish.RESTART, ["RESTARTING", "STARTING", "RUNNING"]),
+            (Wish.STOP, ["STOPPED"]),
+            (Wish.RESTART, ["RESTARTING", "STARTING", "RUNNING"]),
+        ]
+        expected = ["STARTING", "RUNNING"]
+        for wish, states in steps:
+            until(lambda: [state for _, state in listener.states] == expected)  # noqa: B023 - at once
+            supervisor.wish("a", wish)
+            expected += states
+        until(lambda: [state for _, state in listener.states] == expected)
+    finally:
+        over.set()
+        running.join(60)
+    assert listener.states[-1] == ("a", "STOPPED")
+    assert not running.is_alive()
+
+
+def test_a_failed_task_is_begun_again_by_a_wish_alone() -> None:
+    failed = Status(State.FAILED, 0.0)
+    assert failed.wished(Wish.RUN, 1.0) is failed
+    again = failed.wished(Wish.RESTART, 1.0)
+    assert (again.state, again.begins, again.ends) == (State.RESTARTING, 1.0, 0)
+    assert failed.wished(Wish.PAUSE, 1.0).state is State.PAUSED
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ends"),
+    [
+        (Wish.PAUSE, Wish.RUN, "RUNNING"),
+        (Wish.RESTART, Wish.STOP, "STOPPED"),
+        (Wish.STOP, Wish.PAUSE, "PAUSED"),
+    ],
+)
+def test_the_last_wish_counts_while_a_process_still_ends(first: Wish, second: Wish, ends: str) -> None:
+    listener, over = Heard(), Event()
+    slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
+    commands = {"a": [sys.executable, "-c", HELD.format(before=slow)]}
+    supervisor = Supervisor(commands, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True)
+    running = Thread(target=supervisor.run)
+    running.start()
+    try:
+        until(lambda: listener.states[-1:] == [("a", "RUNNING")])
+        supervisor.wish("a", first)
+        time.sleep(0.3)  # it was asked to end by now, and takes longer
+        before = len(listener.states)
+        supervisor.wish("a", second)
+        until(lambda: len(listener.states) > before and listener.states[-1] == ("a", ends))
+    finally:
+        over.set()
+        running.join(60)

@@ -1,0 +1,69 @@
+"""The pipelines of one worker, as REST asks for them: how each is, what its file says, what Kafka has of it.
+
+In: pipelines that were found good, and whoever hears wishes.  Out: what `control/rest/connectors.py` asks of
+a crew, on any thread.  Whoever hears of the tasks' states keeps them here, on a thread of its own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import orjson
+
+from wrackline.consumers.kafka_settings import asking
+from wrackline.consumers.topics import Topics
+from wrackline.control.rest.shapes import Standing
+from wrackline.control.run import ownership_of
+from wrackline.producers.connect.supervision import State, Wish
+from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.settings import Values
+
+_NEW = Standing(State.STARTING)
+
+
+class FilesCrew:
+    """Pipelines whose files a worker was started with; a wish is forgotten when the worker ends."""
+
+    def __init__(self, pipelines: Mapping[str, Pipeline], wished: Callable[[str, Wish], None]) -> None:
+        self.worker = ""  # known once it listens
+        self._pipelines, self._wished = pipelines, wished
+        self._standings: dict[str, Standing] = {}
+
+    def stands(self, name: str, standing: Standing) -> None:
+        """Keep how a pipeline's process is now."""
+        self._standings[name] = standing
+
+    def names(self) -> Sequence[str]:
+        """Name the pipelines."""
+        return list(self._pipelines)
+
+    def config(self, name: str) -> Mapping[str, str]:
+        """Return what a pipeline's file says; secrets are masked."""
+        pipeline = self._pipelines[name]
+        return pipeline.registry.shown(pipeline.given)
+
+    def standing(self, name: str) -> Standing:
+        """Say how its process is."""
+        return self._standings.get(name, _NEW)
+
+    def wish(self, name: str, wish: Wish) -> None:
+        """Have it run, pause, stop or begin again, soon."""
+        self._wished(name, wish)
+
+    def topics(self, name: str) -> Sequence[str]:
+        """Name its topics that are there, tables' alone."""
+        values = self._values(name)
+        return list(Topics(asking(values.below("kafka."))).ends(values.text("topic.prefix")))
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        """Return its committed positions; none before the first start."""
+        found = ownership_of(self._values(name)).state().positions
+        return [
+            ({"server": key.server, "database": key.database or ""}, orjson.loads(offset.position))
+            for key, offset in sorted(found.items(), key=lambda item: str(item[0]))
+            if key.connector == name
+        ]
+
+    def _values(self, name: str) -> Values:
+        values = self._pipelines[name].values
+        if values is None:
+            raise ValueError("a pipeline with errors does not run")
+        return values

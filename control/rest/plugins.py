@@ -1,0 +1,95 @@
+"""What is installed, by REST as Kafka Connect shows it: sources, their settings, and whether some are good.
+
+    GET /connector-plugins        GET /connector-plugins/{p}/config
+    PUT /connector-plugins/{p}/config/validate
+
+In: the installed plug-ins.  Out: routes.  Nothing is kept and no server is asked; a reference to a secret is
+resolved by what the worker's own environment allows, never by what is sent.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from wrackline.control.rest.answer import Answer
+from wrackline.control.rest.body import body_of
+from wrackline.schemas import pipeline
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.secret_refs import Resolver
+from wrackline.schemas.settings import definition
+
+NO_PLUGIN = define(
+    "rest.no_plugin",
+    Definite,
+    "there is no plug-in {name}",
+    hint="those that are installed: GET /connector-plugins",
+)
+NOT_SETTINGS = define(
+    "rest.not_settings",
+    Definite,
+    "the request's body is no object of settings: {why}",
+    hint='send one such as {{"connector.class": "postgres", "name": "shop"}}',
+)
+OTHER_CLASS = define(
+    "rest.other_class",
+    Definite,
+    "the settings are of the class {given}, and the path names {asked}",
+    hint="name the same in both",
+)
+_MOST = 1 << 20  # bytes of settings
+
+
+def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> APIRouter:
+    """Make the routes."""
+    made = APIRouter(prefix="/connector-plugins", default_response_class=Answer)
+
+    def checked(name: str, given: Mapping[str, str]) -> pipeline.Pipeline:
+        kind = pipeline.kind_of(name)
+        if kind not in installed.kinds("source"):
+            raise NO_PLUGIN(name=name)
+        asked = given.get("connector.class", name)
+        if pipeline.kind_of(asked) != kind:
+            raise OTHER_CLASS(given=asked, asked=name)
+        return pipeline.check({**given, "connector.class": asked}, installed, resolver)
+
+    @made.get("")
+    def plugins() -> Response:
+        """Name the sources."""
+        kinds = installed.kinds("source")
+        return Answer([{"class": kind, "type": "source", "version": version} for kind in kinds])
+
+    @made.get("/{name}/config")
+    def settings(name: str) -> Response:
+        """Describe a source's settings."""
+        every = checked(name, {}).registry.settings.values()
+        return Answer([definition(one.name, one, place) for place, one in enumerate(every, 1)])
+
+    @made.put("/{name}/config/validate")
+    async def validate(name: str, request: Request) -> Response:
+        """Say of settings what is wrong with them."""
+        given = _settings(await body_of(request, _MOST))
+        registry = checked(name, given).registry
+        return Answer(registry.validate(name, {"connector.class": name, **given}, resolver))
+
+    return made
+
+
+def _settings(body: bytes) -> dict[str, str]:
+    """Read settings as Connect takes them: a flat object; what is no text is written as JSON has it."""
+    if len(body) > _MOST:
+        raise NOT_SETTINGS(why=f"it is larger than {_MOST} bytes")
+    try:
+        read: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise NOT_SETTINGS(why="it is no JSON") from None
+    if not isinstance(read, dict):
+        raise NOT_SETTINGS(why="it is no object")
+    given = {}
+    for name, value in read.items():
+        if not isinstance(value, str | int | float | bool):
+            raise NOT_SETTINGS(why=f"{shown_name(name)} is no text, number, true or false")
+        given[name] = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return given

@@ -1,0 +1,93 @@
+"""Requests for existing rows by REST, and their receipts.
+
+    POST /connectors/{name}/requests          a signal as Debezium writes it: {"id", "type", "data"}
+    GET  /connectors/{name}/requests[/{id}]   where requests stand, a receipt for each database
+
+In: desks by the pipelines' names.  Out: routes.  Nothing is kept here: a request that is answered with 202
+is in the topic of signals, and receipts are read from Kafka each time.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import orjson
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from wrackline.control.rest.answer import Answer, told
+from wrackline.control.rest.body import body_of
+from wrackline.control.rest.connectors import NO_CONNECTOR
+from wrackline.schemas import signals
+from wrackline.schemas.errors import Definite, define
+
+NO_REQUEST = define(
+    "rest.no_request",
+    Definite,
+    "no request {id} is known",
+    hint="one that was just sent is known once the pipeline's task has taken it up: ask again",
+)
+NOT_JSON = define(
+    "rest.not_json",
+    Definite,
+    "the request's body is {given}, not application/json",
+    hint="send it with the header Content-Type: application/json",
+)
+
+
+class Desk(Protocol):
+    """One pipeline's requests; calls may wait for Kafka."""
+
+    def send(self, body: bytes) -> None:
+        """Send a signal that was found good."""
+        ...
+
+    def receipts(self) -> Sequence[Mapping[str, Any]]:
+        """Where each request stands, oldest first."""
+        ...
+
+
+def routes(desks: Mapping[str, Desk]) -> APIRouter:
+    """Make the routes."""
+    made = APIRouter(prefix="/connectors/{name}/requests", default_response_class=Answer)
+
+    def desk_of(name: str) -> Desk:
+        if name not in desks:
+            raise NO_CONNECTOR(name=name)
+        return desks[name]
+
+    @made.post("", status_code=202)
+    async def ask(name: str, request: Request) -> Response:
+        """Take a request."""
+        desk = desk_of(name)
+        given = request.headers.get("content-type", "of no type").partition(";")[0].strip().lower()
+        if given != "application/json":
+            raise NOT_JSON(given=given)
+        body = await body_of(request, signals.SIZE_MAX)
+        read = signals.parse_message(body, str(uuid.uuid4()))
+        if isinstance(read, signals.Rejected):
+            status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
+            return told(status, read.reason.sentence, read.reason.code, read.reason.hint)
+        await run_in_threadpool(desk.send, orjson.dumps({**orjson.loads(body), "id": read.signal.id}))
+        return _taken(read)
+
+    @made.get("")
+    def every(name: str) -> Response:
+        """Say where all requests stand."""
+        return Answer({"requests": desk_of(name).receipts()})
+
+    @made.get("/{id:path}")  # the worker's own ids hold slashes
+    def one(name: str, id: str) -> Response:  # noqa: A002 - as the path calls it
+        """Say where one request stands."""
+        found = [receipt for receipt in desk_of(name).receipts() if receipt["id"] == id]
+        if not found:
+            raise NO_REQUEST(id=id)
+        return Answer({"id": id, "receipts": found})
+
+    return made
+
+
+def _taken(read: signals.Accepted) -> Response:
+    warning = {} if read.warning is None else {"warning": asdict(read.warning)}
+    return Answer({"id": read.signal.id, **warning}, 202)

@@ -1,0 +1,245 @@
+"""Connectors over HTTP as Kafka Connect has them, managed by a client that was made for Connect."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
+
+from tests.unit.control.test_rest import JSON, Client
+from wrackline.control.installed import Installed
+from wrackline.control.rest import connectors, plugins
+from wrackline.control.rest.app import app
+from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.shapes import Standing
+from wrackline.producers.connect.supervision import State, Wish
+from wrackline.schemas.secret_refs import Allowed, Resolver
+
+CONFIG = {"connector.class": "postgres", "name": "shop"}
+WORKER = "127.0.0.1:8083"
+
+
+class Crew:
+    """Two pipelines of which only what was wished is kept."""
+
+    worker = WORKER
+
+    def __init__(self) -> None:
+        self.standings = {
+            "shop": Standing(State.RUNNING),
+            "orders": Standing(State.FAILED, "[pg.slot_lost] it went"),
+        }
+        self.wished: list[tuple[str, Wish]] = []
+
+    def names(self) -> Sequence[str]:
+        return ["shop", "orders"]
+
+    def config(self, name: str) -> Mapping[str, str]:
+        return {**CONFIG, "name": name}
+
+    def standing(self, name: str) -> Standing:
+        return self.standings[name]
+
+    def wish(self, name: str, wish: Wish) -> None:
+        self.wished.append((name, wish))
+
+    def topics(self, name: str) -> Sequence[str]:
+        return [f"{name}.d.public.b", f"{name}.d.public.a"]
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+
+@pytest.fixture
+def crew() -> Crew:
+    return Crew()
+
+
+@pytest.fixture
+def port(crew: Crew) -> Iterator[int]:
+    installed = plugins.routes(Installed(), Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"}), "1.2.3")
+    with serving(app([connectors.routes(crew), installed]), 0) as listening:
+        yield listening
+
+
+@pytest.fixture
+def client(port: int) -> Client:
+    return Client(port)
+
+
+@pytest.fixture
+def connect(port: int) -> Any:
+    return KafkaConnect(f"http://{HOST}:{port}")
+
+
+def test_a_client_of_connect_sees_the_connectors(connect: Any, client: Client) -> None:
+    task = {"id": 0, "state": "RUNNING", "worker_id": WORKER}
+    running = {"state": "RUNNING", "worker_id": WORKER}
+    status = {"name": "shop", "connector": running, "tasks": [task], "type": "source"}
+    info = {"name": "shop", "config": CONFIG, "tasks": [{"connector": "shop", "task": 0}], "type": "source"}
+    assert connect.list_connectors() == ["orders", "shop"]
+    assert connect.list_connectors(expand="status")["shop"] == {"status": status}
+    both = client.ask("GET", "/connectors?expand=status&expand=info")[1]
+    assert both["shop"] == {"status": status, "info": info}
+    assert sorted(connect.list_connectors(state="RUNNING")) == ["orders", "shop"]
+    assert connect.get_connector("shop") == info
+    assert connect.get_connector_config("shop") == CONFIG
+    assert connect.get_connector_status("shop") == status
+    assert connect.get_connector_task_status("shop", 0) == task
+    assert connect.list_connector_tasks("shop") == [
+        {"id": {"connector": "shop", "task": 0}, "config": CONFIG}
+    ]
+    assert connect.list_connector_topics("shop") == {
+        "shop": {"topics": ["shop.d.public.a", "shop.d.public.b"]}
+    }
+    assert connect.get_cluster_info()["version"]
+
+
+def test_a_task_that_failed_says_why_and_its_connector_runs(connect: Any) -> None:
+    status = connect.get_connector_status("orders")
+    assert status["connector"]["state"] == "RUNNING"
+    assert (status["tasks"][0]["state"], status["tasks"][0]["trace"]) == ("FAILED", "[pg.slot_lost] it went")
+
+
+@pytest.mark.parametrize(
+    ("state", "of_connector", "of_task"),
+    [
+        (State.STARTING, "UNASSIGNED", "UNASSIGNED"),
+        (State.RECOVERING, "RUNNING", "RUNNING"),
+        (State.RESTARTING, "RUNNING", "RESTARTING"),
+        (State.PAUSED, "PAUSED", "PAUSED"),
+        (State.STOPPED, "STOPPED", None),
+        (State.COMPLETED, "STOPPED", None),
+    ],
+)
+def test_states_have_connects_words(
+    crew: Crew, connect: Any, state: State, of_connector: str, of_task: str | None
+) -> None:
+    crew.standings["shop"] = Standing(state)
+    status = connect.get_connector_status("shop")
+    assert status["connector"]["state"] == of_connector
+    assert [task["state"] for task in status["tasks"]] == ([] if of_task is None else [of_task])
+    assert (
+        len(connect.list_connector_tasks("shop"))
+        == len(connect.get_connector("shop")["tasks"])
+        == len(status["tasks"])
+    )
+
+
+def test_a_client_of_connect_has_its_wishes_heard(crew: Crew, connect: Any) -> None:
+    connect.pause_connector("shop")
+    connect.stop_connector("shop")
+    connect.resume_connector("shop")
+    connect.restart_connector("shop")
+    connect.restart_connector_task("shop", 0)
+    assert crew.wished == [
+        ("shop", wish) for wish in (Wish.PAUSE, Wish.STOP, Wish.RUN, Wish.RESTART, Wish.RESTART)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("PUT /connectors/shop/pause", 202),
+        ("PUT /connectors/shop/resume", 202),
+        ("PUT /connectors/shop/stop", 204),
+        ("POST /connectors/shop/restart", 204),
+        ("POST /connectors/shop/restart?includeTasks=true", 202),
+        ("POST /connectors/shop/tasks/0/restart", 204),
+        ("GET /connectors/shop/offsets", 200),
+        ("GET /connectors/shop/tasks-config", 200),
+        ("GET /health", 200),
+        ("GET /connectors?expand=nonsense", 200),
+    ],
+)
+def test_answers_have_connects_codes(client: Client, asked: str, status: int) -> None:
+    method, path = asked.split()
+    assert client.ask(method, path)[0] == status
+
+
+def test_only_failed_leaves_who_runs_alone_and_who_rests_is_only_resumed(crew: Crew, client: Client) -> None:
+    assert client.ask("POST", "/connectors/shop/restart?includeTasks=true&onlyFailed=true")[0] == 202
+    assert client.ask("POST", "/connectors/orders/restart?includeTasks=true&onlyFailed=true")[0] == 202
+    crew.standings["shop"] = Standing(State.PAUSED)
+    assert client.ask("POST", "/connectors/shop/restart")[0] == 204
+    assert client.ask("POST", "/connectors/shop/tasks/0/restart")[0] == 204
+    assert crew.wished == [("orders", Wish.RESTART)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "code"),
+    [
+        ("GET /connectors/none", 404, "rest.no_connector"),
+        ("GET /connectors/none/status", 404, "rest.no_connector"),
+        ("PUT /connectors/none/pause", 404, "rest.no_connector"),
+        ("POST /connectors/none/restart", 404, "rest.no_connector"),
+        ("GET /connectors/none/offsets", 404, "rest.no_connector"),
+        ("GET /connectors/shop%2F..%2Forders", 404, None),
+        ("GET /connectors/shop/tasks/1/status", 404, "rest.no_task"),
+        ("GET /connectors/shop/tasks/-1/status", 404, "rest.no_task"),
+        ("GET /connectors/shop/tasks/%00/status", 404, "rest.no_task"),
+        ("POST /connectors/shop/tasks/x/restart", 404, "rest.no_task"),
+        ("POST /connectors", 405, "rest.by_file"),
+        ("PUT /connectors/shop/config", 405, "rest.by_file"),
+        ("DELETE /connectors/shop", 405, "rest.by_file"),
+        ("DELETE /connectors/shop/offsets", 405, "rest.by_file"),
+        ("POST /connectors/shop/restart?onlyFailed=c4n4ry", 400, None),
+        ("POST /connectors/shop/pause", 405, None),
+        ("GET /connector-plugins/oracle/config", 404, "rest.no_plugin"),
+    ],
+)
+def test_what_is_wrong_changes_nothing(
+    crew: Crew, client: Client, asked: str, status: int, code: str | None
+) -> None:
+    method, path = asked.split()
+    answered, told = client.ask(method, path)
+    assert (answered, told["error_code"], told.get("code")) == (status, status, code)
+    assert "c4n4ry" not in str(told)
+    assert not crew.wished
+
+
+def test_a_client_of_connect_sees_what_is_installed(connect: Any, client: Client) -> None:
+    (postgres,) = [one for one in connect.list_connector_plugins() if one["class"] == "postgres"]
+    assert (postgres["type"], postgres["version"]) == ("source", "1.2.3")
+    for name in ("postgres", "io.debezium.connector.postgresql.PostgresConnector"):
+        status, settings = client.ask("GET", f"/connector-plugins/{name}/config")
+        host = next(one for one in settings if one["name"] == "database.hostname")
+        assert status == 200
+        assert host["required"]
+        assert host["documentation"]
+
+
+def test_a_client_of_connect_has_settings_validated(connect: Any) -> None:
+    given = {
+        "name": "shop",
+        "database.port": "many",
+        "database.password": "${env:SHOP_PASSWORD}",
+        "x.y": "c4n4ry",
+    }
+    told = connect.validate_connector_config("postgres", given)
+    of = {one["value"]["name"]: one["value"] for one in told["configs"]}
+    assert told["error_count"] == sum(bool(one["errors"]) for one in of.values()) > 2
+    assert "setting" in of["database.port"]["errors"][0]
+    assert of["topic.prefix"]["errors"]
+    assert of["x.y"]["errors"]
+    assert "SHOP_PASSWORD" in of["database.password"]["errors"][0], "what no environment allows is not read"
+    assert "c4n4ry" not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", "rest.not_settings"),
+        (b"{", "rest.not_settings"),
+        (b"[]", "rest.not_settings"),
+        (b"null", "rest.not_settings"),
+        (b'{"a": {"b": 1}}', "rest.not_settings"),
+        (b'{"a": null}', "rest.not_settings"),
+        (b'{"a": ' + b"[" * 10_000, "rest.not_settings"),
+        (b'{"a": "' + b"x" * (1 << 20) + b'"}', "rest.not_settings"),
+        (b'{"connector.class": "mariadb"}', "rest.other_class"),
+    ],
+)
+def test_settings_that_are_none_are_refused(client: Client, body: bytes, code: str) -> None:
+    status, told = client.ask("PUT", "/connector-plugins/postgres/config/validate", body, JSON)
+    assert (status, told["code"]) == (400, code)
