@@ -157,7 +157,10 @@ def _fitted(
         if column.identity in columns
     }
     key = tuple(renamed[name] for name in plan.key)
-    return replace(plan, columns=tuple(columns.values()), key=key)
+    lacking = plan.lacking
+    if lacking is not None:
+        lacking = frozenset(renamed[name] for name in lacking if name in renamed)
+    return replace(plan, columns=tuple(columns.values()), key=key, lacking=lacking)
 
 
 def _check_names(plan: MergePlan, names: dict[int, str], *, case_sensitive: bool) -> None:
