@@ -47,6 +47,15 @@ def test_ranges_hold_every_key(
     assert bounds(replace(PLAN, mode=Mode.APPEND)) == []
 
 
+@pytest.mark.parametrize("day", ["-0043-03-15", "+12026-01-02"])
+def test_a_day_that_python_has_not_makes_no_range(spark: SparkSession, day: str) -> None:
+    keys = spark.sql(
+        f"SELECT named_struct('number', 7L, 'day', date(at), 'name', 'a', 'real', 1D) AS row"
+        f" FROM VALUES ('2026-01-02'), ('{day}') AS days(at)"
+    )
+    assert key_ranges(keys.agg(*bounds(PLAN)).collect()[0], PLAN) == {"number": KeyRange(7, 7)}
+
+
 def test_a_merge_reads_within_the_range_unless_it_looks_for_what_was_truncated() -> None:
     plain, ranged = joined(PLAN), joined(replace(PLAN, within=WITHIN))
     assert "BETWEEN" not in plain
