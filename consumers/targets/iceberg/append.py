@@ -31,6 +31,10 @@ def append(
 ) -> None:
     """Add the batch's rows, unless somebody has written into their range since these properties."""
     rows: DataFrame = session.sql(append_query(plan, floor))
+    # columns of the user's, or that the source has dropped: unlike INSERT, an overwrite wants them all
+    lacked = (field for field in session.table(target).schema if field.name not in rows.columns)
+    nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in lacked)
+    rows = rows.select("*", *nulls)
     writer = rows.writeTo(target).option("isolation-level", "serializable")
     base = properties.get(progress.CURRENT, progress.NO_SNAPSHOT)
     if base != progress.NO_SNAPSHOT:

@@ -62,6 +62,15 @@ def test_chunks_beside_each_other_are_appended_and_others_merged(
     assert world.target.applied(TABLE.id).offsets == {HERE: 10}
 
 
+def test_columns_that_the_plan_has_not_stay_null(world: IcebergWorld, appended: list[int]) -> None:
+    """A user's own, or one that the source has dropped and the target keeps."""
+    put(world, load(world, 2, chunk(1, 2)), *chunk(1, 2))
+    world.spark.newSession().sql(f"ALTER TABLE {world.name(TABLE.id)} ADD COLUMN `it's mine` int")
+    put(world, load(world, 4, chunk(30, 40)), *chunk(30, 40))
+    assert appended == [2, 4]
+    assert labels(world) == {("a", n): f"read {n}" for n in (1, 2, 30, 40)}
+
+
 def test_an_append_over_what_somebody_else_wrote_is_refused(
     world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
