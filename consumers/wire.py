@@ -80,5 +80,6 @@ def told(value_text: str, fields: Collection[str]) -> str:
 
 
 def _head(part: str) -> Column:
-    starts_right = F.startswith(part, F.lit(b"\0")) & (F.length(part) >= _HEAD)
+    no_negative = F.substring(part, 2, 1) < F.lit(b"\x80")  # a schema's id is a number of 31 bits
+    starts_right = F.startswith(part, F.lit(b"\0")) & (F.length(part) >= _HEAD) & no_negative
     return F.when(starts_right, F.substring(part, 1, _HEAD))

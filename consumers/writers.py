@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.names import avro_namespace
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import FORMS, ColumnType, Kind
 
@@ -51,11 +52,11 @@ def table_id(topic: str) -> TableId:
 def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
     """Read a pair of schemas back into the table's shape."""
     try:
-        keys = [] if key_text is None else [_parsed(field) for field in json.loads(key_text)["fields"]]
+        keys = [] if key_text is None else [_parsed(field) for field in _of_topic(topic, key_text)["fields"]]
     except (KeyError, IndexError, TypeError, ValueError) as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="key") from exc
     try:
-        columns = [_parsed(field) for field in _row_fields(json.loads(value_text))]
+        columns = [_parsed(field) for field in _row_fields(_of_topic(topic, value_text))]
     except (KeyError, IndexError, TypeError, ValueError, StopIteration) as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="value") from exc
     return Writer(
@@ -70,6 +71,16 @@ def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
         {column.identity: field for column, field in keys},
         {column.identity: field for column, field in columns},
     )
+
+
+def _of_topic(topic: str, text: str) -> Field:
+    """Parse a schema; one of another table's topic is none of ours, though it looks alike."""
+    schema: Field = json.loads(text)
+    name: str = schema["name"]
+    space = name.rpartition(".")[0] or schema["namespace"]
+    if space != avro_namespace(topic):
+        raise ValueError(space)
+    return schema
 
 
 def _row_fields(envelope: Field) -> list[Field]:

@@ -1,5 +1,6 @@
 """A batch with records that can't become rows: they are kept, the rest is merged, and they can come later."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.fixtures.servers import Database
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
 from tests.integration.targets.postgres.world import settings_of
-from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic
+from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic, wire
 from wrackline.consumers.account import Stopwatch
 from wrackline.consumers.batch import merge_sound
 from wrackline.consumers.letters import Letter, Spot
@@ -23,7 +24,7 @@ from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.targets.postgres import PLUGIN
 from wrackline.consumers.writers import table_id
 from wrackline.schemas import registry
-from wrackline.schemas.envelope import dump, key_schema
+from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.table import TableSchema
 
@@ -85,7 +86,7 @@ def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSes
     assert good is not None
     topic.raw(key, good[:-1])
     topic.tell("c", 2, (2.0, "secret", "infinity", None))
-    topic.raw(key, b"no schema at all")
+    topic.raw(key, b"\0\xff\xff\xff\xffno schema at all")
     topic.tell("c", 3, (3.0, "later", NOON, None))
     late = topic.records.pop()
     topic.raw(late[0], b"\0" + LOST.to_bytes(4, "big") + (late[1] or b"")[5:])
@@ -120,6 +121,25 @@ def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSes
     assert made.letters().keys() == kept.keys() - {4}
     assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 8}, "no offset moves"
     assert made.replay()[0] == 0
+
+
+def test_a_record_of_another_table_reshapes_nothing(spark: SparkSession, namespace: str) -> None:
+    """Its schema is one of ours, and its seq may be the newest."""
+    made, others = Bin(spark, namespace), f"{TOPIC}2"
+    made.topic.tell("c", 1, (1.0, "x", NOON, None))
+    assert made.merge(0) == 0
+    held = made.target.held(TABLE)
+    columns = (KEYED.columns[0], replace(KEYED.columns[1], name="label"))
+    theirs = replace(KEYED, columns=columns)
+    made.texts[3] = dump(value_schema(theirs, topic=others, connector="test", source_fields=[]))
+    value = {"before": None, "after": {"a_b": 1.0, "label": "y"}, "op": "u", "seq": f"{9:08x}"}
+    source = {"version": "1", "connector": "test", "name": "server", "ts_ms": 1, "db": "shop"}
+    value["source"] = {**source, "schema": "public", "table": "others"}
+    made.topic.raw(made.topic.records[0][0], wire(3, json.loads(made.texts[3]), value))
+    with pytest.raises(OperatorNeeded, match=r"consume.not_our_schema"):
+        made.merge(0)
+    assert made.merge(1) == 1
+    assert (made.target.held(TABLE), made.rows()) == (held, {1.0: "x"})
 
 
 @pytest.mark.parametrize("where", ["iceberg", "postgres"])

@@ -37,6 +37,8 @@ def test_a_pair_of_schemas_is_a_table() -> None:
         "[]",
         'syntax = "proto3";',
         json.dumps(PLAIN),
+        dump(value_schema(TABLE, topic=f"{TOPIC}2", connector="test", source_fields=[])),
+        dump(key_schema(TABLE, topic="server.shop.public.others") or {}),
         json.dumps({**PLAIN, "fields": [BEFORE]}),
         json.dumps({**PLAIN, "fields": [{"name": "before", "type": ["null"]}]}),
     ],
