@@ -102,11 +102,16 @@ def most_letters(values: Values) -> int:
 
 
 def upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
-    """Return what tends a table; its topic is named as ours are."""
+    """Return what tends a table; its topic is named as ours are.
+
+    While it has dead letters it forgets no delete: one of them may be older, and is tried again some day.
+    """
     retention_ms = values.integer("consume.delete.retention.ms")
 
     def tend(topic: str) -> plugin.Upkept:
-        return place.upkeep(table_id(topic), forget_before_ms=_now_ms() - retention_ms)
+        table = table_id(topic)
+        before_ms = 0 if place.letters.spots(table) else _now_ms() - retention_ms
+        return place.upkeep(table, forget_before_ms=before_ms)
 
     return tend
 

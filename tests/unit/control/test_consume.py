@@ -4,20 +4,25 @@ import json
 
 import pytest
 
+from tests.contract.target_suite import TABLE
+from tests.fakes.target_world import FakeTargetWorld
 from tests.unit.settings.shop import GOOD, checked
 from wrackline.consumers.account import Account
 from wrackline.consumers.figures import Figures
+from wrackline.consumers.letters import Letter, Spot
 from wrackline.consumers.plan import Applied
+from wrackline.consumers.plugin import Upkept
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.standing import Standing
 from wrackline.control.consume import consume
 from wrackline.control.consume_boundaries import check_boundaries
 from wrackline.control.consume_telling import Teller
-from wrackline.control.driving import pace
+from wrackline.control.driving import pace, upkeep
 from wrackline.control.exits import Exit, exit_of_all
 from wrackline.control.target_alone import NO_TARGET
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
 
 BUSY = Transient("test.busy", "busy", "wait")
 READ = Range("s.d.p.t", {0: 3}, {0: 7})
@@ -48,6 +53,27 @@ def test_one_round_ends_with_what_is_hardest_to_mend(
     kinds: tuple[type[WracklineError], ...], code: Exit
 ) -> None:
     assert exit_of_all([kind("test.code", "", "") for kind in kinds]) == code
+
+
+def test_no_delete_is_forgotten_while_a_letter_may_be_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = FakeTargetWorld()
+    asked: list[int] = []
+    kept = Letter(Spot("s.db.public.orders", 0, 1), "some.code", "why", None, None, 1)
+    tend = upkeep(world.target, values())
+
+    def noted(table: TableId, *, forget_before_ms: int) -> Upkept:
+        assert table.schema == "public"
+        asked.append(forget_before_ms)
+        return Upkept()
+
+    monkeypatch.setattr(world.target, "upkeep", noted)
+    tend("s.db.public.orders")
+    world.target.letters.keep(TABLE.id, [kept])
+    tend("s.db.public.orders")
+    tend("s.db.public.others")
+    assert asked[0] > 0
+    assert asked[1] == 0
+    assert asked[2] >= asked[0]
 
 
 def test_patience_is_the_settings() -> None:
