@@ -11,8 +11,9 @@ an older event after a newer one, changes nothing.
     not matched by source       where the newest commit knew no such floor: rows older than it go
 
 Newer is a greater seq; at one seq a row that lives is newer than a tombstone, for there a key was deleted
-and made again.  Rows older than the floor match nothing: they lend no value, and where the table has
-another key since, they could match twice.
+and made again.  A key that may be written in two ways is written as the newer change has it.  Rows older
+than the floor match nothing: they lend no value, and where the table has another key since, they could
+match twice.
 
 What is not named is not read: where every change is whole, a table gives its key and two columns of ours.
 """
@@ -22,12 +23,14 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from wrackline.consumers.plan import Deletes, MergePlan, PlannedColumn
+from wrackline.schemas.types import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 VIEW = "wrackline_batch"
 _NOBODY = "CAST(array() AS array<int>)"
+_OF_TWO_FORMS = frozenset({Kind.FLOAT32, Kind.FLOAT64})  # -0.0 and 0.0 are one key, and two values
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     update = {
         quoted(column.target): _updated(column, plan)
         for column in plan.columns
-        if column.target not in plan.key
+        if column.target not in plan.key or column.type.kind in _OF_TWO_FORMS
     }
     update |= _known(plan) | {missing: _still_missing(plan)}
     insert = _inserted(plan)

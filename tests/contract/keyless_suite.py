@@ -194,6 +194,21 @@ class KeyPromises:
         put(world, again, change("r", ("a", 1), 7, "x"))
         assert labels(world) == {("a", 1): "x"}
 
+    def test_a_key_is_written_as_its_newest_change_has_it(self, world: KeylessWorld) -> None:
+        """-0.0 is the key of 0.0 for a target, and another value."""
+        by_weight = replace(BAG, key=("weight",), key_kind=KeyKind.PRIMARY)
+
+        def told(op: str, weight: float, number: int) -> Change:
+            values = dict(row("x", weight=weight))
+            return Change((weight,), seq(number), op, values, commit_ts=number * 1000)
+
+        for offset, one in enumerate((told("c", -0.0, 1), told("d", -0.0, 2), told("c", 0.0, 2)), start=1):
+            put(world, plan_for(world, offset, table=by_weight), one)
+        assert [str(one["weight"]) for one in world.visible(BAG.id).values()] == ["0.0"]
+        put(world, plan_for(world, 9, table=by_weight), told("u", -0.0, 3))
+        put(world, plan_for(world, 9, table=by_weight), told("u", 0.0, 1), told("d", 0.0, 2))
+        assert [str(one["weight"]) for one in world.visible(BAG.id).values()] == ["-0.0"]
+
     def test_what_was_made_at_the_place_of_its_delete_lives(self, world: KeylessWorld) -> None:
         """Two keys of the source that are one for the target: -0.0 became 0.0, for both are 0."""
         a, b = ("a", 1), ("b", 2)

@@ -8,7 +8,8 @@
 Where deletes are hard they come first, and leave the batch.  In a history and an append table an event's row
 is its own, so it is inserted once and never updated; versions.py says what follows from a history's events.
 
-At one seq a row that lives is newer than a deleted one: a key that changed to one that is the same here.
+At one seq a row that lives is newer than a deleted one: a key that changed to one that is the same here,
+and is written as the newer change has it.
 They run in one transaction under the lock of the table's row in our own table, so nobody inserts between
 the update and the insert.  Within one turn a key stands in the batch once: no match is ambiguous.  Pure.
 """
@@ -21,7 +22,7 @@ from wrackline.consumers.plan import MergePlan, Mode
 from wrackline.consumers.targets.postgres.applied import Shape
 from wrackline.consumers.targets.postgres.place import Place
 from wrackline.consumers.targets.postgres.stage import STAGE, staged_names
-from wrackline.consumers.targets.postgres.types import column_type
+from wrackline.consumers.targets.postgres.types import column_type, has_forms
 
 _DELETE = """
 DELETE FROM {table} t USING {stage} s
@@ -84,7 +85,7 @@ def update(plan: MergePlan, place: Place, shape: Shape) -> sql.Composed:
             staged=staged[column.target],
         )
         for column in plan.columns
-        if column.target not in plan.key
+        if column.target not in plan.key or has_forms(column.type)
     }
     still_missing = sql.SQL(_STILL_MISSING).format(deleted=deleted, missing=sql.Identifier(ours.missing))
     values |= {**_marks(plan), ours.missing: sql.SQL("NULL") if plan.lacking_is_null else still_missing}

@@ -68,6 +68,15 @@ WIDENS_BY_REWRITING = frozenset(  # the server writes every row again, and reade
     }
 )
 
+_OF_FORMS = frozenset(  # `=` takes values for one that are written otherwise: -0 and 0, 1.0 and 1.00
+    {Kind.FLOAT32, Kind.FLOAT64, Kind.NUMERIC_TEXT, Kind.INTERVAL, Kind.JSON}
+)
+
+
+def has_forms(of: ColumnType) -> bool:
+    """Whether a value may be written in several ways."""
+    return of.kind in _OF_FORMS
+
 
 def column_type(of: ColumnType) -> str:
     """Return the type that a column has in the target."""
