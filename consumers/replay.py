@@ -3,11 +3,12 @@
 In: a table's letters, and the same rules as a batch has.  Out: how many went in, and why the others did not.
 They go the way of every record, and an older event never wins, so a replay is safe whenever it comes.  No
 offset moves.  A letter is removed once its row is committed: a crash in between merges it again, and that
-changes nothing (INV-5).
+changes nothing (INV-5).  Letters of one key are merged one after the other: between them lie events that the
+table has, and what one letter says must not be carried over those into the next.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -19,7 +20,7 @@ from wrackline.consumers.letters import Letter, LetterBox, Spot, blocks
 from wrackline.consumers.planning import Rules
 from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.rounds import Range
-from wrackline.consumers.sift import in_the_way, merged_without
+from wrackline.consumers.sift import in_the_way, merged_without, only
 from wrackline.consumers.spark_letters import as_frame
 from wrackline.schemas.table import TableId
 
@@ -56,6 +57,18 @@ def replayed(box: LetterBox, table: TableId, merge: MergeBlock) -> Replayed:
     return Replayed(len(done), left)
 
 
+def turns(letters: Iterable[Letter]) -> list[set[Spot]]:
+    """Cut letters so that no key is in a part twice; of each key the earlier one comes first."""
+    parts: list[set[Spot]] = []
+    met = Counter[bytes | None]()
+    for letter in letters:
+        if met[letter.key] == len(parts):
+            parts.append(set())
+        parts[met[letter.key]].add(letter.spot)
+        met[letter.key] += letter.key is not None  # a truncate has none, and is in nobody's way
+    return parts
+
+
 def _block(
     session: SparkSession, table: TableId, topic: str, block: list[Letter], target: SparkTarget, rules: Rules
 ) -> dict[Spot, str]:
@@ -74,10 +87,10 @@ def _block(
         records = as_frame(session, block).withColumnRenamed("kept_at", "timestamp")
 
         def attempt(left: DataFrame) -> None:
-            if len(why) == len(block):
-                return  # not one is left
-            with our_errors(topic, table):
-                merge_records(left, nowhere, before, target, rules, Stopwatch())
+            for spots in turns([letter for letter in block if letter.spot not in why]):
+                with our_errors(topic, table):
+                    part, now = only(left, spots), target.applied(table)
+                    merge_records(part, nowhere, now, target, rules, Stopwatch())
 
         def find(left: DataFrame) -> DataFrame | None:
             return in_the_way(left, nowhere, before, target, rules)

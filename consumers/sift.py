@@ -118,5 +118,19 @@ def _without(records: DataFrame, spots: frozenset[Spot]) -> DataFrame:
     return records
 
 
+def only(records: DataFrame, spots: Collection[Spot]) -> DataFrame:
+    """Return the records that stand there."""
+    return reduce(
+        DataFrame.union,
+        (
+            records.where(
+                (F.col("partition") == at)
+                & F.col("offset").isin([s.offset for s in spots if s.partition == at])
+            )
+            for at in sorted({spot.partition for spot in spots})
+        ),
+    )
+
+
 def _bytes(part: bytearray | None) -> bytes | None:
     return None if part is None else bytes(part)
