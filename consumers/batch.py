@@ -55,6 +55,12 @@ ROUND_FAILED = define(
     hint="it is tried again; if it goes on, look into Spark's log: wrackline consume <pipeline.toml>"
     " --spark-log spark.log",
 )
+OVERTAKEN = define(
+    "consume.overtaken",
+    Transient,
+    "somebody else has merged newer changes of {table}, so its shape is not changed to an older one",
+    hint="the batch is made again for the table as it is; if it goes on, stop the second driver",
+)
 STORAGE_FULL = define(
     "consume.storage_full",
     Transient,
@@ -199,7 +205,9 @@ def _as_known(
     made = planned(expected, wanted, before, target.can.identifiers, rules)
     if made is None or not can_be(made.plan):
         return None
-    plan = _shaped(made.plan, target, rules, rekeyed=made.rekeyed)
+    plan = _as_it_is(made.plan, target, rules)
+    if plan is None:
+        return None
     watch.lap(Step.SHAPE)
     found = newest_as_known(records, known, made.writers[pair], plan)
     newest, (asked, counts, *ends) = _kept(found, plan, counted())
@@ -234,7 +242,6 @@ def _looked_at(
 
 def _kept(newest: DataFrame, plan: MergePlan, *asked: Column) -> tuple[DataFrame, Row]:
     """Compute the newest changes once, to be counted, and keep them for the merge."""
-    reach("before_stage")
     newest.persist()
     try:
         return newest, newest.agg(*asked, F.struct(*by_operation()), *bounds(plan)).collect()[0]
@@ -248,12 +255,30 @@ def _commit(merging: _Merging, target: SparkTarget, watch: Stopwatch) -> Tally:
     plan, seen = merging.plan, merging.seen
     merged = operations(merging.counts, seen.truncates, halved=plan.keyless)
     plan = replace(plan, loads=set(merged) == {"r"}, within=key_ranges(merging.ends, plan))
+    reach("before_stage")
     staged = target.stage(merging.newest, plan)
     watch.lap(Step.STAGE)
     reach("before_apply")
     target.apply(staged, plan)
     watch.lap(Step.APPLY)
     return Tally(merged, seen.latest)
+
+
+def _as_it_is(plan: MergePlan, target: SparkTarget, rules: Rules) -> MergePlan | None:
+    """Fit the plan to the table's shape of now; None: it has another, and the batch may tell why.
+
+    A batch that ended between its alteration and its merge leaves a shape behind that it brings again.
+    """
+    held = target.held(plan.table.id)
+    try:
+        plan, alterations = reshape(plan, held, target.can, rules.behaviour)
+    except OperatorNeeded:
+        return None
+    if held is None or alterations:
+        return None
+    reach("before_shape")
+    target.ensure_table(plan)
+    return plan
 
 
 def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool) -> MergePlan:
@@ -264,6 +289,9 @@ def _shaped(plan: MergePlan, target: SparkTarget, rules: Rules, *, rekeyed: bool
     reach("before_shape")
     target.ensure_table(plan)
     if alterations or rekeyed:
+        newest, now = plan.upto.newest, target.applied(plan.table.id).newest
+        if newest is not None and now is not None and now.seq > newest.seq:
+            raise OVERTAKEN(table=plan.table.id)
         target.alter(plan, alterations)
     return plan
 

@@ -14,7 +14,7 @@ from wrackline.schemas.errors import Transient, define
 VARIABLE: Final = "WRACKLINE_MERGE_FAILPOINTS"
 BATCH: Final = (
     "before_shape",  # the batch is outlined and planned
-    "before_stage",  # the target's table has the plan's shape
+    "before_stage",  # the target's table has the plan's shape, and the newest changes are known
     "before_apply",  # rows are staged
     "after_apply",  # rows and offsets are committed, nobody knows
 )

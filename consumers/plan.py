@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wrackline.consumers.names import Identifiers, target_names
 from wrackline.consumers.sequences import Sequence
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.table import Column, KeyKind, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
@@ -29,6 +29,12 @@ HISTORY_NAME = define(
     OperatorNeeded,
     "column {column} of {table} would be {name} in the target, which says when a version began or ended",
     hint="rename it, or leave it out: column.exclude.list",
+)
+SET_BACK = define(
+    "target.set_back",
+    Transient,
+    "{target} was dropped or set back while a batch was merged into it; nothing of the batch is there",
+    hint="the next round reads on from where the table stands now",
 )
 
 ROW = 0  # identity of our own key column; no source's column has it
@@ -66,6 +72,10 @@ class Applied:
     def of_topic(self, topic: str) -> dict[int, int]:
         """Return the offsets of one topic, by partition."""
         return {at.partition: offset for at, offset in self.offsets.items() if at.topic == topic}
+
+    def reaches(self, earlier: "Applied") -> bool:
+        """Whether all events that were applied then are applied here."""
+        return all(self.offsets.get(at, 0) >= offset for at, offset in earlier.offsets.items())
 
     def then(self, later: "Applied") -> "Applied":
         """What holds after another batch: nothing of it ever moves back, so a late writer harms nothing."""
@@ -165,11 +175,17 @@ class MergePlan:
     within: Mapping[str, KeyRange] = field(
         default_factory=dict
     )  # where the batch's keys lie, if that is known
+    since: Applied = field(default_factory=Applied)  # where the batch begins: a target has applied all of it
 
     @property
     def floor(self) -> str | None:
         """Seq of the newest truncate that the batch knows: older rows and events are void."""
         return self.upto.floor
+
+    def check_follows(self, applied: Applied, target: str) -> None:
+        """Refuse to merge behind a gap: what was applied when the batch was read must be there still."""
+        if not applied.reaches(self.since):
+            raise SET_BACK(target=target)
 
     @property
     def keyless(self) -> bool:

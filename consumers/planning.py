@@ -165,6 +165,7 @@ def planned(
     unsent: dict[_Pair, frozenset[str]] = {one.pair: one.unsent for one in seen.outlines}
     plan = replace(
         plan,
+        since=before,
         truncated=any(one.floor is not None for one in seen.outlines),
         lacking=frozenset(partial_columns(unsent, taken, plan)) if of_rows else None,
     )

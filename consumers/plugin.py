@@ -131,6 +131,8 @@ class Target(Protocol[Frame, Staged]):
     def apply(self, staged: Staged, plan: MergePlan) -> None:
         """Merge, and commit rows and `plan.upto` together or not at all (INV-5, INV-7).
 
+        A table that has not applied all of `plan.since` is refused with SET_BACK: somebody has dropped it
+        or set it back, and what lies between would be missing for ever.
         After an error of unknown result, `applied` tells.  What is applied becomes
         `applied.then(plan.upto)`: it never moves back, so a late writer of an old batch harms nothing.
         """

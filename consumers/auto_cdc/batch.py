@@ -136,7 +136,7 @@ class FlowBatch:
             upto = before.then(Applied(offsets, floor, written))
             if upto.newest is None:
                 return before
-            plan = self._shaped(ready, upto)
+            plan = replace(self._shaped(ready, upto), since=before)
             watch.lap(Step.SHAPE)
             self.target.apply(self.target.stage(self._newest(ready, plan), plan), plan)
             watch.lap(Step.APPLY)

@@ -30,7 +30,7 @@ from wrackline.consumers.plan import (
 )
 from wrackline.consumers.plugin import Removed, Target
 from wrackline.schemas import evolution
-from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
@@ -253,6 +253,18 @@ class CommitPromises:
         put(world, replace(plan, upto=Applied({HERE: 4}, seq(0), Written(seq(8), 3, 5))))
         world.restart()
         assert world.target.applied(TABLE.id) == Applied({HERE: 5, THERE: 7}, seq(1), newest)
+
+    def test_a_batch_is_refused_where_what_it_follows_is_gone(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 3), change("c", A, 1, "x"))
+        here = replace(plan_for(world, 5), since=Applied({HERE: 3}))
+        for since in (Applied({HERE: 4}), Applied({HERE: 3, THERE: 1})):
+            with pytest.raises(Transient, match=r"target\.set_back"):
+                put(world, replace(here, since=since), change("c", B, 5, "behind a gap"))
+        world.restart()
+        assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x"}, {HERE: 3})
+        put(world, here, change("c", B, 5, "y"))
+        put(world, replace(here, since=Applied({HERE: 1})), change("c", B, 4, "late"))
+        assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x", B: "y"}, {HERE: 5})
 
     def test_a_topic_is_known_by_its_id(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 3), change("c", A, 1, "x"))

@@ -168,6 +168,11 @@ class MovesOffsetsBack(FakeTarget):
         self._storage.tables[plan.table.id] = replace(table, applied=_moved(table.applied, plan.upto))
 
 
+class MergesBehindAGap(FakeTarget):
+    def apply(self, staged: int, plan: MergePlan) -> None:
+        super().apply(staged, replace(plan, since=Applied()))
+
+
 class ForgetsTheTopicsId(FakeTarget):
     def applied(self, table: TableId) -> Applied:
         return replace(super().applied(table), topic_ids={})
@@ -330,6 +335,7 @@ BROKEN: list[tuple[type[FakeTarget], str]] = [
     (CommitsOffsetsFirst, "test_a_crash_leaves_all_of_a_batch_or_nothing"),
     (CommitsRowsFirst, "test_a_crash_leaves_all_of_a_batch_or_nothing"),
     (MovesOffsetsBack, "test_applied_offsets_are_those_of_the_commits"),
+    (MergesBehindAGap, "test_a_batch_is_refused_where_what_it_follows_is_gone"),
     (ForgetsTheTopicsId, "test_a_topic_is_known_by_its_id"),
     (LetsAnOlderChangeTellTheShape, "test_applied_offsets_are_those_of_the_commits"),
     (ForgetsOtherPartitions, "test_applied_offsets_are_those_of_the_commits"),

@@ -136,6 +136,7 @@ class FakeTarget:
 
     def apply(self, staged: int, plan: MergePlan) -> None:
         table = self._storage.tables[plan.table.id]
+        plan.check_follows(table.applied, str(plan.table.id))
         applied = table.applied.then(plan.upto)
         rows = merge(table.rows, self._storage.staged[staged], applied.floor)
         if plan.deletes is Deletes.HARD:

@@ -37,6 +37,7 @@ def merge(staged: Staged, plan: MergePlan, target: Address, held: Sequence[Plann
     """Merge and commit, as long as nobody else merges; `held` are the columns that the table has."""
     session = staged.session
     first = before = progress.read(session, target, plan.table.id)
+    plan.check_follows(before.applied, target.name)
     for _ in range(_TRIES):
         if before.number != first.number:
             break

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from wrackline.consumers import spark_reader, spark_table
 from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
+from wrackline.consumers.plan import SET_BACK, Applied, Deletes, MergePlan, Mode, PlannedColumn
 from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, Upkept
 from wrackline.consumers.spark_columns import WIDENS
 from wrackline.consumers.spark_letters import SparkLetters
@@ -94,7 +94,9 @@ class DeltaTarget:
     def apply(self, staged: Staged, plan: MergePlan) -> None:
         """Merge in one commit, with all that is applied then."""
         target = self._address(plan.table.id)
-        properties = table.properties(staged.session, target.name) or {}
+        properties = table.properties(staged.session, target.name)
+        if properties is None:
+            raise SET_BACK(target=target.name)
         spark_table.check_made(properties, plan, target)
         merge.merge(staged, plan, target, spark_table.held(staged.session, target.name, properties))
 

@@ -52,6 +52,7 @@ def merge(staged: Staged, plan: MergePlan, target: str, properties: Mapping[str,
     """Merge and commit; `properties` are those that the table had just now."""
     session = staged.session
     before = progress.read(session, target, properties)
+    plan.check_follows(before.applied, target)
     after = before.applied.then(plan.upto)
     columns = held(session, target, properties)
     truncated = after.floor != before.floor

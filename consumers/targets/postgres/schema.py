@@ -30,6 +30,10 @@ _MOVING = "moving {}"  # behind our own prefix, with which no user's column begi
 _GRANTS = """
 SELECT CASE a.grantee WHEN 0 THEN NULL ELSE a.grantee::regrole::text END, a.privilege_type, a.is_grantable
 FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s AND a.grantee <> c.relowner"""
+_PRIMARY = """
+SELECT FROM pg_constraint k
+JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND k.conname = %s"""
 _MISSING_RENAMED = """
 UPDATE {table} SET {missing} = ARRAY(SELECT coalesce(%s::jsonb ->> name, name) FROM unnest({missing}) name)
 WHERE {missing} IS NOT NULL"""
@@ -92,6 +96,17 @@ def reshape(
     for grant in grants:
         connection.execute(grant)
     return made_shape
+
+
+def loosen(connection: Connection, plan: MergePlan, place: Place) -> bool:
+    """Take null for a key of a table whose key could not be null when it was made; say whether it was so."""
+    if not any(may_be_null(plan, name) for name in plan.key):
+        return False
+    if connection.execute(_PRIMARY, [place.storage_schema, place.storage, place.key]).fetchone() is None:
+        return False
+    _forget_key(connection, place, [one for one in plan.columns if one.target in plan.key])
+    _index_key(connection, plan, place)
+    return True
 
 
 def our_types(plan: MergePlan) -> dict[str, str]:

@@ -56,10 +56,10 @@ NAME_TAKEN = define(
 )
 TABLE_GONE = define(
     "pg_target.table_gone",
-    OperatorNeeded,
+    Transient,
     "the target's table for {table} is gone",
-    hint="it is made again with the next batch; for its rows: wrackline snapshot start <pipeline.toml>"
-    " '{table}'",
+    hint="it is made again, and built from what its topic still holds; for rows that it does not hold:"
+    " wrackline snapshot start <pipeline.toml> '{table}'",
 )
 IN_THE_WAY = define(
     "pg_target.in_the_way",
@@ -135,6 +135,8 @@ class PostgresTarget(Generic[Frame]):
                 kept = self._kept(connection, table)  # somebody else may have been faster
             if kept is not None:
                 _check_made(kept, plan, place)
+                if schema.loosen(connection, plan, place):
+                    connection.commit()
                 return
             if relation(connection, place.schema, place.name) is not None:
                 raise NAME_TAKEN(place=place.view.as_string(connection))
@@ -198,6 +200,7 @@ class PostgresTarget(Generic[Frame]):
         table, connection = plan.table.id, staged.connection
         place = self._layout.place(table)
         kept = self._locked(connection, table)
+        plan.check_follows(kept.applied, place.table.as_string(connection))
         if not {column.target for column in plan.columns} <= {one.target for one in kept.shape.columns}:
             raise SHAPE_MOVED(table=table)
         after = kept.applied.then(plan.upto)

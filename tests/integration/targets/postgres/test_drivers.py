@@ -212,6 +212,16 @@ def test_keys_may_be_null(world: PostgresWorld) -> None:
     assert world.sql("SELECT shop, number, label FROM loose") == [{"shop": None, "number": 1, "label": "x"}]
 
 
+def test_a_key_that_may_be_null_from_now_on(world: PostgresWorld) -> None:
+    loose = replace(
+        TABLE, columns=(replace(COLUMNS[0], nullable=True), *COLUMNS[1:]), key_kind=KeyKind.CUSTOM
+    )
+    nothing = change("c", ("", 1), 2, "x")
+    nothing = replace(nothing, key=(None, 1), values={**nothing.values, "shop": None})
+    put(world, plan_for(world, 2, table=loose), nothing)
+    assert {row["shop"] for row in world.seen(TABLE.id)} == {"a", None}
+
+
 def test_doors_that_are_closed_say_who_opens_them(database: Database) -> None:
     with pytest.raises(OperatorNeeded, match=r"pg_target.login_refused"):
         PLUGIN.open(settings_of(database.dsn, **{"target.dbname": "nobody_made_it"}), None)  # type: ignore[arg-type] # no session is needed to knock
