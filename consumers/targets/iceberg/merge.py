@@ -6,7 +6,9 @@ In: a batch that is staged in a session of its own (the commit's property is the
 Out: a snapshot, also of a batch that has nothing but offsets.
 
 Two writers can't both change rows over the same base: Iceberg refuses the second one's commit
-(serializable isolation), and the next round does its batch again.
+(serializable isolation).  Where the first was somebody who looks after the table, the same MERGE is tried
+again at once, so that no upkeep costs a batch its turn.  Where it was another driver, progress has moved, and
+the next round does the batch again.
 """
 
 from collections.abc import Mapping
@@ -18,8 +20,9 @@ from pyspark.sql import SparkSession
 from wrackline.consumers.merge_sql import Staged
 from wrackline.consumers.plan import MergePlan
 from wrackline.consumers.spark_table import held
-from wrackline.consumers.targets.iceberg import progress
+from wrackline.consumers.targets.iceberg import progress, table
 from wrackline.consumers.targets.iceberg.append import append, has_none_of
+from wrackline.consumers.targets.iceberg.progress import Progress
 from wrackline.consumers.versions_sql import statement
 from wrackline.schemas.errors import Transient, define
 
@@ -42,6 +45,7 @@ _FILTERED = {
 }
 
 FAILED = (PySparkException, Py4JError)  # Java's own exceptions come as the second
+_TRIES = 3
 _CONFLICTS = (
     "org.apache.iceberg.exceptions.ValidationException",
     "org.apache.iceberg.exceptions.CommitFailedException",
@@ -49,14 +53,28 @@ _CONFLICTS = (
 
 
 def merge(staged: Staged, plan: MergePlan, target: str, properties: Mapping[str, str]) -> None:
-    """Merge and commit; `properties` are those that the table had just now."""
+    """Merge and commit, as long as nobody else merges; `properties` are those that the table had just now."""
     session = staged.session
-    before = progress.read(session, target, properties)
+    first = before = progress.read(session, target, properties)
     plan.check_follows(before.applied, target)
+    for _ in range(_TRIES):
+        if before.applied != first.applied:
+            break
+        if _done(session, plan, target, properties, before):
+            staged.forget()
+            return
+        properties = table.properties(session, target) or {}
+        before = progress.read(session, target, properties)
+    raise CONFLICT(target=target)
+
+
+def _done(
+    session: SparkSession, plan: MergePlan, target: str, properties: Mapping[str, str], before: Progress
+) -> bool:
+    """Whether it was committed, or else somebody's commit came first."""
     after = before.applied.then(plan.upto)
-    columns = held(session, target, properties)
     truncated = after.floor != before.floor
-    text = statement(plan, target, columns, after.floor, truncated=truncated)
+    text = statement(plan, target, held(session, target, properties), after.floor, truncated=truncated)
     new = not truncated and has_none_of(session, plan, target)
     with progress.saying(session, after):
         try:
@@ -67,10 +85,10 @@ def merge(staged: Staged, plan: MergePlan, target: str, properties: Mapping[str,
                     _filter_what_is_read(session)
                 session.sql(text)
         except FAILED as exc:
-            if is_conflict(exc):
-                raise CONFLICT(target=target) from exc
-            raise
-    staged.forget()
+            if not is_conflict(exc):
+                raise
+            return False
+    return True
 
 
 def _filter_what_is_read(session: SparkSession) -> None:

@@ -62,6 +62,19 @@ def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld,
     assert labels(world) == {A: "slow", B: "y"}
 
 
+def test_who_looks_after_a_table_costs_a_batch_nothing(world: IcebergWorld, tmp_path: Path) -> None:
+    for number in range(1, 7):
+        put(world, plan_for(world, number), change("c", ("k", number), number, "x"))
+    put(world, plan_for(world, 7), change("c", A, 7, "y"))
+
+    def tended() -> Iterator[None]:
+        upkeep._compact(world.spark.newSession(), world.name(TABLE.id))
+        yield
+
+    overtaken(world, tmp_path, plan_for(world, 20), tended())
+    assert labels(world)[A] == "slow"
+
+
 def test_a_large_table_is_read_through_a_filter_of_the_batch_s_keys(
     world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
