@@ -4,6 +4,7 @@ In: a pipeline's file.  Out: each table with its key, its columns and its topic;
 counted, where the source can tell.  A table that can't be described says why in its place.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from wrackline.consumers.kafka_settings import asking
-from wrackline.consumers.topics import Topics
 from wrackline.control.exits import exit_of_all
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.run import around
+from wrackline.control.tail import ends
 from wrackline.control.tail.shown import escaped, name
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.knock import knock
 from wrackline.producers.plugin import Source, Surveying, load
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipeline import Pipeline
@@ -188,13 +190,14 @@ def _shape(source: Source, partition: SourcePartition, table: TableId) -> TableS
 def _held(values: Values, captured: Sequence[Captured]) -> Mapping[str, Held] | WracklineError:
     """Ask Kafka for the topics; the tables are worth something without it."""
     wanted = {one.topic for one in captured if isinstance(one.topic, str)}
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     try:
-        topics = Topics(asking(values.below("kafka.")))
-        ends = topics.ends_of(wanted.__contains__)
-        firsts = topics.firsts(ends)
+        knock(client, time.monotonic)
+        found = ends.spans(client, f"{values.text('name')}.tables", wanted.__contains__)
     except WracklineError as error:
         return error
-    return {
-        topic: Held(len(known), sum(end - firsts.get(topic, {}).get(at, end) for at, end in known.items()))
-        for topic, known in ends.items()
-    }
+    held: dict[str, Held] = {}
+    for spot, span in found.items():
+        before = held.get(spot.topic, Held(0, 0))
+        held[spot.topic] = Held(before.partitions + 1, before.most + span.end - span.first)
+    return held

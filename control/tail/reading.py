@@ -15,14 +15,14 @@ from typing import Any, Final, Self
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from wrackline.consumers.kafka_settings import asking
-from wrackline.consumers.topics import Topics
 from wrackline.control.run import TASK, group_of
+from wrackline.control.tail import ends
 from wrackline.control.tail.chosen import NO_TOPIC
 from wrackline.control.tail.decoded import Record
 from wrackline.control.tail.start import Span, Spot, short, stretch
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.failures import DENIED, UNREACHABLE, denies
+from wrackline.producers.kafka.knock import knock
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION
 from wrackline.schemas.settings import Values
@@ -51,14 +51,15 @@ class Feed:
         given, name = values.below("kafka."), values.text("name")
         identity = Identity(group_of(name), name, TASK, OUTSIDE_ANY_TRANSACTION)
         self._who = f"{name}.tail"
+        self._client = Client(given, values.integer("max.row.bytes"))
+        knock(self._client, time.monotonic)  # it says why somebody is not let in
         settings = {
-            **Client(given, values.integer("max.row.bytes")).reader(identity),
+            **self._client.reader(identity),
             "client.id": self._who,
             "group.id": f"{group_of(name)}-tail",  # the client wants one, and joins none
             "fetch.wait.max.ms": 200,
             "max.poll.interval.ms": _DAY_MS,
         }
-        self._topics = Topics(asking(given))  # first, for it says why somebody is not let in
         self._consumer = Consumer(settings)
 
     def __enter__(self) -> Self:
@@ -69,26 +70,9 @@ class Feed:
     ) -> None:
         self._consumer.close()
 
-    def spans(self, may_be: Callable[[str], bool]) -> Spans:
+    def spans(self, wanted: Callable[[str], bool]) -> Spans:
         """Return what the topics hold now; all of them, or an error."""
-        meant = set[str]()
-
-        def noted(topic: str) -> bool:
-            if may_be(topic):
-                meant.add(topic)
-            return topic in meant
-
-        ends = self._topics.ends_of(noted)
-        firsts = self._topics.firsts(ends)
-        found = {
-            Spot(topic, number): Span(firsts[topic][number], end)
-            for topic, known in ends.items()
-            for number, end in known.items()
-            if number in firsts.get(topic, {})
-        }
-        if meant - ends.keys() or len(found) < sum(map(len, ends.values())):
-            raise UNREACHABLE(who=self._who, seconds=_PATIENCE)
-        return found
+        return ends.spans(self._client, self._who, wanted)
 
     def since(self, at: datetime, spans: Spans) -> Begins:
         """Return the first offset of each partition that is not older."""

@@ -137,7 +137,7 @@ def test_what_is_no_event_is_shown_with_its_reason_and_ends_nothing(world: World
     assert "[registry.unreachable]" in tail(world, code=Exit.TRANSIENT)[0]
     away = away.replace(world.kafka.bootstrap, f"127.0.0.1:{free_port()}")
     world.file.write_text(away)
-    assert "[consume.kafka_unreachable]" in "".join(tail(world, code=Exit.TRANSIENT))
+    assert "[kafka.unreachable]" in "".join(tail(world, code=Exit.TRANSIENT))
 
 
 def test_who_reads_it_may_go_at_any_time(world: World) -> None:
