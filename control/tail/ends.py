@@ -1,7 +1,7 @@
 """How far topics may be read: from the first offset that is still there to the last stable one, as of now.
 
-The ends are asked for before the beginnings; what is deleted in between leaves an empty span, not one that ends
-before it begins.
+The ends are asked for before the beginnings; what is deleted in between leaves an empty span, not one that
+ends before it begins.
 """
 
 from collections.abc import Callable, Iterable, Mapping
