@@ -104,7 +104,7 @@ def lines(survey: Survey, *, everything: bool) -> Iterator[Text]:
         if isinstance(one.topic, str):
             yield Text(f"  topic    {one.topic}: {_holds(survey.held, one.topic)}")
         for error in one.errors:
-            yield Text(f"  {error}", "yellow")
+            yield Text("\n".join(map(escaped, f"  {error}".split("\n"))), "yellow")  # it names tables
     left_out = survey.left_out
     told = "" if left_out is None else f"; left out by the filters: {len(left_out)}"
     hint = " (--all lists them)" if left_out and not everything else ""
