@@ -4,7 +4,7 @@
     start.py     --from                 -> the offset that each partition is begun at
     ends.py      Kafka                  -> how far each partition may be read
     reading.py   Kafka                  -> records, up to an end or for ever
-    decoded.py   bytes, schemas         -> events, or why a record is none; logical.py reads dates and decimals
+    decoded.py   bytes, schemas         -> events, or why one is none; dates and decimals: logical.py
     lines.py     events                 -> a line for people; shown.py writes each value
     documents.py events                 -> a JSON object
 
