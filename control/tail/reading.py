@@ -21,9 +21,9 @@ from wrackline.control.tail.chosen import NO_TOPIC
 from wrackline.control.tail.decoded import Record
 from wrackline.control.tail.start import Span, Spot, short, stretch
 from wrackline.producers.kafka.client import Client, Identity
-from wrackline.producers.kafka.failures import DENIED, UNREACHABLE, denies
+from wrackline.producers.kafka.failures import UNREACHABLE, denies
 from wrackline.producers.kafka.knock import knock
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offsets import OUTSIDE_ANY_TRANSACTION
 from wrackline.schemas.settings import Values
 
@@ -37,6 +37,17 @@ NOT_READ = define(
     hint="see whether its brokers are well: kcat -L -t '{topic}'; then repeat the command",
 )
 
+DENIED = define(
+    "tail.denied",
+    OperatorNeeded,
+    "Kafka does not let us read topic {topic}: {name}",
+    hint="let kafka.sasl.username read it: kafka-acls --bootstrap-server <brokers> --add --operation Read"
+    " --topic '{topic}' --allow-principal User:<user>",
+)
+
+_END: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 - its name
+# the client asks after a group although none is joined, and needs no right to one
+_NO_ERRORS: Final = {_END, KafkaError.GROUP_AUTHORIZATION_FAILED}
 _PATIENCE: Final = 30.0  # seconds without a word, before the end is there
 _BATCH: Final = 500
 _LOOK: Final = 0.2  # seconds; Ctrl-C is heard in between
@@ -153,7 +164,7 @@ class Feed:
         return set()
 
     def _record(self, message: Message) -> Record | None:
-        """Return what was read; None says that the reader stands at an end."""
+        """Return what was read; None says that the reader stands at an end, or nothing of any partition."""
         error = message.error()
         if error is None:
             kind, ms = message.timestamp()
@@ -165,7 +176,7 @@ class Feed:
                 _bytes(message.value()),
                 tuple((name, _bytes(value)) for name, value in _headers(message)),
             )
-        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+        if error.code() in _NO_ERRORS:
             return None
         raise self._meaning(error, _spot(message))
 
@@ -173,7 +184,7 @@ class Feed:
         if error.code() in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}:  # noqa: SLF001 - its name
             return NO_TOPIC(name=spot.topic)
         if denies(error):
-            return DENIED(who=self._who, name=error.name())
+            return DENIED(topic=spot.topic, name=error.name())
         return NOT_READ(topic=spot.topic, partition=spot.partition, name=error.name())
 
 
