@@ -31,6 +31,8 @@ from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
 from wrackline.control.status_cli import status
+from wrackline.control.tables_cli import tables
+from wrackline.control.tail.command import tail
 from wrackline.control.worker import work
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
@@ -50,6 +52,8 @@ app.add_typer(snapshot_app)
 app.add_typer(letters_app)
 app.add_typer(spark_app)
 app.command()(status)
+app.command()(tail)
+app.command()(tables)
 
 
 @app.callback()

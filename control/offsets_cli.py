@@ -1,13 +1,13 @@
 """`wrackline offsets …`: the command line of a pipeline's stored positions."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
 
+from wrackline.control.moments import moment
 from wrackline.control.offsets import Desk, desk
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
@@ -89,9 +89,9 @@ def rewind(
 ) -> None:
     """Make the pipeline go on where it was at a moment; targets ignore what they have already."""
     context.ensure_object(Options).json = json
-    moment = _moment(to)
+    there = moment(to)
     with desk(good_pipeline(file)) as opened:
-        opened.rewind(moment, as_new=as_new, force=force)
+        opened.rewind(there, as_new=as_new, force=force)
         _show(opened, json=json)
         _say_what_stays(opened, file, json=json)
 
@@ -124,11 +124,3 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise typer.BadParameter("a position is a JSON object")
     return read
-
-
-def _moment(text: str) -> datetime:
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter("a moment is written as 2026-05-01T12:00:00+02:00") from None
-    return read if read.tzinfo else read.replace(tzinfo=UTC)

@@ -302,6 +302,15 @@ class Renewing(Protocol):
 
 
 @runtime_checkable
+class Surveying(Protocol):
+    """A source that can name what its filters leave out; it may be left out."""
+
+    def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that the connector's user can see and that are not captured."""
+        ...
+
+
+@runtime_checkable
 class Beating(Protocol):
     """A source that can write something small into its log by itself; it may be left out."""
 

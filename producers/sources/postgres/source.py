@@ -77,10 +77,12 @@ class PgSource:
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the role can read and the filters capture."""
         del partition
-        signal_table = self._signal_table()
-        with self._asking() as connection:
-            tables = self._catalogue_over(connection).tables()
-        return [table for table in tables if table != signal_table and self._filter.captures(table)]
+        return [table for table in self._visible() if self._filter.captures(table)]
+
+    def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that the role can read and the filters do not capture."""
+        del partition
+        return [table for table in self._visible() if not self._filter.captures(table)]
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's shape now."""
@@ -212,6 +214,13 @@ class PgSource:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    def _visible(self) -> Sequence[TableId]:
+        """List the tables that the role can read, but for the one that is ours."""
+        signal_table = self._signal_table()
+        with self._asking() as connection:
+            tables = self._catalogue_over(connection).tables()
+        return [table for table in tables if table != signal_table]
 
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
     AclBinding,
     AclOperation,
@@ -17,9 +18,12 @@ from tests.integration.kafka.world import Names, committed, made_publisher
 from wrackline.control.stack import kafka as broker_of_stack
 from wrackline.control.stack.kafka import Way
 from wrackline.control.stack.servers import HOST, Broker
+from wrackline.control.tail.reading import Feed
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import TopicRefusedError
+from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.redaction import Secret
+from wrackline.schemas.settings import Values
 
 pytestmark = pytest.mark.servers
 
@@ -103,3 +107,25 @@ def test_a_topic_that_may_not_be_written_is_refused_by_itself(
     publisher.publish([names.publication(8, *names.events("c"))])
     assert [value for _, _, value in committed(strict.bootstrap, names.topic)] == [b"a", b"c"]
     publisher.close()
+
+
+def test_who_may_read_a_topic_and_nothing_else_reads_it_without_a_group(
+    strict: Broker, topic_prefix: str
+) -> None:
+    admin = AdminClient({"bootstrap.servers": strict.bootstrap})
+    producer = Producer({"bootstrap.servers": strict.bootstrap})
+    mine, other = f"{topic_prefix}.mine", f"{topic_prefix}.other"
+    for future in admin.create_topics([NewTopic(mine, 1, 1), NewTopic(other, 1, 1)]).values():
+        future.result(30)
+    for topic in (mine, other):
+        producer.produce(topic, b"x")
+    assert producer.flush(30) == 0
+    allow(strict, ResourceType.TOPIC, mine, AclOperation.READ, AclOperation.DESCRIBE)
+    allow(strict, ResourceType.TOPIC, other, AclOperation.DESCRIBE)
+    given = {f"kafka.{name}": value for name, value in logged_in(strict).given.items()}
+    with Feed(Values({"name": "shop", "max.row.bytes": 1 << 20, **given}, {})) as feed:
+        for _ in range(2):  # that groups are refused is said some time after the first
+            ((record,),) = feed.newest(feed.spans(mine.__eq__), 10).values()
+            assert record.value == b"x"
+        with pytest.raises(OperatorNeeded, match=r"tail\.denied"):
+            feed.newest(feed.spans(other.__eq__), 10)

@@ -177,3 +177,12 @@ def test_a_fault_of_our_own_shows_no_text_of_it(
 def test_each_kind_of_error_has_its_exit_code() -> None:
     codes = [exit_of(kind("a.b", "c", "")) for kind in (Transient, OperatorNeeded, Definite)]
     assert codes == [Exit.TRANSIENT, Exit.OPERATOR, Exit.DEFINITE] == [3, 4, 5]
+
+
+def test_the_command_line_needs_no_spark() -> None:
+    """Spark is an extra: who only publishes has none."""
+    code = "import sys; sys.modules['pyspark'] = None; import wrackline.control.cli"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr

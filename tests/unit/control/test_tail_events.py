@@ -1,0 +1,220 @@
+"""Records become events, and events lines and objects, without Kafka and without a registry."""
+
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import pytest
+from rich.cells import cell_len
+
+from wrackline.control.tail import documents
+from wrackline.control.tail.chosen import called, chosen, wanted
+from wrackline.control.tail.decoded import Decoder, Event, Part, Record
+from wrackline.control.tail.lines import Look, line
+from wrackline.control.tail.start import Span, Spot, by_time, first_offset, short, start, stretch
+from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.registry import UNKNOWN_ID, UNREACHABLE
+
+TOPIC = "shop1.shop.public.orders"
+CANARY = "c4n4ry-row"
+ROW = {"type": "record", "name": "R", "fields": [{"name": "note", "type": ["null", "string"]}]}
+NEVER = {
+    "type": "record",
+    "name": "N",
+    "fields": [{"name": "day", "type": {"type": "int", "logicalType": "date"}}],
+}
+TEXTS = {1: json.dumps(ROW), 2: "{", 3: '{"type": "record"}', 4: json.dumps(NEVER), 5: '"string"'}
+
+
+class Texts:
+    """A registry that counts who asks."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __call__(self, number: int) -> str:
+        self.asked.append(number)
+        if number == 99:
+            raise UNREACHABLE(url="r")
+        if number not in TEXTS:
+            raise UNKNOWN_ID(url="r", id=number)
+        return TEXTS[number]
+
+
+def bytes_of(number: int, value: object) -> bytes:
+    body = BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(json.loads(TEXTS[number])), value)
+    return b"\0" + number.to_bytes(4, "big") + body.getvalue()
+
+
+def record(value: bytes | None, key: bytes | None = None, topic: str = TOPIC) -> Record:
+    return Record(topic, 0, 17, 1_777_636_800_000, key, value)
+
+
+GOOD = bytes_of(1, {"note": CANARY})
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (b"", "tail.not_wire_format"),
+        (CANARY.encode(), "tail.not_wire_format"),
+        (b'{"a": 1}', "tail.not_wire_format"),
+        (b"\0\0\0", "tail.not_wire_format"),
+        (b"\0\0\0\0\x07" + CANARY.encode(), "registry.unknown_id"),
+        (GOOD[:-1], "tail.not_its_schema"),
+        (GOOD + b"\0", "tail.not_its_schema"),
+        (b"\0\0\0\0\1\x04", "tail.not_its_schema"),
+        (b"\0\0\0\0\1\x02\x04\xff\xfe", "tail.not_its_schema"),
+        (b"\0\0\0\0\2x", "tail.no_avro"),
+        (b"\0\0\0\0\3x", "tail.no_avro"),
+        (b"\0\0\0\0\1", "tail.not_its_schema"),
+    ],
+)
+def test_a_broken_record_says_why_and_nothing_of_itself(value: bytes, code: str) -> None:
+    event = Decoder(Texts()).event(record(value, GOOD))
+    assert event.error is not None
+    assert event.error.code == code
+    assert CANARY not in str(event.error)
+    assert "broken" in line(event, Look()).plain
+    assert f"[{code}]" in line(event, Look()).plain
+    told = json.loads(documents.line(event))
+    assert told["error"]["code"] == code
+    assert told["key"] == {"note": CANARY}
+    assert "value" not in told
+
+
+def test_a_schema_is_asked_for_once_whether_it_is_known_or_not() -> None:
+    texts = Texts()
+    decoder = Decoder(texts)
+    for _ in range(3):
+        for value in (GOOD, b"\0\0\0\0\x07x", b"\0\0\0\0\2x"):
+            decoder.event(record(value))
+    assert texts.asked == [1, 7, 2]
+
+
+def test_a_registry_that_is_away_is_no_fault_of_a_record() -> None:
+    with pytest.raises(Transient):
+        Decoder(Texts()).event(record(b"\0\0\0\0\x63x"))
+
+
+def test_topics_beside_the_rows_may_hold_json_and_text() -> None:
+    decoder = Decoder(Texts())
+    event = decoder.event(record(b'{"state": "running"}', b'["shop","one"]', "wrackline-shop-requests"))
+    assert line(event, Look()).plain.endswith('event      ["shop", "one"]  state="running"')
+    assert decoder.event(record(b"word", None, "x")).value == Part("word")
+    assert decoder.event(record(b"null", None, "x")).value == Part(None)
+    assert decoder.event(record(b"\xff", None, "x")).error is not None
+
+
+def test_a_day_that_python_has_no_date_for_is_shown_all_the_same() -> None:
+    event = Decoder(Texts()).event(record(bytes_of(4, {"day": -800_000})))
+    assert line(event, Look()).plain.endswith("day=-0221-09-04")
+    assert json.loads(documents.line(event))["value"] == {"day": "-0221-09-04"}
+
+
+def changed(op: str, before: object, after: object, key: object = None, unchanged: object = None) -> Event:
+    """An event of a row, as it was decoded."""
+    value = {"before": before, "after": after, "source": {"unchanged": unchanged}, "op": op}
+    return Event(record(b"v", b"k"), Part({"id": 7} if key is None else key, 1), Part(value, 2))
+
+
+def said(event: Event) -> str:
+    return line(event, Look(None, called("shop1", [TOPIC]))).plain.partition("0:17  ")[2]
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (changed("c", None, {"id": 7, "a": None}), "insert     id=7  a=null"),
+        (changed("r", None, {"id": 7, "a": "x"}), 'read       id=7  a="x"'),
+        (changed("u", {"id": 7, "a": 1, "b": 2}, {"id": 7, "a": 1, "b": 3}), "update     id=7  b: 2 -> 3"),
+        (changed("u", {"id": 7, "a": None}, {"id": 7, "a": "null"}), 'update     id=7  a: null -> "null"'),
+        (changed("u", None, {"id": 7, "b": 3}), "update     id=7  b=3"),
+        (changed("u", None, {"id": 7, "b": None}, None, ["b"]), "update     id=7  b=(unchanged, not sent)"),
+        (changed("u", {"id": 7, "b": 1}, {"id": 7, "b": None}, None, ["b"]), "update     id=7"),
+        (changed("u", {"f": float("nan")}, {"f": float("nan")}), "update     id=7"),
+        (changed("u", {"f": 0.0}, {"f": -0.0}), "update     id=7  f: 0.0 -> -0.0"),
+        (changed("d", {"id": 7, "a": None}, None), "delete     id=7"),
+        (changed("d", {"id": 7, "a": "x"}, None), 'delete     id=7  a="x"'),
+        (changed("t", None, None), "truncate   id=7"),
+        (changed("\x1b", None, None), r'"\u001b"   id=7'),
+        (changed("c", None, {"id": None}, {"id": None, "b": "\n"}), r'insert     id=null  b="\n"'),
+        (Event(record(None, None), Part(None), Part(None)), "tombstone  no key"),
+        (Event(record(b"v", b"k"), Part("k"), Part({"status": "END"})), 'event      "k"  status="END"'),
+    ],
+)
+def test_a_line_says_what_happened(event: Event, text: str) -> None:
+    assert said(event) == text
+
+
+def test_a_line_has_the_place_and_fits_the_terminal() -> None:
+    row = {"id": 7, "\x1b]0;": "日本" * 40, "b": b"\0" * 10_000_000}
+    whole = line(changed("c", None, row), Look(None, called("shop1", [TOPIC]))).plain
+    assert whole.startswith("2026-05-01 12:00:00Z  public.orders  0:17  insert     id=7  ")
+    assert "\x1b" not in whole
+    for width in (1, 20, 79, 80, 81, 120):
+        cut = line(changed("c", None, row), Look(width, called("shop1", [TOPIC]))).plain
+        assert cell_len(cut) <= width
+        assert cut.endswith("…")
+
+
+def test_an_object_is_exact_and_one_line() -> None:
+    value = {"a": float("nan"), "b": 2**63 - 1, "c": "\x1b\x9b\u2028\n", "d": b"\x01", "e": [True, 0.1]}
+    text = documents.line(Event(record(b"v"), Part(None), Part(value, 2)))
+    assert text.isprintable()
+    read = json.loads(text)
+    assert read["value"] == value | {"a": "NaN", "d": "0x01"}
+    assert read["key"] is read["key_schema_id"] is None
+    assert (read["topic"], read["partition"], read["offset"]) == (TOPIC, 0, 17)
+    assert "headers" not in read
+
+
+def test_names_mean_topics() -> None:
+    there = [
+        TOPIC,
+        "shop1.shop.public.a_b",
+        "shop1.other.public.orders",
+        "shop1",
+        "shop1.transaction",
+        "s2.a.b.c",
+    ]
+    assert chosen("shop1", [], there) == sorted([TOPIC, there[1], there[2]])
+    assert chosen("shop1", ["public.orders"], there) == sorted([TOPIC, there[2]])
+    assert chosen("shop1", ["shop.public.orders", TOPIC], there) == [TOPIC]
+    assert chosen("shop1", ["public.a+b"], there) == ["shop1.shop.public.a_b"]
+    assert chosen("shop1", ["shop1.transaction", "s2.a.b.c"], there) == ["s2.a.b.c", "shop1.transaction"]
+    for name in ("orders", "lic.orders", "public.nobody", "", "b.c"):
+        with pytest.raises(OperatorNeeded):
+            chosen("shop1", [name], there)
+        assert not any(map(wanted("shop1", [name]), there))
+    assert called("shop1", there)(TOPIC) == "shop.public.orders"
+    assert called("shop1", there[:2])(TOPIC) == "public.orders"
+    assert called("shop1", there)("shop1.transaction") == "shop1.transaction"
+
+
+def test_where_to_begin() -> None:
+    span = Span(5, 20)
+    assert [first_offset(one, span) for one in ("beginning", "end", 0, 7, 99)] == [5, 20, 5, 7, 20]
+    assert (start(None), start("end"), start("12")) == (None, "end", 12)
+    assert str(start("2026-05-01T12:00:00+02:00")) == "2026-05-01 12:00:00+02:00"
+    assert str(start("2026-05-01")) == "2026-05-01 00:00:00+00:00"
+
+
+def test_the_newest_few_are_looked_for_further_and_further_back() -> None:
+    spot, span = Spot(TOPIC, 0), Span(0, 1000)
+    assert [stretch(span, 10, tries) for tries in range(3)] == [960, 680, 0]
+    spans: Mapping[Spot, Span] = {spot: span}
+    assert short({}, {spot: 960}, spans, 10) == [spot]
+    assert short({spot: [record(None)] * 10}, {spot: 960}, spans, 10) == []
+    assert short({spot: []}, {spot: 0}, spans, 10) == []
+
+
+def test_partitions_are_shown_as_one_by_time_each_in_its_own_order() -> None:
+    def of(partition: int, *times: int | None) -> list[Any]:
+        return [Record("t", partition, at, ms, None, None) for at, ms in enumerate(times)]
+
+    found = by_time([of(0, 5, 1, None), of(1, 2, 7)])
+    assert [(one.partition, one.offset) for one in found] == [(1, 0), (0, 0), (0, 1), (0, 2), (1, 1)]
