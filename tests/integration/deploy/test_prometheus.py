@@ -39,6 +39,8 @@ STANDS_FOR = {
     "$database": "shop",
     "$table": "public[.]orders",
 }
+pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="prometheus is not installed")
+
 VARIABLE = re.compile(r"\$\w+")
 
 
