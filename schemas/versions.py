@@ -89,6 +89,11 @@ APICURIO_IMAGE = f"apicurio/apicurio-registry-mem:{APICURIO_VERSION}"
 MARIADB_IMAGE = f"mariadb:{MARIADB_VERSION}"
 MYSQL_IMAGE = f"mysql:{MYSQL_MAJOR}"
 
+# What docker-compose.yml and deploy/Dockerfile name beside these.
+PROMETHEUS_IMAGE = "prom/prometheus:v2.53.5"
+GRAFANA_IMAGE = "grafana/grafana:12.1.0"
+PYTHON_IMAGE = "python:3.11-slim-bookworm"
+
 
 def postgres_image(major: int) -> str:
     """Name the image of one PostgreSQL major."""
