@@ -22,6 +22,7 @@ from wrackline.control.check_target import check_target
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
+from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
 from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.offsets_cli import app as offsets_app
@@ -49,6 +50,7 @@ app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
 app.add_typer(letters_app)
 app.add_typer(spark_app)
+app.command()(init)
 app.command()(status)
 
 
