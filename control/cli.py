@@ -19,6 +19,7 @@ from rich.text import Text
 from wrackline.control.check_file import check_file
 from wrackline.control.check_server import check_server
 from wrackline.control.check_target import check_target
+from wrackline.control.delete_cli import delete
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
@@ -51,6 +52,7 @@ app.add_typer(snapshot_app)
 app.add_typer(letters_app)
 app.add_typer(spark_app)
 app.command()(init)
+app.command()(delete)
 app.command()(status)
 
 

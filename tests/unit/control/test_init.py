@@ -131,7 +131,7 @@ def test_without_a_terminal_it_names_every_flag_that_is_missing(
 def test_a_bad_answer_is_refused_and_never_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: dict[str, str], code: str
 ) -> None:
-    assert init(tmp_path / "shop.toml", **flags) == Exit.DEFINITE
+    assert init(tmp_path / "shop.toml", without=(), **flags) == Exit.DEFINITE
     said = capsys.readouterr()
     assert f"[{code}]" in said.err
     assert CANARY not in said.out + said.err
