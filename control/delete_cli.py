@@ -12,12 +12,15 @@ from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 
 
-def delete(
+def delete(  # noqa: PLR0913 - each is a flag
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
     topics: Annotated[bool, typer.Option("--topics", help="Also the topics with the data.")] = False,
     tables: Annotated[bool, typer.Option("--tables", help="Also the target's tables.")] = False,
+    without_source: Annotated[
+        bool, typer.Option("--without-source", help="Leave the source alone: it is gone for good.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
     ] = False,
@@ -26,7 +29,7 @@ def delete(
 ) -> None:
     """Remove what a stopped pipeline has made: slot, publication, internal topics; its file stays."""
     context.ensure_object(Options).json = json
-    pipeline, wanted = good_pipeline(file), Wanted(topics, tables)
+    pipeline, wanted = good_pipeline(file), Wanted(topics, tables, not without_source)
     gone: list[str] = []
 
     def tell(name: str) -> None:

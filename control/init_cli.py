@@ -91,11 +91,7 @@ def init(  # noqa: PLR0913 - each is a flag
         "--target-password-env": _place("--target-password-env", target_password_env, target_password_file),
     }
     asking = Asking(flags, {flag: place for flag, place in found.items() if place}, _pairs(others or ()))
-    missing = asking.fill(ask=_ask if sys.stdin.isatty() else None)
-    if missing:
-        if json:
-            print_json({"missing": missing})
-        raise typer.BadParameter(f"nobody can be asked here, and these are missing: {', '.join(missing)}")
+    _refuse_gaps(asking.fill(ask=_ask if sys.stdin.isatty() else None), json=json)
     unset = asking.judge()
     text = document.written(asking.given, asking.registry, asking.declared["source"], asking.offered())
     writing.write(file, text, force=force)
@@ -255,6 +251,13 @@ def _ask(setting: Setting, default: str | None) -> str:
         default = ""
     answer = typer.prompt(setting.name, default=default, show_default=bool(default), err=True)
     return str(answer)
+
+
+def _refuse_gaps(missing: Sequence[str], *, json: bool) -> None:
+    if missing and json:
+        print_json({"missing": missing})
+    if missing:
+        raise typer.BadParameter(f"nobody can be asked here, and these are missing: {', '.join(missing)}")
 
 
 def _place(flag: str, variable: str | None, path: Path | None) -> answers.Where | None:

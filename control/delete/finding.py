@@ -7,9 +7,12 @@
 
 In: the pipeline, and what was asked for.  Out: one value, nothing changed.  The tables are those that the
 source has now and those that the stored states know, so one that was dropped at the source counts too.
-A topic that begins like the pipeline's and is of no such table may be another pipeline's: it stays.
+A topic that begins like the pipeline's and is of no such table may be another pipeline's: it stays.  So do
+all topics and tables where no stored position shows that the pipeline ever wrote: a file with another's names
+is no leave to remove what that one has made.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +21,7 @@ import orjson
 from confluent_kafka.admin import AdminClient
 
 from wrackline.consumers.plugin import Dropping, SparkTarget
+from wrackline.control.offsets import RECENT
 from wrackline.control.run import TASK, around, group_of, ownership_of
 from wrackline.control.status import CONSUMER, asked
 from wrackline.control.target_alone import target_alone
@@ -27,7 +31,7 @@ from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.kafka.transaction import Slot
 from wrackline.producers.plugin import Kept, Removable, Source, load
-from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
@@ -40,12 +44,22 @@ TASK_RUNS = define(
     "{pipeline} runs: {reader} uses {what}, and nothing is deleted meanwhile",
     hint="stop it (SIGTERM to wrackline run), then repeat the command",
 )
+MAY_RUN = define(
+    "delete.task_may_run",
+    Transient,
+    "{pipeline} may run: it wrote a position {seconds:.0f} s ago, and its source is not asked",
+    hint="stop it, and repeat the command in {wait:.0f} s",
+)
 CONSUMER_RUNS = define(
     "delete.consumer_runs",
     OperatorNeeded,
     "the consumer of {pipeline} runs, and would make the tables anew, or miss the topics",
     hint="stop it (SIGTERM to wrackline consume), then repeat the command",
 )
+
+_ONLY_NOW = "{} removes them, together with the rest and not after it"
+_NEVER_WROTE = "no stored position shows that the pipeline wrote there"
+_DELETE_TOPIC = "kafka-topics --bootstrap-server <brokers> --delete --topic '<topic>'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,7 @@ class Wanted:
 
     topics: bool = False
     tables: bool = False
+    source: bool = True  # False: it is gone for good, and is not asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +103,7 @@ class Places:
     """A pipeline's source, Kafka and target, opened."""
 
     values: Values
-    source: Source
+    source: Source | None
     ownership: Ownership
     admin: AdminClient
     target: "SparkTarget | None"  # where its tables are to go
@@ -113,8 +128,9 @@ def places(pipeline: Pipeline, wanted: Wanted) -> Iterator[Places]:
     ownership = ownership_of(values)
     admin = AdminClient(Client(values.below("kafka."), values.integer("max.row.bytes")).admin())
     with ExitStack() as opened:
-        source = load(pipeline.source).open(values, around())
-        opened.callback(source.close)
+        source = load(pipeline.source).open(values, around()) if wanted.source else None
+        if source is not None:
+            opened.callback(source.close)
         target = None
         if wanted.tables and pipeline.target is not None:
             target = opened.enter_context(target_alone(values, pipeline.target))
@@ -136,21 +152,29 @@ def find(at: Places, pipeline: Pipeline, wanted: Wanted) -> Found:
     own, more = _of_target(at, tables)
     left += more
     if pipeline.target is not None and not wanted.tables:
-        left.append(Left(f"the tables of the target {pipeline.target}", "--tables removes them"))
+        left.append(Left(f"the tables of the target {pipeline.target}", _ONLY_NOW.format("--tables")))
     there = removal.existing(at.admin)
     topics, more = _topics(at, there, tables)
-    if topics and not wanted.topics:
-        left.append(Left(_listed(topics), "--topics removes them"))
-        topics = []
     left += more
-    if topics or wanted.topics:
-        left.append(Left("the topics' schemas in the registry", "others may have read them"))
+    began = any(key.connector == at.name for key in state.positions)
+    if not began:
+        left += [Left(f"table {table} of the target", _NEVER_WROTE) for table in own]
+        own = []
+    if topics and not (wanted.topics and began):
+        why = _ONLY_NOW.format("--topics") if began else _NEVER_WROTE
+        left.append(Left(_listed(topics), why, _DELETE_TOPIC))
+        topics = []
+    if topics:
+        left.append(Left("the topics' schemas in the registry", "others may still read by them"))
     ours = set(_in_order(at.name))
     internal = [topic for topic in _in_order(at.name) if topic in there & ours]
     return Found(source, tuple(own), tuple(topics), tuple(internal), tuple(left))
 
 
 def _of_source(at: Places, state: State) -> tuple[dict[SourcePartition, tuple[Kept, ...]], list[Left]]:
+    if at.source is None:
+        _see_that_none_wrote_just_now(at)
+        return {}, [Left("what the source's server keeps for it", "the source was not asked")]
     if not isinstance(at.source, Removable):
         return {}, [
             Left("what the source's server keeps for it", "this kind of source can't tell what it is")
@@ -168,6 +192,13 @@ def _of_source(at: Places, state: State) -> tuple[dict[SourcePartition, tuple[Ke
     return {partition: found for partition, found in going.items() if found}, left
 
 
+def _see_that_none_wrote_just_now(at: Places) -> None:
+    written = at.ownership.last_written_ms()
+    age = RECENT if written is None else time.time() - written / 1000
+    if age < RECENT:
+        raise MAY_RUN(pipeline=at.name, seconds=age, wait=RECENT - age)
+
+
 def _see_that_no_consumer_runs(at: Places, pipeline: Pipeline, wanted: Wanted) -> None:
     """It can be asked only where it has a port; else the operator is trusted to have stopped it."""
     port = at.values.integer(CONSUMER.setting)
@@ -182,8 +213,9 @@ def _see_that_no_consumer_runs(at: Places, pipeline: Pipeline, wanted: Wanted) -
 
 def _tables(at: Places, state: State) -> list[TableId]:
     known = {key.table for key in state.tables if key.connector == at.name}
-    for partition in at.source.partitions():
-        known |= set(at.source.tables(partition))
+    if at.source is not None:
+        for partition in at.source.partitions():
+            known |= set(at.source.tables(partition))
     return sorted(known)
 
 

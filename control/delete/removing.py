@@ -24,9 +24,10 @@ def remove(at: Places, found: Found, tell: Callable[[str], None]) -> None:
     state = at.ownership.state()
     if offsets_topic.exists(at.admin, at.offsets):
         _fence(at)
-    if isinstance(at.source, Removable):
+    source: object = at.source
+    if isinstance(source, Removable):
         for partition, kept in found.source.items():
-            at.source.remove(partition, saved_of(state, at.name, partition))
+            source.remove(partition, saved_of(state, at.name, partition))
             for one in kept:
                 tell(one.name)
     target: object = at.target

@@ -115,10 +115,38 @@ def test_it_removes_what_the_pipeline_made_says_what_stays_and_finds_nothing_the
 
     again = deleted(world)
     assert (again["found"], again["removed"]) == ([], [])
-    deleted(world, "--topics")
-    assert topics(world) == set()
+    late = deleted(world, "--topics")  # nothing shows any more that they are its own
+    assert late["removed"] == []
+    assert any(world.topic in left["name"] for left in late["left"])
     assert "nothing of" in command(world, "--topics", "--yes").stdout
     assert world.file.exists()
+
+
+def test_a_file_with_another_pipelines_names_removes_nothing_of_it(world: World) -> None:
+    ran(world)
+    before = topics(world)
+    text = world.file.read_text()
+    world.file.write_text(text.replace(f'\nname = "{world.prefix}"', f'\nname = "other-{world.prefix}"'))
+    assert deleted(world, "--topics")["removed"] == []
+    assert (slots(world), publications(world), topics(world)) == ([world.slot], [world.prefix], before)
+
+
+def test_without_its_source_the_rest_goes_once_nothing_was_written_for_a_while(world: World) -> None:
+    ran(world)
+    world.file.write_text(world.file.read_text().replace(str(world.database.server.port), "1"))
+    assert command(world, "--yes").returncode == Exit.TRANSIENT
+    refused = command(world, "--yes", "--without-source")
+    assert refused.returncode == Exit.TRANSIENT
+    assert "[delete.task_may_run]" in refused.stderr
+    (found,) = {world.group + "-offsets"} & topics(world)
+
+    def went() -> bool:
+        done = command(world, "--yes", "--topics", "--without-source", "--json")
+        return done.returncode == Exit.OK and found in done.stdout
+
+    wait_until(went, look=5)
+    assert topics(world) == set()
+    assert slots(world) == [world.slot]
 
 
 def test_it_refuses_while_the_pipeline_runs_and_touches_nothing(world: World) -> None:
