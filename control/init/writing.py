@@ -38,6 +38,8 @@ def free(path: Path, *, force: bool) -> None:
         there = path.is_symlink() or path.exists()
     except (OSError, ValueError) as exc:
         raise _not_written(path, exc) from None
+    if shown(path) != str(path):  # no command that names it could be pasted
+        raise NOT_WRITTEN(file=shown(path), why="its name has characters that can't be printed")
     if not there:
         return
     if path.is_symlink():

@@ -216,6 +216,7 @@ def test_a_link_is_not_followed_and_a_folder_not_replaced(tmp_path: Path, force:
     assert init(tmp_path / "no" / "folder.toml", *force) == Exit.OPERATOR
     assert init(tmp_path / ("x" * 300), *force) == Exit.OPERATOR
     assert init(elsewhere / "below a file", *force) == Exit.OPERATOR
+    assert init(tmp_path / "two\nlines", *force) == Exit.OPERATOR
     assert list(tmp_path.iterdir()) == [elsewhere]
 
 
