@@ -13,7 +13,7 @@ tests/contract/target_suite.py, executable.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from wrackline.consumers import targets
 from wrackline.consumers.letters import LetterBox
@@ -152,6 +152,18 @@ class Target(Protocol[Frame, Staged]):
 
     def close(self) -> None:
         """End what is still open; twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class Dropping(Protocol):
+    """A target that can take its tables away; it may be left out."""
+
+    def drop(self, table: TableId) -> bool:
+        """Drop a table of ours with its dead letters and what is kept about it; False: it is not there.
+
+        One that says it is another's raises, and stays.
+        """
         ...
 
 

@@ -19,9 +19,11 @@ from rich.text import Text
 from wrackline.control.check_file import check_file
 from wrackline.control.check_server import check_server
 from wrackline.control.check_target import check_target
+from wrackline.control.delete_cli import delete
 from wrackline.control.doctor import examine
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
+from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
 from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.offsets_cli import app as offsets_app
@@ -51,6 +53,8 @@ app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
 app.add_typer(letters_app)
 app.add_typer(spark_app)
+app.command()(init)
+app.command()(delete)
 app.command()(status)
 app.command()(tail)
 app.command()(tables)

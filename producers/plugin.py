@@ -319,6 +319,36 @@ class Beating(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something that stands on a source's server for a pipeline."""
+
+    name: str  # as "replication slot shop"
+    drop: str  # the statement that takes it away by hand
+    bytes: int | None = None  # how much the server keeps because of it
+    held_by: str | None = None  # who uses it now
+    left: str | None = None  # why nobody knows it to be this pipeline's own; None: it is
+
+
+@runtime_checkable
+class Removable(Protocol):
+    """A source that makes something on its server, and can take it away; it may be left out."""
+
+    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
+        """Return what is there, in the order in which it is removed: first what makes the server keep more.
+
+        `saved` is the pipeline's position, the one sign that it has read from there.  Changes nothing.
+        """
+        ...
+
+    def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Remove what of it is the pipeline's own; twice is harmless.
+
+        An error where somebody uses it, and then nothing behind it in the order is removed.
+        """
+        ...
+
+
 class SourcePlugin(Protocol):
     """What a source's folder offers as `PLUGIN`."""
 

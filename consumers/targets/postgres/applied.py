@@ -123,6 +123,10 @@ class Book:
         row = [place.schema, place.name, place.storage, VERSION, Jsonb(list(source)), Jsonb(_texts(shape))]
         connection.execute(self._statement(_INSERT), row)
 
+    def forget(self, connection: Connection, place: Place) -> None:
+        """Keep nothing about a table any more."""
+        connection.execute(self._statement(_DELETE), [place.schema, place.name])
+
     def advance(self, connection: Connection, place: Place, applied: Applied) -> None:
         """Write how far the table has come."""
         offsets = []

@@ -14,7 +14,7 @@ from wrackline.consumers import letters
 from wrackline.consumers.letters import Letter, Spot, blocks
 from wrackline.consumers.targets.postgres.catalog import has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
-from wrackline.consumers.targets.postgres.place import Layout
+from wrackline.consumers.targets.postgres.place import Layout, Place
 from wrackline.schemas.table import TableId
 
 Session = Callable[[TableId, str], AbstractContextManager[Connection]]  # a table, and what is done
@@ -35,6 +35,7 @@ SELECT topic, "partition", "offset", code, reason, key, value,
        round(extract(epoch FROM kept_at) * 1000)::bigint
 FROM {box} WHERE storage = %s AND (topic, "partition", "offset") > (%s, %s, %s)
 ORDER BY topic, "partition", "offset" LIMIT %s"""
+_FORGET = "DELETE FROM {box} WHERE storage = %s"
 _REMOVE = 'DELETE FROM {box} WHERE storage = %s AND topic = %s AND "partition" = %s AND "offset" = %s'
 
 
@@ -82,6 +83,11 @@ class Letters:
                 with connection.cursor() as cursor:
                     cursor.executemany(self._statement(_REMOVE), [(storage, *spot) for spot in spots])
                 connection.commit()
+
+    def forget(self, connection: Connection, place: Place) -> None:
+        """Delete all of a table's letters in the caller's transaction."""
+        if self._there(connection):
+            connection.execute(self._statement(_FORGET), [place.storage])
 
     def _page(self, table: TableId, after: Spot) -> list[Letter]:
         with self._session(table, "a look at the dead letters") as connection:

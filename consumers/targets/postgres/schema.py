@@ -34,6 +34,9 @@ _PRIMARY = """
 SELECT FROM pg_constraint k
 JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND k.conname = %s"""
+_OVER_OURS = """
+SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+WHERE r.ev_class = %s AND d.refobjid = %s"""
 _MISSING_RENAMED = """
 UPDATE {table} SET {missing} = ARRAY(SELECT coalesce(%s::jsonb ->> name, name) FROM unnest({missing}) name)
 WHERE {missing} IS NOT NULL"""
@@ -60,6 +63,15 @@ def create(connection: Connection, plan: MergePlan, place: Place) -> Shape:
     shape = _shape(connection, plan, place, plan.columns)
     connection.execute(view(place, shape))
     return shape
+
+
+def is_own_view(connection: Connection, place: Place) -> bool:
+    """Whether what stands under the readers' name is a view over our table."""
+    seen = relation(connection, place.schema, place.name)
+    table = relation(connection, place.storage_schema, place.storage)
+    if seen is None or table is None:
+        return False
+    return connection.execute(_OVER_OURS, [seen, table]).fetchone() is not None
 
 
 def reshape(

@@ -235,6 +235,20 @@ class PostgresTarget(Generic[Frame]):
             kept = self._kept(connection, table)
             return Upkept() if kept is None else upkeep(connection, place, kept.shape, forget_before_ms)
 
+    def drop(self, table: TableId) -> bool:
+        """Drop view, table and what we keep of them in one transaction; a view of others keeps all."""
+        place = self._layout.place(table)
+        with self._session(table, "the removal") as connection:
+            if self._kept(connection, table, lock=True) is None:
+                return False
+            if schema.is_own_view(connection, place):
+                connection.execute(sql.SQL("DROP VIEW {}").format(place.view))
+            connection.execute(sql.SQL("DROP TABLE {}").format(place.table))
+            self._book.forget(connection, place)
+            self.letters.forget(connection, place)
+            connection.commit()
+        return True
+
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the server, the role's rights, and each table."""
         places = {table: self._layout.place(table) for table in tables}

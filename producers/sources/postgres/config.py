@@ -45,7 +45,8 @@ SETTINGS = Declared(
             "slot.drop.on.stop",
             Kind.BOOLEAN,
             "Always false: without its slot a pipeline can't go on, for what changes meanwhile is lost. "
-            "One that nobody wants is dropped by hand: SELECT pg_drop_replication_slot('<slot.name>').",
+            "It is dropped with its pipeline: wrackline delete; or by hand: "
+            "SELECT pg_drop_replication_slot('<slot.name>').",
             "false",
             LOW,
             GROUP,

@@ -82,17 +82,24 @@ def mode_of(settings: Values) -> str:
 
 
 def ensure_publication(
-    connection: Connection, name: str, tables: Sequence[TableId], mode: str, *, resumed: bool
+    connection: Connection,
+    name: str,
+    tables: Sequence[TableId],
+    mode: str,
+    *,
+    resumed: bool,
+    made_for: str = "",
 ) -> frozenset[TableId]:
     """Make the publication if we may, see that it publishes the tables, and return those that were added.
 
     Of a resumed pipeline only some tables may be lacking; they are the watch's, and nobody else waits.
+    One that is made says for which pipeline.
     """
     names = table_names(sorted(tables))
     if publication_fit.find(connection, name) is None:
         if mode == "disabled":
             raise PUBLICATION_MISSING(publication=identifier(name), tables=names)
-        _create(connection, name, tables, mode)
+        _create(connection, name, tables, mode, made_for)
     carried = publication_fit.published(connection, name)
     missing = set(tables) - carried.tables
     if missing:
@@ -149,7 +156,12 @@ def _without_identity(connection: Connection) -> set[tuple[str, str]]:
     return {(str(schema), str(table)) for schema, table in connection.execute(_WITHOUT_IDENTITY)}
 
 
-def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: str) -> None:
+def sign(pipeline: str) -> str:
+    """Return the comment of a publication that was made for a pipeline; by it, deleting knows its own."""
+    return f"made by Wrackline for pipeline {pipeline}"
+
+
+def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: str, made_for: str) -> None:
     wanted = sorted({(table.schema, table.name) for table in tables})
     found = _without_identity(connection)
     blocked = {"filtered": found & set(wanted), "all_tables": found}.get(mode, set())
@@ -167,6 +179,9 @@ def _create(connection: Connection, name: str, tables: Sequence[TableId], mode: 
         with unhurried(connection), connection.transaction():
             connection.execute(_MAKE_LIMIT)
             connection.execute(statement.format(sql.Identifier(name), which))
+            if made_for:
+                comment = sql.SQL("COMMENT ON PUBLICATION {} IS {}")
+                connection.execute(comment.format(sql.Identifier(name), sign(made_for)))
     except psycopg.errors.LockNotAvailable as exc:
         raise _waits(connection, name, wanted) from exc
     except psycopg.errors.InsufficientPrivilege as exc:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from weakref import WeakSet, finalize
 
 from wrackline.producers.changes import Saved
-from wrackline.producers.plugin import LogState, MarkKind, Surroundings
+from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
 from wrackline.producers.sources.postgres import (
     check,
     config,
     publication,
     publication_fit,
+    removal,
     slot,
     slot_health,
 )
@@ -26,6 +27,7 @@ from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.patience import Guarded
 from wrackline.producers.sources.postgres.picture import Looker
+from wrackline.producers.sources.postgres.removal import Belongings
 from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
@@ -113,7 +115,9 @@ class PgSource:
                 if saved is None or table == signal_table:  # at a first start somebody looks
                     raise error
             fit = [table for table in listed if table not in unfit]
-            added = publication.ensure_publication(connection, name, fit, mode, resumed=saved is not None)
+            added = publication.ensure_publication(
+                connection, name, fit, mode, resumed=saved is not None, made_for=settings.text("name")
+            )
             start = slot.ensure_slot(
                 self._server,
                 connection,
@@ -203,6 +207,18 @@ class PgSource:
             slot.let_go(connection, self._settings.text("slot.name"), error)
         return self.anew(None, saved)
 
+    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
+        """Look at the slot and the publication."""
+        del partition
+        with self._asking() as connection:
+            return removal.kept(connection, self._belongings(saved))
+
+    def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Drop those of them that are this pipeline's."""
+        del partition
+        with self._asking() as connection:
+            removal.remove(connection, self._belongings(saved))
+
     def close(self) -> None:
         """End the catalogue's connection, and what the caller left open."""
         for stream in tuple(self._streams):
@@ -244,6 +260,12 @@ class PgSource:
             return table != signal_table and table not in aside and self._filter.captures(table)
 
         return captured
+
+    def _belongings(self, saved: Saved | None) -> Belongings:
+        settings = self._settings
+        return Belongings(
+            settings.text("name"), settings.text("slot.name"), settings.text("publication.name"), saved
+        )
 
     @contextmanager
     def _catalogued(self) -> Iterator[Catalogue]:

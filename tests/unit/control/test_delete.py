@@ -1,0 +1,144 @@
+"""What a deletion finds, over a source and a Kafka that are made up: what goes, and what never does."""
+
+import time
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from wrackline.control.delete.finding import Found, Places, Wanted, find
+from wrackline.producers.kafka import removal
+from wrackline.producers.plugin import Kept
+from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.offset_replay import State
+from wrackline.schemas.offsets import Offset, PositionKey, canonical
+from wrackline.schemas.table import SourcePartition, TableId
+
+PARTITION = SourcePartition("s", "db")
+ORDERS = TableId("db", "public", "orders")
+SLOT = Kept("replication slot a", "drop it", 5)
+POSITION = {"lsn": "0/1"}
+INTERNAL = ["wrackline-shop-requests", "wrackline-shop-offset-history", "wrackline-shop-offsets"]
+DATA = ["s.db.public.orders", "s", "s-signal"]
+
+
+class Source:
+    """A source that has this on its server."""
+
+    def __init__(self, *kept: Kept) -> None:
+        self.has, self.asked = kept, list[Any]()
+
+    def partitions(self) -> list[SourcePartition]:
+        return [PARTITION]
+
+    def tables(self, partition: SourcePartition) -> list[TableId]:
+        assert partition == PARTITION
+        return [ORDERS]
+
+    def kept(self, partition: SourcePartition, saved: object) -> tuple[Kept, ...]:
+        self.asked.append((partition, saved))
+        return self.has
+
+    def remove(self, partition: SourcePartition, saved: object) -> None:
+        raise AssertionError((partition, saved))
+
+
+def state(connector: str = "shop") -> State:
+    offset = Offset(1, 1, canonical(POSITION), None, 0, 0)
+    return State({PositionKey(connector, "s", "db"): offset}, {}, ())
+
+
+def found(
+    monkeypatch: pytest.MonkeyPatch,
+    source: object,
+    there: list[str],
+    *,
+    stored: State | None = None,
+    target: object = None,
+    written: int | None = 1,
+    wanted: Wanted | None = None,
+) -> Found:
+    monkeypatch.setattr(removal, "existing", lambda _: frozenset(there))
+    texts = {"name": "shop", "topic.prefix": "s", "topic.heartbeat.prefix": "__debezium-heartbeat"}
+    values = SimpleNamespace(text=texts.__getitem__, integer=lambda _: 0)
+    ownership = SimpleNamespace(state=lambda: stored or state(), last_written_ms=lambda: written)
+    at = cast(
+        "Places", SimpleNamespace(values=values, name="shop", source=source, ownership=ownership, admin=0)
+    )
+    at = cast("Places", SimpleNamespace(**{**vars(at), "target": target}))
+    pipeline = cast("Any", SimpleNamespace(target=None if target is None else "made-up"))
+    return find(at, pipeline, wanted or Wanted(topics=True, tables=True))
+
+
+def test_what_grows_goes_first_and_the_positions_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source(SLOT)
+    goes = found(monkeypatch, source, ["x", *DATA, *INTERNAL]).goes
+    assert goes[0] == "replication slot a"
+    assert goes[-1] == "topic wrackline-shop-offsets"
+    assert sorted(goes[1:-3]) == sorted(f"topic {topic}" for topic in DATA)
+    assert source.asked == [(PARTITION, POSITION)]
+
+
+def test_of_nothing_nothing_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (
+        found(monkeypatch, Source(), ["x", "wrackline-shop-2-offsets"], stored=State({}, {}, ())).goes == []
+    )
+
+
+@pytest.mark.parametrize("stored", [State({}, {}, ()), state("another")])
+def test_without_a_position_of_the_pipeline_no_data_goes(
+    monkeypatch: pytest.MonkeyPatch, stored: State
+) -> None:
+    seen = found(monkeypatch, Source(), [*DATA, *INTERNAL], stored=stored)
+    assert seen.topics == ()
+    assert any("s.db.public.orders" in left.name for left in seen.left)
+
+
+def test_where_others_share_the_prefix_the_control_topics_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = found(monkeypatch, Source(), [*DATA, "s.other.public.t", *INTERNAL])
+    assert seen.topics == ("s.db.public.orders",)
+    assert {"topics s.other.public.t", "topics s, s-signal"} <= {left.name for left in seen.left}
+
+
+def test_who_holds_what_is_the_pipelines_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Kept("replication slot a", "drop it", held_by="somebody")
+    with pytest.raises(OperatorNeeded, match="shop runs"):
+        found(monkeypatch, Source(held), INTERNAL)
+    unknown = Kept("replication slot a", "drop it", held_by="somebody", left="no position")
+    with pytest.raises(OperatorNeeded, match="shop runs"):  # it may have just begun
+        found(monkeypatch, Source(unknown), INTERNAL, stored=State({}, {}, ()))
+    seen = found(monkeypatch, Source(unknown), [], stored=State({}, {}, ()), written=None)
+    assert (seen.goes, seen.left[0].why, seen.left[0].drop) == ([], "no position", "drop it")
+
+
+def test_a_source_that_can_not_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = SimpleNamespace(partitions=lambda: [PARTITION], tables=lambda _: [])
+    assert "can't tell" in found(monkeypatch, plain, INTERNAL).left[0].why
+    monkeypatch.setattr(time, "time", lambda: 20.0)
+    with pytest.raises(Transient, match="may run"):
+        found(monkeypatch, None, INTERNAL, written=1000)
+    monkeypatch.setattr(time, "time", lambda: 31.1)
+    assert "not asked" in found(monkeypatch, None, INTERNAL, written=1000).left[0].why
+
+
+def test_a_target_that_drops_none_and_a_table_that_is_anothers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Target:
+        def held(self, _: TableId) -> tuple[()]:
+            return ()
+
+    assert found(monkeypatch, Source(), INTERNAL, target=Target()).tables == ()
+
+    class Dropping(Target):
+        def drop(self, table: TableId) -> bool:
+            raise AssertionError(table)
+
+    assert found(monkeypatch, Source(), INTERNAL, target=Dropping()).tables == (ORDERS,)
+    assert found(monkeypatch, Source(), INTERNAL, target=Dropping(), stored=state("b")).tables == ()
+
+    class Anothers(Dropping):
+        def held(self, _: TableId) -> tuple[()]:
+            raise OperatorNeeded("x.y", "it is another's", "none")
+
+    seen = found(monkeypatch, Source(), INTERNAL, target=Anothers())
+    assert seen.tables == ()
+    assert "it is another's" in [left.why for left in seen.left]

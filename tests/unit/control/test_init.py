@@ -1,0 +1,321 @@
+"""`wrackline init`: a file that is good, holds no secret and no line that nobody answered."""
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wrackline.control import cli
+from wrackline.control.check_file import check_file
+from wrackline.control.exits import Exit
+from wrackline.control.init import answers, document, writing
+from wrackline.control.installed import Installed
+from wrackline.schemas.core_settings import CORE
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.setting import Declared
+from wrackline.schemas.settings import Registry
+
+CANARY = "c4n4ry-hunter2"
+FLAGS = {
+    "--source": "postgres",
+    "--host": "db.internal",
+    "--user": "reader",
+    "--database": "shop",
+    "--topic-prefix": "shop1",
+    "--kafka": "broker:9092",
+    "--registry": "http://registry:8081",
+}
+PASSWORD = {"WRACKLINE_DB_PASSWORD": CANARY}
+
+
+def init(file: Path, *more: str, without: tuple[str, ...] = (), **flags: str) -> int:
+    chosen = {**FLAGS, **{f"--{name.replace('_', '-')}": text for name, text in flags.items()}}
+    arguments = [part for flag, text in chosen.items() if flag not in without for part in (flag, text)]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["init", str(file), *arguments, *more])
+    return int(ended.value.code or 0)
+
+
+def settings(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text())
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        [],
+        ["--target", "iceberg", "--warehouse", "/data/lake"],
+        ["--target", "delta", "--warehouse", "s3a://bucket/lake"],
+        ["--target", "postgres", "--target-host", "copy", "--target-user", "w", "--target-database", "d"],
+    ],
+)
+def test_what_it_writes_is_good_and_for_its_owner_alone(tmp_path: Path, target: list[str]) -> None:
+    file = tmp_path / "shop.toml"
+    tables = ["--tables", r"public\.(orders|items)", "--tables", "sales.*"]
+    assert init(file, *tables, *target, password_env="WRACKLINE_DB_PASSWORD", port="6432") == Exit.OK
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    checked = check_file(file, Installed(), PASSWORD)
+    assert checked.findings == ()
+    assert checked.pipeline is not None
+    assert checked.pipeline.values is not None
+    assert checked.pipeline.values.listed("table.include.list") == (r"public\.(orders|items)", "sales.*")
+    assert checked.pipeline.values.integer("database.port") == 6432
+    assert checked.pipeline.values.secret("database.password").reveal() == CANARY
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_it_says_what_it_wrote_and_what_comes_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(tmp_path / "a b.toml", "--json", password_env="WRACKLINE_DB_PASSWORD") == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    assert told["settings"]["database.password"] == "${env:WRACKLINE_DB_PASSWORD}"
+    assert told["settings"]["name"] == "shop1"
+    assert told["next"] == f"wrackline check '{tmp_path}/a b.toml'"
+    assert "WRACKLINE_DB_PASSWORD" in told["not_yet"][0]
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_without_a_terminal_it_names_every_flag_that_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    file = tmp_path / "shop.toml"
+    missing = ("--host", "--kafka", "--topic-prefix")
+    assert init(file, *more, "--target", "iceberg", without=missing) == Exit.USAGE
+    said = capsys.readouterr()
+    assert "--topic-prefix, --host, --kafka, --warehouse\n" in said.err
+    assert not more or json.loads(said.out)["missing"] == [
+        "--topic-prefix",
+        "--host",
+        "--kafka",
+        "--warehouse",
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ({"host": "postgres://reader:c4n4ry-hunter2@db/shop"}, "settings.invalid"),
+        ({"host": "db\nname = 'other'"}, "settings.invalid"),
+        ({"user": "reader:c4n4ry-hunter2"}, "settings.invalid"),
+        ({"user": "postgres://reader:c4n4ry-hunter2@db"}, "settings.invalid"),
+        ({"user": 'a"\nsource.database.hostname = "evil'}, "settings.invalid"),
+        ({"user": "a\u2028b"}, "settings.invalid"),
+        ({"user": "\udcff"}, "settings.invalid"),
+        ({"user": " "}, "settings.invalid"),
+        ({"database": "host=db password=c4n4ry-hunter2"}, "settings.invalid"),
+        ({"port": "65536"}, "settings.invalid"),
+        ({"kafka": "reader:c4n4ry-hunter2@broker:9092"}, "settings.invalid"),
+        ({"registry": "http://reader:c4n4ry-hunter2@registry"}, "settings.invalid"),
+        ({"tables": "public.(orders"}, "settings.invalid"),
+        ({"topic-prefix": "shop.one"}, "settings.invalid"),
+        ({"set": "database.password=c4n4ry-hunter2"}, "settings.invalid"),
+        ({"set": "database.password=${env:X}c4n4ry-hunter2"}, "settings.invalid"),
+        ({"set": "kafka.sasl.password=c4n4ry-hunter2"}, "settings.invalid"),
+        ({"set": "databse.port=1"}, "settings.unknown"),
+        ({"source": "postgers"}, "pipeline.unknown_kind"),
+        ({"target": "icberg"}, "pipeline.unknown_kind"),
+        ({"target": "delta", "warehouse": "s3a://k:c4n4ry-hunter2@bucket"}, "settings.invalid"),
+    ],
+)
+def test_a_bad_answer_is_refused_and_never_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: dict[str, str], code: str
+) -> None:
+    assert init(tmp_path / "shop.toml", without=(), **flags) == Exit.DEFINITE
+    said = capsys.readouterr()
+    assert f"[{code}]" in said.err
+    assert CANARY not in said.out + said.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--password-env", CANARY],
+        ["--password-env", "hunter2"],
+        ["--password-file", CANARY],
+        ["--password-env", "A", "--password-file", "/a"],
+        ["--password", CANARY],
+        ["--set", CANARY],
+        ["--set", f"={CANARY}"],
+        ["--set", "slot.name=a", "--set", "slot.name=b"],
+        ["--set", "database.hostname=a"],
+        ["--warehouse", "/data"],
+        ["--target-password-env", "A"],
+    ],
+)
+def test_a_wrong_flag_is_a_wrong_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    assert init(tmp_path / "shop.toml", *more) == Exit.USAGE
+    said = capsys.readouterr()
+    assert CANARY not in said.out + said.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_with_odd_characters_arrive_as_they_are(tmp_path: Path) -> None:
+    for user in ['o"brien \\ x', "käse 🧀", "'; DROP", "#no comment", "[source]", "x" * 300]:
+        file = tmp_path / "shop.toml"
+        assert init(file, "--force", user=user) == Exit.OK
+        assert settings(file)["source"]["database"]["user"] == user
+
+
+def test_a_password_in_a_file_brings_its_folder_into_what_may_be_read(tmp_path: Path) -> None:
+    file, secret = tmp_path / "shop.toml", tmp_path / "my, pass"
+    secret.write_text(CANARY + "\n")
+    assert init(file, password_file=str(secret)) == Exit.OK
+    assert CANARY not in file.read_text()
+    checked = check_file(file, Installed(), {})
+    assert checked.findings == ()
+    assert checked.pipeline is not None
+    assert checked.pipeline.values is not None
+    assert checked.pipeline.values.secret("database.password").reveal() == CANARY
+
+
+def test_a_variable_of_another_name_is_allowed_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    assert init(file, password_env="SHOP_PW") == Exit.OK
+    assert check_file(file, Installed(), {"SHOP_PW": CANARY}).findings == ()
+
+
+def test_what_is_there_stays_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "shop.toml"
+    file.write_text("mine")
+    file.chmod(0o644)
+    assert init(file) == Exit.OPERATOR
+    assert "[init.file_exists]" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+    assert init(file, "--force") == Exit.OK
+    assert settings(file)["name"] == "shop1"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_link_is_not_followed_and_a_folder_not_replaced(tmp_path: Path, force: list[str]) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    for leads in (elsewhere, tmp_path / "nowhere"):
+        link = tmp_path / "shop.toml"
+        link.symlink_to(leads)
+        assert init(link, *force) == Exit.OPERATOR
+        assert link.is_symlink()
+        link.unlink()
+    assert elsewhere.read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+    assert init(tmp_path, *force) == Exit.OPERATOR
+    assert init(tmp_path / "no" / "folder.toml", *force) == Exit.OPERATOR
+    assert init(tmp_path / ("x" * 300), *force) == Exit.OPERATOR
+    assert init(elsewhere / "below a file", *force) == Exit.OPERATOR
+    assert init(tmp_path / "two\nlines", *force) == Exit.OPERATOR
+    assert list(tmp_path.iterdir()) == [elsewhere]
+
+
+def test_a_file_that_comes_meanwhile_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "shop.toml"
+    fill = writing._fill
+
+    def slowly(path: Path, content: bytes) -> None:
+        fill(path, content)
+        file.write_text("mine")
+
+    monkeypatch.setattr(writing, "_fill", slowly)
+    with pytest.raises(WracklineError, match="is there already"):
+        writing.write(file, "ours", force=False)
+    assert [found.read_text() for found in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_disk_that_is_full_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "shop.toml"
+    file.write_text("mine")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WracklineError, match="No space left"):
+        writing.write(file, "ours", force=True)
+    assert [found.read_text() for found in tmp_path.iterdir()] == ["mine"]
+
+
+ANSWERS = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40)
+
+
+@given(ANSWERS, st.lists(ANSWERS, max_size=3))
+def test_a_document_says_what_was_answered_and_nothing_else(user: str, tables: list[str]) -> None:
+    given = {"name": user, "database.user": user, "kafka.client.rack": user, "target.x": user}
+    given |= {
+        "table.include.list": ",".join(item.replace(",", "") for item in tables),
+        "a.b": "1",
+        "a.b.c": "2",
+    }
+    declared = Declared(settings=())
+    read: dict[str, Any] = {}
+    try:
+        text = document.written(given, Registry(CORE), declared, ())
+    except ValueError:  # a list that splits and joins to another text is never written
+        return
+    read = tomllib.loads(text)
+    assert read["name"] == user
+    assert read["kafka"]["client"]["rack"] == user
+    assert read["target"]["x"] == user
+    assert (read["a.b"], read["a"]["b"]["c"]) == ("1", "2")
+
+
+def test_a_password_is_told_from_the_name_of_a_variable() -> None:
+    environ = {"shop_pw": CANARY}
+    assert answers.place_of_password("shop_pw", environ).variable == "shop_pw"
+    for typed in ("hunter2", "Hunter2", "hunter 2", "${env:X}", "", "/no/such/file", "~nobody/x", "a\nb"):
+        with pytest.raises(ValueError, match="expected") as refused:
+            answers.place_of_password(typed, environ)
+        assert not typed or typed not in str(refused.value)
+
+
+def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    typed = ["bad.prefix", "shop1", "", "postgers", "", "a b", "db", "99999", "", "reader", "hunter2"]
+    typed += ["WRACKLINE_DB_PASSWORD", "shop", "", "broker:9092", "http://registry:8081", ""]
+    ours, theirs = pty.openpty()
+    asked = subprocess.Popen(
+        [sys.executable, "-m", "wrackline.control.cli", "init", str(file)],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    os.close(theirs)
+    os.write(ours, "".join(f"{line}\n" for line in typed).encode())
+    said = asked.communicate(timeout=120)[0].decode()
+    os.close(ours)
+    assert asked.returncode == Exit.OK, said
+    assert "hunter2" not in said
+    assert said.count("expected") == 4
+    assert check_file(file, Installed(), PASSWORD).findings == ()
+    assert settings(file)["source"]["database"]["hostname"] == "db"
+    assert said.rstrip().endswith(f"next: wrackline check {file}")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shells_complete(shell: str) -> None:
+    def answered(**environ: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "wrackline.control.cli"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env={**os.environ, **environ},
+        ).stdout
+
+    assert "_WRACKLINE_COMPLETE" in answered(_WRACKLINE_COMPLETE=f"source_{shell}")
+    words = {"_TYPER_COMPLETE_ARGS": "wrackline sna", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    words |= {"COMP_WORDS": "wrackline sna", "COMP_CWORD": "1"}
+    assert "snapshot" in answered(_WRACKLINE_COMPLETE=f"complete_{shell}", **words)
