@@ -109,7 +109,8 @@ def _looks(made: APIRouter, crew: Crew) -> None:
     @made.get("/{name}")
     def info(name: str) -> Response:
         """Describe a pipeline."""
-        return Answer(shapes.info(name, crew.config(name), _known(crew, name)))
+        standing = _known(crew, name)
+        return Answer(shapes.info(name, crew.config(name), standing))
 
     @made.get("/{name}/config")
     def config(name: str) -> Response:
@@ -139,12 +140,14 @@ def _looks_at_tasks(made: APIRouter, crew: Crew) -> None:
     @made.get("/{name}/tasks")
     def tasks(name: str) -> Response:
         """List its tasks."""
-        return Answer(shapes.tasks(name, crew.config(name), _known(crew, name)))
+        standing = _known(crew, name)
+        return Answer(shapes.tasks(name, crew.config(name), standing))
 
     @made.get("/{name}/tasks-config")
     def tasks_config(name: str) -> Response:
         """Show what its tasks were given."""
-        listed = shapes.tasks(name, crew.config(name), _known(crew, name))
+        standing = _known(crew, name)
+        listed = shapes.tasks(name, crew.config(name), standing)
         return Answer({f"{name}-{one['id']['task']}": one["config"] for one in listed})
 
     @made.get("/{name}/tasks/{task}/status")
