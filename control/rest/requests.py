@@ -69,7 +69,12 @@ def routes(desks: Mapping[str, Desk]) -> APIRouter:
         if isinstance(read, signals.Rejected):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
             return told(status, read.reason.sentence, read.reason.code, read.reason.hint)
-        await run_in_threadpool(desk.send, orjson.dumps({**orjson.loads(body), "id": read.signal.id}))
+        try:
+            sent = orjson.dumps({**orjson.loads(body), "id": read.signal.id})
+        except orjson.JSONEncodeError:  # it reads what is nested deeper than it writes
+            deep = signals.NOT_JSON(part="data")
+            return told(400, deep.sentence, deep.code, deep.hint)
+        await run_in_threadpool(desk.send, sent)
         return _taken(read)
 
     @made.get("")
