@@ -109,8 +109,11 @@ class Resolver:
 
     def see_file(self, path: str, given: str, *, authorities: bool) -> None:
         """Raise unless a file that a setting names lies in an allowed folder, links followed."""
-        if not (authorities and path == SYSTEM):
-            self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
+        if authorities and path == SYSTEM:
+            return
+        if not path.startswith("/") or not given.isprintable():  # it may be the key itself, pasted here
+            given = "a file that is not named by its whole path"
+        self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
 
     def _look_up(self, reference: str, provider: str, rest: str) -> str:
         if "${" in rest or not rest.isprintable():
