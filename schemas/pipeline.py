@@ -36,7 +36,7 @@ from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.setting_kinds import join_list, split_list
-from wrackline.schemas.settings import UNKNOWN, Problem, Reading, Registry, Resolve, Values
+from wrackline.schemas.settings import MOST_LIKENED, UNKNOWN, Problem, Reading, Registry, Resolve, Values
 
 FILE = define(
     "pipeline.file",
@@ -251,8 +251,6 @@ def _unknown_kind(side: Side, wanted: str, installed: Sequence[str]) -> Wracklin
 
 def _sure(registry: Registry, reading: Reading) -> tuple[Problem, ...]:
     """Without its plug-in, a name that resembles nothing of the core's may well be the plug-in's."""
-    return tuple(
-        problem
-        for problem in reading.problems
-        if problem.error.code != UNKNOWN.code or registry.nearest(problem.setting, TYPING_SLIP)
-    )
+    unknown = [problem for problem in reading.problems if problem.error.code == UNKNOWN.code]
+    slips = [one for one in unknown[:MOST_LIKENED] if registry.nearest(one.setting, TYPING_SLIP)]
+    return tuple(one for one in reading.problems if one.error.code != UNKNOWN.code or one in slips)

@@ -7,7 +7,7 @@ Each part declares its own settings once (`Declared`); the registry adds them up
 declared, with the nearest known name.  Problems carry names, never values: a value may be a secret.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -73,6 +73,7 @@ UNDECLARED_GROUP = define(
 
 GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
 DEFAULT_GROUP = "default"
+MOST_LIKENED = 100  # wrong names that are compared with all known ones: each takes milliseconds
 
 T = TypeVar("T")
 
@@ -220,7 +221,7 @@ class Registry:
         for name, text in given.items():
             setting = self.find(name)
             if setting is None:
-                problems.append(self._unknown(name))
+                problems.append(self._unknown(name, likened=len(problems) < MOST_LIKENED))
                 continue
             try:
                 if setting.named is not None:
@@ -235,7 +236,7 @@ class Registry:
             except ValueError as reason:
                 problems.append(Problem(name, INVALID(name=shown_name(name), reason=reason)))
             else:
-                hidden = (resolved.text,) if setting.secret else ()
+                hidden = (resolved.text,) if setting.hides(name) else ()
                 if hidden or resolved.found:
                     secrets[name] = (*hidden, *resolved.found)
         problems += self._absent(given, values)
@@ -250,9 +251,14 @@ class Registry:
 
     def validate(self, plugin: str, given: Mapping[str, str], resolve: Resolve) -> dict[str, object]:
         """Answer as Kafka Connect's PUT /connector-plugins/{plugin}/config/validate does."""
-        reading = self.read(given, resolve)
+        return self.described(plugin, given, self.read(given, resolve).problems)
+
+    def described(
+        self, plugin: str, given: Mapping[str, str], problems: Sequence[Problem]
+    ) -> dict[str, object]:
+        """Say the same of problems that were found already."""
         errors: dict[str, list[str]] = {}
-        for problem in reading.problems:
+        for problem in problems:
             errors.setdefault(problem.setting, []).append(str(problem.error))
         plain = [setting for setting in self.settings.values() if not setting.family]
         names = dict.fromkeys([*(setting.name for setting in plain), *given])
@@ -269,20 +275,20 @@ class Registry:
                     "value": _shown_value(name, setting, given.get(name), errors.get(name, [])),
                 }
             )
-        count = sum(not problem.warning for problem in reading.problems)
+        count = sum(not problem.warning for problem in problems)
         return {"name": plugin, "error_count": count, "groups": groups, "configs": configs}
 
     def shown(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return settings as they were given, with what is or may be a secret masked."""
-        return {shown_name(name): _masked(text, self.find(name)) for name, text in given.items()}
+        return {shown_name(name): _masked(name, text, self.find(name)) for name, text in given.items()}
 
-    def _unknown(self, name: str) -> Problem:
+    def _unknown(self, name: str, *, likened: bool) -> Problem:
         shown = shown_name(name)
         for entry in self.not_honoured:
             if placeholders(entry.name, name) is not None:
                 code = REFUSED if entry.refused else NOT_HONOURED
                 return Problem(name, code(name=shown, why=entry.why, instead=entry.hint), not entry.refused)
-        near = self.nearest(name)
+        near = self.nearest(name) if likened else None
         meant = f"did you mean {near}? " if near else ""
         return Problem(name, UNKNOWN(name=shown, nearest=meant + "all names: wrackline settings"))
 
@@ -351,15 +357,15 @@ def _shown_value(
     text = given if given is not None or setting is None else setting.default
     return {
         "name": shown_name(name),
-        "value": None if text is None else _masked(text, setting),
+        "value": None if text is None else _masked(name, text, setting),
         "recommended_values": list(setting.recommended) if setting else [],
         "errors": errors,
         "visible": True,
     }
 
 
-def _masked(text: str, setting: Setting | None) -> str:
-    if setting is not None and not setting.secret:
+def _masked(name: str, text: str, setting: Setting | None) -> str:
+    if setting is not None and not setting.hides(name):
         return redact_by_look(text)
     return text and MASK
 

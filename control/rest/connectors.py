@@ -19,6 +19,7 @@ from wrackline.control.rest.answer import Answer
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.redaction import shown_name
 
 NO_CONNECTOR = define(
     "rest.no_connector",
@@ -82,14 +83,14 @@ def routes(crew: Crew) -> APIRouter:
 
 def _known(crew: Crew, name: str) -> Standing:
     if name not in crew.names():
-        raise NO_CONNECTOR(name=name)
+        raise NO_CONNECTOR(name=shown_name(name))
     return crew.standing(name)
 
 
 def _of_task(crew: Crew, name: str, task: str) -> Standing:
     standing = _known(crew, name)
     if not any(str(one["id"]["task"]) == task for one in shapes.tasks(name, {}, standing)):
-        raise NO_TASK(name=name, task=task)
+        raise NO_TASK(name=name, task=shown_name(task))
     return standing
 
 
@@ -204,7 +205,7 @@ def _wishes(made: APIRouter, crew: Crew) -> None:
 def _refusals(made: APIRouter) -> None:
     def by_file(request: Request) -> Response:
         """Say where a worker's pipelines come from."""
-        raise BY_FILE(method=f"{request.method} {request.url.path}")
+        raise BY_FILE(method=f"{request.method} {shown_name(request.url.path)}")
 
     for path, methods in {
         "": ["POST"],
