@@ -111,7 +111,7 @@ class Resolver:
         """Raise unless a file that a setting names lies in an allowed folder, links followed."""
         if authorities and path == SYSTEM:
             return
-        if not path.startswith("/") or not given.isprintable():  # it may be the key itself, pasted here
+        if not may_be_path(given):
             given = "a file that is not named by its whole path"
         self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
 
@@ -172,6 +172,11 @@ class Resolver:
             raise NOT_FOUND(reference=reference, what=f"{exc.strerror}") from None
         except UnicodeDecodeError:  # its text would carry the file's bytes
             raise NOT_FOUND(reference=reference, what="the file is not UTF-8 text") from None
+
+
+def may_be_path(text: str) -> bool:
+    """Whether a text that should name a file looks so; else it may be the key itself, pasted, and is not shown."""
+    return text.isprintable() and text.startswith(("/", "${", SYSTEM))
 
 
 def read_properties(text: str) -> dict[str, str]:

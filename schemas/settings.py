@@ -7,6 +7,7 @@ Each part declares its own settings once (`Declared`); the registry adds them up
 declared, with the nearest known name.  Problems carry names, never values: a value may be a secret.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,7 +17,7 @@ from typing import Protocol, TypeVar
 from wrackline.schemas import overrides
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
-from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.secret_refs import Resolved, may_be_path
 from wrackline.schemas.setting import Declared, Setting, placeholders
 from wrackline.schemas.setting_kinds import Value
 
@@ -74,6 +75,8 @@ UNDECLARED_GROUP = define(
 GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
 DEFAULT_GROUP = "default"
 MOST_LIKENED = 100  # wrong names that are compared with all known ones: each takes milliseconds
+
+_LOG_IN = re.compile(r"(?P<head>(?:^|[\s,])[^\s:/@,]+:)[^\s@,]+(?=@[^\s@])")  # user:password@host
 
 T = TypeVar("T")
 
@@ -365,8 +368,9 @@ def _shown_value(
 
 
 def _masked(name: str, text: str, setting: Setting | None) -> str:
-    if setting is not None and not setting.hides(name):
-        return redact_by_look(text)
+    pasted = setting is not None and setting.file and not may_be_path(text)
+    if setting is not None and not setting.hides(name) and not pasted:
+        return _LOG_IN.sub(rf"\g<head>{MASK}", redact_by_look(text))
     return text and MASK
 
 

@@ -79,7 +79,6 @@ def _refused(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
     answer = Answer({"error_code": status, "message": f"HTTP {status} {detail}"}, status)
-    answer.headers.update(
-        (isinstance(error, HTTPException) and error.headers) or {}
-    )  # which methods it takes
+    if isinstance(error, HTTPException):
+        answer.headers.update(error.headers or {})  # such as which methods a path takes
     return answer
