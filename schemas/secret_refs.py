@@ -175,7 +175,7 @@ class Resolver:
 
 
 def may_be_path(text: str) -> bool:
-    """Whether a text that should name a file looks so; else it may be the key itself, pasted, and is not shown."""
+    """Whether a text looks as a file's whole path does; else it may be the key itself, pasted there."""
     return text.isprintable() and text.startswith(("/", "${", SYSTEM))
 
 

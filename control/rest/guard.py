@@ -1,7 +1,7 @@
 """Who is heard: requests for this machine by its own name, and from no page of another site.
 
-A page that a browser shows may send here whatever it likes.  One whose name was made to mean 127.0.0.1 is told
-apart by `Host`; one that only sends, without reading the answer, by `Origin`, which a browser says.
+A page that a browser shows may send here whatever it likes.  One whose name was made to mean 127.0.0.1 is
+told apart by `Host`; one that only sends, without reading the answer, by `Origin`, which a browser says.
 In: an application.  Out: the same, behind the two checks.
 """
 
