@@ -111,6 +111,7 @@ class Heard:
     status: int
     head: str
     body: bytes
+    unsent: int  # bytes that were not asked for any more when the answer came
     document: Any = field(default=None)
 
 
@@ -157,7 +158,7 @@ def exchange(port: int, sent: bytes) -> Heard:
     length = re.search(rb"(?i)content-length: ([0-9]+)", head)
     if length:  # of what is no HTTP, the rest may have an answer too
         body = body[: int(length[1])]
-    heard = Heard(status, head.decode("latin-1"), body)
+    heard = Heard(status, head.decode("latin-1"), body, len(left))
     if "application/json" in heard.head and body:
         heard.document = orjson.loads(body)
     return heard
