@@ -46,7 +46,9 @@ _PIPELINE = (
         HIGH,
         "Pipeline",
         required=True,
-        validator=matching(r"[A-Za-z0-9._-]{1,100}", "1 to 100 letters, digits, dots, _ or -"),
+        validator=matching(
+            r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}", "1 to 100 letters, digits, dots, _ or -, and not . or .."
+        ),
     ),
     Setting(
         "connector.class",

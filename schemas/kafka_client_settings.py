@@ -31,7 +31,11 @@ def _client(
     return Setting(f"kafka.{name}", kind, doc, default, importance, GROUP, validator=validator)
 
 
-_BROKER = r"(?:(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://)?(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?"
+_PORT = r"(?:6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})"
+_BROKER = (
+    r"(?:(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://)?"
+    rf"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::{_PORT})?"
+)
 _BROKERS = matching(rf"{_BROKER}(?:\s*,\s*{_BROKER})*", "host:port, several with commas between")
 
 _BOOTSTRAP = Setting(

@@ -6,6 +6,8 @@ from wrackline.schemas.setting_kinds import Kind, between, matching, not_empty, 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "PostgreSQL"
 
+# a colon is of an address of version 6 only, which has two at least
+_HOST = r"(?!-)(?=.*[A-Za-z0-9])[A-Za-z0-9._-]+|(?=[^:]*:[^:]*:)[0-9A-Fa-f:.]+"
 FILES = ("sslrootcert", "sslcert", "sslkey")
 
 
@@ -22,7 +24,7 @@ def connection(
             HIGH,
             GROUP,
             required=True,
-            validator=matching(r"[A-Za-z0-9._:-]+", "a host name or an address, not a path or a list"),
+            validator=matching(_HOST, "a host name or an address, not a path or a list, and without a port"),
         ),
         Setting(f"{prefix}.port", Kind.INT, "Its port.", "5432", HIGH, GROUP, validator=between(1, 65535)),
         Setting(f"{prefix}.user", Kind.STRING, role, None, HIGH, GROUP, required=True, validator=not_empty),

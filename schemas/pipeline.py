@@ -36,7 +36,7 @@ from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.setting_kinds import join_list, split_list
-from wrackline.schemas.settings import UNKNOWN, Problem, Reading, Registry, Resolve, Values
+from wrackline.schemas.settings import MOST_LIKENED, UNKNOWN, Problem, Reading, Registry, Resolve, Values
 
 FILE = define(
     "pipeline.file",
@@ -81,6 +81,7 @@ DEBEZIUM_CLASSES = {
 }
 
 _PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+_NAMES = re.compile(r"\((?P<names>['\"].*)\)", re.DOTALL)  # a table's parts, as Python prints them
 _MENDS = {
     "Cannot overwrite a value": "one line for each name; quote a name that begins like another",
     "Cannot declare": "join the two tables of that name",
@@ -138,6 +139,7 @@ def parse(text: str, file: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """Turn TOML into the flat map of settings, with the faults that the map itself cannot show."""
     try:
         document = tomllib.loads(text)
+        flat = [(name, value, _text(value)) for name, value in _flat(document)]
     except tomllib.TOMLDecodeError as exc:
         raise _syntax(str(exc), text, file) from None
     except (RecursionError, ValueError):  # nested too deep; a number of thousands of digits
@@ -146,8 +148,7 @@ def parse(text: str, file: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         ) from None
     given: dict[str, str] = {}
     problems: list[Problem] = []
-    for name, value in _flat(document):
-        text_value = _text(value)
+    for name, value, text_value in flat:
         if text_value is None:
             kind = type(value).__name__
             problems.append(Problem(name, WRONG_TYPE(name=shown_name(name), given=kind)))
@@ -227,12 +228,18 @@ def _text(value: object) -> str | None:
 
 def _syntax(message: str, text: str, file: str) -> WracklineError:
     place = _PLACE.search(message)
-    reason = message[: place.start()] if place else message
+    reason = _NAMES.sub(_joined, message[: place.start()] if place else message)
     lines = text.splitlines() or [""]
     line = place["line"] if place and place["line"] else len(lines)
     column = place["column"] if place and place["column"] else len(lines[-1]) + 1
     mend = next((mend for start, mend in _MENDS.items() if reason.startswith(start)), "correct the line")
     return SYNTAX(file=file, line=line, column=column, reason=reason, mend=mend)
+
+
+def _joined(names: re.Match[str]) -> str:
+    """Write a table's name as settings are written; its last part may be a salt."""
+    parts = re.findall(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", names["names"])
+    return shown_name(".".join(part[1:-1] for part in parts))
 
 
 def _unknown_kind(side: Side, wanted: str, installed: Sequence[str]) -> WracklineError:
@@ -244,8 +251,6 @@ def _unknown_kind(side: Side, wanted: str, installed: Sequence[str]) -> Wracklin
 
 def _sure(registry: Registry, reading: Reading) -> tuple[Problem, ...]:
     """Without its plug-in, a name that resembles nothing of the core's may well be the plug-in's."""
-    return tuple(
-        problem
-        for problem in reading.problems
-        if problem.error.code != UNKNOWN.code or registry.nearest(problem.setting, TYPING_SLIP)
-    )
+    unknown = [problem for problem in reading.problems if problem.error.code == UNKNOWN.code]
+    slips = [one for one in unknown[:MOST_LIKENED] if registry.nearest(one.setting, TYPING_SLIP)]
+    return tuple(one for one in reading.problems if one.error.code != UNKNOWN.code or one in slips)

@@ -90,13 +90,14 @@ def redact_by_look(text: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a setting's name as it may be shown: printable, short, and without a salt.
+    """Return a setting's name as it may be shown: printable, short, and without a salt or a password.
 
-    The salt of `column.mask.hash.<algorithm>.with.salt.<salt>` stands in the name itself.
+    The salt of `column.mask.hash.<algorithm>.with.salt.<salt>` stands in the name itself; a password does
+    where somebody wrote a whole line, or an address, as the name.
     """
     printable = "".join(c if c.isprintable() else "?" for c in name[:LONGEST_NAME])
     tail = "..." if len(name) > LONGEST_NAME else ""
-    return _SALT.sub(rf"\g<head>{MASK}", printable) + tail
+    return redact_by_look(_SALT.sub(rf"\g<head>{MASK}", printable)) + tail
 
 
 def _spellings(value: str) -> set[str]:

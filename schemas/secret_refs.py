@@ -109,8 +109,11 @@ class Resolver:
 
     def see_file(self, path: str, given: str, *, authorities: bool) -> None:
         """Raise unless a file that a setting names lies in an allowed folder, links followed."""
-        if not (authorities and path == SYSTEM):
-            self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
+        if authorities and path == SYSTEM:
+            return
+        if not may_be_path(given):
+            given = "a file that is not named by its whole path"
+        self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
 
     def _look_up(self, reference: str, provider: str, rest: str) -> str:
         if "${" in rest or not rest.isprintable():
@@ -169,6 +172,11 @@ class Resolver:
             raise NOT_FOUND(reference=reference, what=f"{exc.strerror}") from None
         except UnicodeDecodeError:  # its text would carry the file's bytes
             raise NOT_FOUND(reference=reference, what="the file is not UTF-8 text") from None
+
+
+def may_be_path(text: str) -> bool:
+    """Whether a text looks as a file's whole path does; else it may be the key itself, pasted there."""
+    return text.isprintable() and text.startswith(("/", "${", SYSTEM))
 
 
 def read_properties(text: str) -> dict[str, str]:

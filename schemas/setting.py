@@ -13,6 +13,7 @@ from functools import lru_cache
 from wrackline.schemas.setting_kinds import Kind, Validator, Value, parse_value
 
 _PLACEHOLDER = re.compile(r"<(\w+)>")
+_SECRET = re.compile("secret|passw|token|credential|access[._-]?key", re.IGNORECASE)  # Spark's own, and more
 _SPELLED = {"length": "[0-9]{1,9}", "group": "[^.]+", "algorithm": "[^.]+"}
 _ANYTHING = ".+"
 
@@ -50,6 +51,10 @@ class Setting:
     def secret(self) -> bool:
         """Whether the value is never shown."""
         return self.type is Kind.PASSWORD
+
+    def hides(self, name: str) -> bool:
+        """Whether the value that stands under this name is never shown: of a family, the name may say so."""
+        return self.secret or (self.family and _SECRET.search(name) is not None)
 
     @property
     def family(self) -> bool:

@@ -18,6 +18,7 @@ Value = bool | int | float | str | Secret | tuple[str, ...] | None
 Validator = Callable[[Value], str | None]  # the reason against a value, or None
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _CLASS = re.compile(r"[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*")
 _SPLIT = re.compile(r"(?<!\\),")
 
@@ -73,10 +74,9 @@ def _integer(kind: Kind) -> Callable[[str], int]:
 
 
 def _double(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError("expected a number") from None
+    if not _NUMBER.fullmatch(text.strip()):
+        raise ValueError("expected a number, without unit or spaces")
+    number = float(text)
     if not math.isfinite(number):
         raise ValueError("expected a finite number")
     return number
@@ -163,6 +163,15 @@ def matching(pattern: str, expected: str) -> Validator:
 
     def check(value: Value) -> str | None:
         return None if compiled.fullmatch(str(value)) else f"expected {expected}"
+
+    return check
+
+
+def in_bytes(most: int, expected: str) -> Validator:
+    """The text has 1 to so many bytes as UTF-8, for a server cuts what is longer."""
+
+    def check(value: Value) -> str | None:
+        return None if 0 < len(str(value).encode("utf-8", "replace")) <= most else f"expected {expected}"
 
     return check
 

@@ -7,7 +7,8 @@ Each part declares its own settings once (`Declared`); the registry adds them up
 declared, with the nearest known name.  Problems carry names, never values: a value may be a secret.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from typing import Protocol, TypeVar
 from wrackline.schemas import overrides
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
-from wrackline.schemas.secret_refs import Resolved
+from wrackline.schemas.secret_refs import Resolved, may_be_path
 from wrackline.schemas.setting import Declared, Setting, placeholders
 from wrackline.schemas.setting_kinds import Value
 
@@ -73,6 +74,9 @@ UNDECLARED_GROUP = define(
 
 GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
 DEFAULT_GROUP = "default"
+MOST_LIKENED = 100  # wrong names that are compared with all known ones: each takes milliseconds
+
+_LOG_IN = re.compile(r"(?P<head>(?:^|[\s,])[^\s:/@,]+:)[^\s@,]+(?=@[^\s@])")  # user:password@host
 
 T = TypeVar("T")
 
@@ -220,7 +224,7 @@ class Registry:
         for name, text in given.items():
             setting = self.find(name)
             if setting is None:
-                problems.append(self._unknown(name))
+                problems.append(self._unknown(name, likened=len(problems) < MOST_LIKENED))
                 continue
             try:
                 if setting.named is not None:
@@ -235,7 +239,7 @@ class Registry:
             except ValueError as reason:
                 problems.append(Problem(name, INVALID(name=shown_name(name), reason=reason)))
             else:
-                hidden = (resolved.text,) if setting.secret else ()
+                hidden = (resolved.text,) if setting.hides(name) else ()
                 if hidden or resolved.found:
                     secrets[name] = (*hidden, *resolved.found)
         problems += self._absent(given, values)
@@ -250,9 +254,14 @@ class Registry:
 
     def validate(self, plugin: str, given: Mapping[str, str], resolve: Resolve) -> dict[str, object]:
         """Answer as Kafka Connect's PUT /connector-plugins/{plugin}/config/validate does."""
-        reading = self.read(given, resolve)
+        return self.described(plugin, given, self.read(given, resolve).problems)
+
+    def described(
+        self, plugin: str, given: Mapping[str, str], problems: Sequence[Problem]
+    ) -> dict[str, object]:
+        """Say the same of problems that were found already."""
         errors: dict[str, list[str]] = {}
-        for problem in reading.problems:
+        for problem in problems:
             errors.setdefault(problem.setting, []).append(str(problem.error))
         plain = [setting for setting in self.settings.values() if not setting.family]
         names = dict.fromkeys([*(setting.name for setting in plain), *given])
@@ -269,20 +278,20 @@ class Registry:
                     "value": _shown_value(name, setting, given.get(name), errors.get(name, [])),
                 }
             )
-        count = sum(not problem.warning for problem in reading.problems)
+        count = sum(not problem.warning for problem in problems)
         return {"name": plugin, "error_count": count, "groups": groups, "configs": configs}
 
     def shown(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return settings as they were given, with what is or may be a secret masked."""
-        return {shown_name(name): _masked(text, self.find(name)) for name, text in given.items()}
+        return {shown_name(name): _masked(name, text, self.find(name)) for name, text in given.items()}
 
-    def _unknown(self, name: str) -> Problem:
+    def _unknown(self, name: str, *, likened: bool) -> Problem:
         shown = shown_name(name)
         for entry in self.not_honoured:
             if placeholders(entry.name, name) is not None:
                 code = REFUSED if entry.refused else NOT_HONOURED
                 return Problem(name, code(name=shown, why=entry.why, instead=entry.hint), not entry.refused)
-        near = self.nearest(name)
+        near = self.nearest(name) if likened else None
         meant = f"did you mean {near}? " if near else ""
         return Problem(name, UNKNOWN(name=shown, nearest=meant + "all names: wrackline settings"))
 
@@ -351,16 +360,17 @@ def _shown_value(
     text = given if given is not None or setting is None else setting.default
     return {
         "name": shown_name(name),
-        "value": None if text is None else _masked(text, setting),
+        "value": None if text is None else _masked(name, text, setting),
         "recommended_values": list(setting.recommended) if setting else [],
         "errors": errors,
         "visible": True,
     }
 
 
-def _masked(text: str, setting: Setting | None) -> str:
-    if setting is not None and not setting.secret:
-        return redact_by_look(text)
+def _masked(name: str, text: str, setting: Setting | None) -> str:
+    pasted = setting is not None and setting.file and not may_be_path(text)
+    if setting is not None and not setting.hides(name) and not pasted:
+        return _LOG_IN.sub(rf"\g<head>{MASK}", redact_by_look(text))
     return text and MASK
 
 

@@ -12,16 +12,14 @@ from typing import Final
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from wrackline.control.rest.answer import Answer, told
 from wrackline.control.rest.connectors import BY_FILE, NO_CONNECTOR, NO_TASK
+from wrackline.control.rest.guard import Guard
 from wrackline.control.rest.plugins import NO_PLUGIN, NOT_SETTINGS, OTHER_CLASS
 from wrackline.control.rest.requests import NO_REQUEST, NOT_JSON
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.versions import OURS
-
-HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")  # a page from elsewhere can't name itself so
 
 _STATUS: Final = {
     **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code), 404),
@@ -34,7 +32,7 @@ _STATUS: Final = {
 def app(routes: Iterable[APIRouter]) -> FastAPI:
     """Make the application."""
     made = FastAPI(title="Wrackline", docs_url=None, redoc_url=None, default_response_class=Answer)
-    made.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))
+    made.add_middleware(Guard)
     made.add_exception_handler(WracklineError, _wrong)
     made.add_exception_handler(HTTPException, _refused)
     made.add_exception_handler(RequestValidationError, _unreadable)
@@ -80,4 +78,7 @@ def _refused(request: Request, error: Exception) -> Response:
     del request
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    return Answer({"error_code": status, "message": f"HTTP {status} {detail}"}, status)
+    answer = Answer({"error_code": status, "message": f"HTTP {status} {detail}"}, status)
+    if isinstance(error, HTTPException):
+        answer.headers.update(error.headers or {})  # such as which methods a path takes
+    return answer

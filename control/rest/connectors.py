@@ -19,6 +19,7 @@ from wrackline.control.rest.answer import Answer
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.redaction import shown_name
 
 NO_CONNECTOR = define(
     "rest.no_connector",
@@ -82,14 +83,14 @@ def routes(crew: Crew) -> APIRouter:
 
 def _known(crew: Crew, name: str) -> Standing:
     if name not in crew.names():
-        raise NO_CONNECTOR(name=name)
+        raise NO_CONNECTOR(name=shown_name(name))
     return crew.standing(name)
 
 
 def _of_task(crew: Crew, name: str, task: str) -> Standing:
     standing = _known(crew, name)
     if not any(str(one["id"]["task"]) == task for one in shapes.tasks(name, {}, standing)):
-        raise NO_TASK(name=name, task=task)
+        raise NO_TASK(name=name, task=shown_name(task))
     return standing
 
 
@@ -109,7 +110,8 @@ def _looks(made: APIRouter, crew: Crew) -> None:
     @made.get("/{name}")
     def info(name: str) -> Response:
         """Describe a pipeline."""
-        return Answer(shapes.info(name, crew.config(name), _known(crew, name)))
+        standing = _known(crew, name)
+        return Answer(shapes.info(name, crew.config(name), standing))
 
     @made.get("/{name}/config")
     def config(name: str) -> Response:
@@ -139,12 +141,14 @@ def _looks_at_tasks(made: APIRouter, crew: Crew) -> None:
     @made.get("/{name}/tasks")
     def tasks(name: str) -> Response:
         """List its tasks."""
-        return Answer(shapes.tasks(name, crew.config(name), _known(crew, name)))
+        standing = _known(crew, name)
+        return Answer(shapes.tasks(name, crew.config(name), standing))
 
     @made.get("/{name}/tasks-config")
     def tasks_config(name: str) -> Response:
         """Show what its tasks were given."""
-        listed = shapes.tasks(name, crew.config(name), _known(crew, name))
+        standing = _known(crew, name)
+        listed = shapes.tasks(name, crew.config(name), standing)
         return Answer({f"{name}-{one['id']['task']}": one["config"] for one in listed})
 
     @made.get("/{name}/tasks/{task}/status")
@@ -201,7 +205,7 @@ def _wishes(made: APIRouter, crew: Crew) -> None:
 def _refusals(made: APIRouter) -> None:
     def by_file(request: Request) -> Response:
         """Say where a worker's pipelines come from."""
-        raise BY_FILE(method=f"{request.method} {request.url.path}")
+        raise BY_FILE(method=f"{request.method} {shown_name(request.url.path)}")
 
     for path, methods in {
         "": ["POST"],

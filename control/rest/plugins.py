@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.rest.answer import Answer
 from wrackline.control.rest.body import body_of
@@ -40,6 +41,7 @@ OTHER_CLASS = define(
     hint="name the same in both",
 )
 _MOST = 1 << 20  # bytes of settings
+_MOST_SETTINGS = 10_000
 
 
 def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> APIRouter:
@@ -49,10 +51,10 @@ def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> API
     def checked(name: str, given: Mapping[str, str]) -> pipeline.Pipeline:
         kind = pipeline.kind_of(name)
         if kind not in installed.kinds("source"):
-            raise NO_PLUGIN(name=name)
+            raise NO_PLUGIN(name=shown_name(name))
         asked = given.get("connector.class", name)
         if pipeline.kind_of(asked) != kind:
-            raise OTHER_CLASS(given=asked, asked=name)
+            raise OTHER_CLASS(given=shown_name(asked), asked=shown_name(name))
         return pipeline.check({**given, "connector.class": asked}, installed, resolver)
 
     @made.get("")
@@ -71,8 +73,11 @@ def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> API
     async def validate(name: str, request: Request) -> Response:
         """Say of settings what is wrong with them."""
         given = _settings(await body_of(request, _MOST))
-        registry = checked(name, given).registry
-        return Answer(registry.validate(name, {"connector.class": name, **given}, resolver))
+        return await run_in_threadpool(judged, name, given)  # thousands of settings take a while
+
+    def judged(name: str, given: Mapping[str, str]) -> Response:
+        found = checked(name, given)  # the pipeline as a whole, so that an unknown target is named too
+        return Answer(found.registry.described(name, found.given, found.problems))
 
     return made
 
@@ -87,6 +92,8 @@ def _settings(body: bytes) -> dict[str, str]:
         raise NOT_SETTINGS(why="it is no JSON") from None
     if not isinstance(read, dict):
         raise NOT_SETTINGS(why="it is no object")
+    if len(read) > _MOST_SETTINGS:
+        raise NOT_SETTINGS(why=f"it has more than {_MOST_SETTINGS} of them")
     given = {}
     for name, value in read.items():
         if not isinstance(value, str | int | float | bool):

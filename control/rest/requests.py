@@ -21,6 +21,7 @@ from wrackline.control.rest.body import body_of
 from wrackline.control.rest.connectors import NO_CONNECTOR
 from wrackline.schemas import signals
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.redaction import shown_name
 
 NO_REQUEST = define(
     "rest.no_request",
@@ -54,7 +55,7 @@ def routes(desks: Mapping[str, Desk]) -> APIRouter:
 
     def desk_of(name: str) -> Desk:
         if name not in desks:
-            raise NO_CONNECTOR(name=name)
+            raise NO_CONNECTOR(name=shown_name(name))
         return desks[name]
 
     @made.post("", status_code=202)
@@ -63,13 +64,18 @@ def routes(desks: Mapping[str, Desk]) -> APIRouter:
         desk = desk_of(name)
         given = request.headers.get("content-type", "of no type").partition(";")[0].strip().lower()
         if given != "application/json":
-            raise NOT_JSON(given=given)
+            raise NOT_JSON(given=shown_name(given))
         body = await body_of(request, signals.SIZE_MAX)
         read = signals.parse_message(body, str(uuid.uuid4()))
         if isinstance(read, signals.Rejected):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
             return told(status, read.reason.sentence, read.reason.code, read.reason.hint)
-        await run_in_threadpool(desk.send, orjson.dumps({**orjson.loads(body), "id": read.signal.id}))
+        try:
+            sent = orjson.dumps({**orjson.loads(body), "id": read.signal.id})
+        except orjson.JSONEncodeError:  # it reads what is nested deeper than it writes
+            deep = signals.NOT_JSON(part="data")
+            return told(400, deep.sentence, deep.code, deep.hint)
+        await run_in_threadpool(desk.send, sent)
         return _taken(read)
 
     @made.get("")
@@ -82,7 +88,7 @@ def routes(desks: Mapping[str, Desk]) -> APIRouter:
         """Say where one request stands."""
         found = [receipt for receipt in desk_of(name).receipts() if receipt["id"] == id]
         if not found:
-            raise NO_REQUEST(id=id)
+            raise NO_REQUEST(id=shown_name(id))
         return Answer({"id": id, "receipts": found})
 
     return made

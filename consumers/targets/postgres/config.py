@@ -3,7 +3,7 @@
 from wrackline.consumers.targets.postgres.place import template_fault
 from wrackline.schemas.libpq_settings import GROUP, LOW, MEDIUM, connection
 from wrackline.schemas.setting import Declared, Need, Setting
-from wrackline.schemas.setting_kinds import Kind, between, matching
+from wrackline.schemas.setting_kinds import Kind, between, in_bytes
 
 SETTINGS = Declared(
     settings=(
@@ -31,7 +31,7 @@ SETTINGS = Declared(
             "wrackline",
             LOW,
             GROUP,
-            validator=matching(r"[^\0]{1,63}", "a name of 1 to 63 characters"),
+            validator=in_bytes(63, "a name of 1 to 63 bytes"),
         ),
         Setting(
             "target.lock.timeout.ms",

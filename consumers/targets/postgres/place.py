@@ -70,9 +70,11 @@ class Layout:
 def template_fault(value: Value) -> str | None:
     """Say what is wrong with a template of a schema's name."""
     try:
-        parts = [part for _, part, _, _ in string.Formatter().parse(str(value)) if part is not None]
+        found = [(part, form, how) for _, part, form, how in string.Formatter().parse(str(value))]
     except ValueError:
-        parts = ["?"]
-    if not value or "\0" in str(value) or any(part not in _PARTS for part in parts):
+        found = [("?", None, None)]
+    parts = [(part, form, how) for part, form, how in found if part is not None]
+    # a form could ask for a name of any width
+    if not value or "\0" in str(value) or any(part not in _PARTS or form or how for part, form, how in parts):
         return "expected a name, in which {database} and {schema} may stand"
     return None

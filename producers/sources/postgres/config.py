@@ -3,7 +3,7 @@
 from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
 from wrackline.schemas.setting import Declared, Need, NotHonoured, NotYet, Setting
-from wrackline.schemas.setting_kinds import Kind, Value, between, matching, one_of
+from wrackline.schemas.setting_kinds import Kind, Value, between, in_bytes, matching, one_of
 
 _PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
 _OURS = "our own reader speaks pgoutput only"
@@ -67,7 +67,7 @@ SETTINGS = Declared(
             "wrackline",
             HIGH,
             GROUP,
-            validator=matching(r"[^\0]{1,63}", "a name of 1 to 63 characters"),
+            validator=in_bytes(63, "a name of 1 to 63 bytes"),
         ),
         Setting(
             "publication.autocreate.mode",

@@ -1,0 +1,172 @@
+"""A worker's REST as `control/worker.py` builds it, over a crew and desks that only keep what reaches them.
+
+In: nothing.  Out: the application on a real socket, full of planted secrets, and one exchange with it.
+"""
+
+import re
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from select import select
+from typing import Any
+
+import orjson
+from fastapi import FastAPI
+
+from tests.unit.corpus.cases import CANARY
+from wrackline.control.crew import FilesCrew
+from wrackline.control.installed import Installed
+from wrackline.control.rest import connectors, plugins, requests
+from wrackline.control.rest.app import app
+from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.shapes import Standing
+from wrackline.producers.connect.supervision import State
+from wrackline.schemas.pipeline import check
+from wrackline.schemas.secret_refs import Allowed, Resolver
+
+GOOD = {
+    "topic.prefix": "shop1",
+    "connector.class": "postgres",
+    "database.hostname": "db.internal",
+    "database.user": "wrackline",
+    "database.password": f"{CANARY}-database",
+    "database.dbname": "shop",
+    "kafka.bootstrap.servers": "broker1:9092",
+    "schema.registry.url": "http://registry:8081",
+    "snapshot.mode": "no_data",
+}
+SHOWN = {
+    **GOOD,
+    "schema.registry.basic.auth.user.info": f"us:{CANARY}-registry",
+    "kafka.security.protocol": "sasl_ssl",
+    "kafka.sasl.mechanism": "PLAIN",
+    "kafka.sasl.username": "${env:WRACKLINE_U}",
+    "kafka.sasl.password": f"{CANARY}-kafka",
+    f"column.mask.hash.SHA-256.with.salt.{CANARY}-salt": "public.orders.mail",
+    "target.kind": "iceberg",
+    "target.warehouse": f"s3://u:{CANARY}-s3@bucket/folder",
+    "target.catalog.type": "rest",
+    "target.catalog.uri": f"http://u:{CANARY}-catalog@host:8181",
+    "target.catalog.credential": f"{CANARY}-credential",
+    "spark.remote": f"sc://host:15002/;token={CANARY}",
+    "spark.hadoop.fs.s3a.secret.key": f"{CANARY}-key",
+}
+ENVIRON = {
+    **{f"WRACKLINE_{name}": f"{CANARY}-{name}" for name in ("U", "PW")},
+    "HOME": f"{CANARY}-home",
+    "SHOP_PASSWORD": f"{CANARY}-shop",
+}
+HEADERS = {"Host": "127.0.0.1", "Authorization": f"Basic {CANARY}", "Cookie": f"session={CANARY}"}
+_WAIT_S = 30
+
+
+class Crew(FilesCrew):
+    """Two pipelines that run nowhere; Kafka is not asked."""
+
+    def __init__(self) -> None:
+        self.wished: list[tuple[str, str]] = []
+        resolver = Resolver(Allowed(), ENVIRON)
+        found = {name: check({"name": name, **SHOWN}, Installed(), resolver) for name in ("shop", "orders")}
+        assert all(one.values is not None for one in found.values()), found["shop"].problems
+        super().__init__(found, lambda name, wish: self.wished.append((name, wish.value)))
+        self.worker = "127.0.0.1:8083"
+        self.stands("shop", Standing(State.RUNNING))
+        self.stands("orders", Standing(State.FAILED, "[pg.slot_lost] it went"))
+
+    def topics(self, name: str) -> Sequence[str]:
+        return [f"{name}.d.public.a"]
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+
+class Desk:
+    """Keeps what was sent."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+    def send(self, body: bytes) -> None:
+        self.bodies.append(body)
+
+    def receipts(self) -> Sequence[Mapping[str, Any]]:
+        return [{"id": "one", "database": "d", "state": "running"}]
+
+
+@dataclass
+class Worker:
+    """What listens, and what reached the parts behind it."""
+
+    port: int
+    application: FastAPI
+    crew: Crew
+    desk: Desk
+
+
+@dataclass
+class Heard:
+    """An answer as it came."""
+
+    status: int
+    head: str
+    body: bytes
+    unsent: int  # bytes that were not asked for any more when the answer came
+    document: Any = field(default=None)
+
+
+@contextmanager
+def working() -> Iterator[Worker]:
+    """Serve until the block ends."""
+    crew, desk = Crew(), Desk()
+    resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
+    made = app(
+        (
+            requests.routes({"shop": desk, "orders": desk}),
+            connectors.routes(crew),
+            plugins.routes(Installed(), resolver, "1.2.3"),
+        )
+    )
+    with serving(made, 0) as port:
+        yield Worker(port, made, crew, desk)
+
+
+def request(ask: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    """Write one request as it goes over the wire, with what is planted in its head."""
+    length = {"Content-Length": str(len(body))} if body else {}
+    given = {**HEADERS, "Connection": "close", **length, **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+    return f"{ask} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
+
+
+def exchange(port: int, sent: bytes) -> Heard:
+    """Send until an answer comes, as curl does, and read it to its end."""
+    with socket.create_connection((HOST, port), timeout=_WAIT_S) as one:
+        left = memoryview(sent)
+        while left:
+            readable, writable, _ = select([one], [one], [], _WAIT_S)
+            if readable or not writable:
+                break
+            try:
+                left = left[one.send(left[: 1 << 16]) :]
+            except (BrokenPipeError, ConnectionResetError):
+                break
+        taken = b"".join(_pieces(one))
+    head, _, body = taken.partition(b"\r\n\r\n")
+    words = head.split(b" ", 2)
+    status = int(words[1]) if len(words) > 1 else 0
+    length = re.search(rb"(?i)content-length: ([0-9]+)", head)
+    if length:  # of what is no HTTP, the rest may have an answer too
+        body = body[: int(length[1])]
+    heard = Heard(status, head.decode("latin-1"), body, len(left))
+    if "application/json" in heard.head and body:
+        heard.document = orjson.loads(body)
+    return heard
+
+
+def _pieces(one: socket.socket) -> Iterator[bytes]:
+    try:
+        while piece := one.recv(1 << 16):
+            yield piece
+    except ConnectionResetError:  # what came before it was read
+        return
