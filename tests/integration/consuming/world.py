@@ -131,7 +131,7 @@ class World(running.World):
         back = f"(TABLE {COPY}.{table} EXCEPT ALL TABLE public.{table})"
         try:
             return self.sql.execute(f"{both} UNION ALL {back}").fetchall()
-        except psycopg.errors.SyntaxError:  # they have not the same columns
+        except (psycopg.errors.SyntaxError, psycopg.errors.DatatypeMismatch):  # not the same columns
             return [("another shape",)]
 
     def arrives(self, table: str = "orders") -> None:
