@@ -4,18 +4,22 @@ In: pipelines that were found good, and whoever hears wishes.  Out: what `contro
 a crew, on any thread.  Whoever hears of the tasks' states keeps them here, on a thread of its own.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import orjson
 
-from wrackline.consumers.kafka_settings import asking
-from wrackline.consumers.topics import Topics
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import ownership_of
+from wrackline.control.tail.ends import spans
 from wrackline.producers.connect.supervision import State, Wish
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.knock import knock
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
 
+_PARTS = 4  # server.database.schema.table
 _NEW = Standing(State.STARTING)
 
 
@@ -51,7 +55,10 @@ class FilesCrew:
     def topics(self, name: str) -> Sequence[str]:
         """Name its topics that are there, tables' alone."""
         values = self._values(name)
-        return list(Topics(asking(values.below("kafka."))).ends(values.text("topic.prefix")))
+        client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+        knock(client, time.monotonic)
+        server = values.text("topic.prefix")
+        return sorted({spot.topic for spot in spans(client, name, partial(_is_of, server))})
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         """Return its committed positions; none before the first start."""
@@ -67,3 +74,8 @@ class FilesCrew:
         if values is None:
             raise ValueError("a pipeline with errors does not run")
         return values
+
+
+def _is_of(server: str, topic: str) -> bool:
+    parts = topic.split(".")
+    return parts[0] == server and len(parts) == _PARTS

@@ -187,8 +187,17 @@ class Transactor:
                     produce(topic, value, key)
                 except BufferError:  # not taken: it waits for room
                     self._produce_late(topic, key, value)
+                except KafkaException as exc:
+                    self._denied_at_once(exc, topic)
+                    raise
         finally:
             del produce  # an error's traceback would keep the producer alive
+
+    def _denied_at_once(self, error: KafkaException, topic: str) -> None:
+        """Note whose trouble it is that a client which was denied a topic before does not ask again."""
+        denied = error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+        if denied and self._watch.failed is None:
+            self._watch.failed = (error.args[0], topic)
 
     def _produce_late(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         while True:
@@ -198,6 +207,9 @@ class Transactor:
                 self._producer.produce(topic, value, key)
             except BufferError:
                 continue
+            except KafkaException as exc:
+                self._denied_at_once(exc, topic)
+                raise
             return
 
     def _acknowledge(self) -> None:

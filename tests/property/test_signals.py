@@ -9,7 +9,11 @@ from wrackline.schemas.signals import Accepted, ExecuteSnapshot, Rejected, parse
 TYPES = ["execute-snapshot", "stop-snapshot", "pause-snapshot", "snapshot-window-open", "log"]
 NAMES = ["data-collections", "type", "additional-conditions", "surrogate-key", "keys", "key-range", "message"]
 JSON: st.SearchStrategy[object] = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from([*NAMES, "filter", "data-collection", "from"]), inner, max_size=3)
