@@ -12,6 +12,7 @@ shows as lost and not as an empty range.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition, Uuid
@@ -24,6 +25,7 @@ from wrackline.schemas import kafka_refusals
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 from wrackline.schemas.kafka_client_settings import SECRET
 from wrackline.schemas.redaction import Redactor, Secret
+from wrackline.schemas.topics import is_of_table
 
 OFFSETS_GONE = define(
     "consume.offsets_gone",
@@ -48,7 +50,6 @@ KAFKA_UNREACHABLE = define(
 
 _TIMEOUT = 10.0  # seconds for one question to Kafka
 _UNSIGNED = 2**64 - 1
-_PARTS = 4  # server.database.schema.table
 
 Ends = Mapping[str, Mapping[int, int]]  # by topic and partition: the next offset that nobody may read yet
 
@@ -72,7 +73,7 @@ class Topics:
 
     def ends(self, server: str) -> Ends:
         """Return how far each topic with rows of a server may be read; one that can't say now is left out."""
-        return self.ends_of(lambda topic: _is_of(server, topic))
+        return self.ends_of(partial(is_of_table, server))
 
     def ends_of(self, wanted: Callable[[str], bool]) -> Ends:
         """Return the same of the topics whose names are wanted."""
@@ -185,8 +186,3 @@ def same_topic(topic: str, before: Applied, its_id: str | None) -> Applied:
 def _hex(given: Uuid) -> str | None:
     parts = (given.get_most_significant_bits(), given.get_least_significant_bits())  # type: ignore[attr-defined]  # the client's gap
     return "".join(f"{part & _UNSIGNED:016x}" for part in parts) if any(parts) else None
-
-
-def _is_of(server: str, topic: str) -> bool:
-    parts = topic.split(".")
-    return parts[0] == server and len(parts) == _PARTS

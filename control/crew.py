@@ -6,20 +6,20 @@ a crew, on any thread.  Whoever hears of the tasks' states keeps them here, on a
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import orjson
+from confluent_kafka.admin import AdminClient
 
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import ownership_of
-from wrackline.control.tail.ends import spans
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
+from wrackline.producers.kafka.removal import existing
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
+from wrackline.schemas.topics import is_of_table
 
-_PARTS = 4  # server.database.schema.table
 _NEW = Standing(State.STARTING)
 
 
@@ -58,7 +58,7 @@ class FilesCrew:
         client = Client(values.below("kafka."), values.integer("max.row.bytes"))
         knock(client, time.monotonic)
         server = values.text("topic.prefix")
-        return sorted({spot.topic for spot in spans(client, name, partial(_is_of, server))})
+        return sorted(topic for topic in existing(AdminClient(client.admin())) if is_of_table(server, topic))
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         """Return its committed positions; none before the first start."""
@@ -74,8 +74,3 @@ class FilesCrew:
         if values is None:
             raise ValueError("a pipeline with errors does not run")
         return values
-
-
-def _is_of(server: str, topic: str) -> bool:
-    parts = topic.split(".")
-    return parts[0] == server and len(parts) == _PARTS

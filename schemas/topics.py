@@ -21,6 +21,7 @@ NAME_MAX = 249
 
 _REFUSED_BY_KAFKA = re.compile(r"[^a-zA-Z0-9._-]")
 _REPLACED = re.compile(r"[^a-zA-Z0-9_-]")
+_PARTS = 4  # server.database.schema.table
 
 SERVER_NAME = define(
     "topic.server_name",
@@ -85,6 +86,12 @@ def check_server(server: str) -> str:
     if not server or _REPLACED.search(server):
         raise SERVER_NAME(suggestion=_sanitise(server) or "<name>")
     return server
+
+
+def is_of_table(server: str, topic: str) -> bool:
+    """Whether a topic is one of a server's tables': server.database.schema.table."""
+    parts = topic.split(".")
+    return parts[0] == server and len(parts) == _PARTS
 
 
 def table_topic(server: str, table: TableId) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.topics import is_of_table
 
 NO_TOPIC = define(
     "tail.no_topic",
@@ -24,13 +25,6 @@ NOTHING_YET = define(
 )
 
 _ODD: Final = re.compile(r"[^a-zA-Z0-9._-]")
-_PARTS: Final = 4
-
-
-def of_table(server: str, topic: str) -> bool:
-    """Whether a topic is one of the server's tables'."""
-    parts = topic.split(".")
-    return parts[0] == server and len(parts) == _PARTS
 
 
 def wanted(server: str, names: Sequence[str]) -> Callable[[str], bool]:
@@ -38,7 +32,7 @@ def wanted(server: str, names: Sequence[str]) -> Callable[[str], bool]:
 
     def may_be(topic: str) -> bool:
         if not names:
-            return of_table(server, topic)
+            return is_of_table(server, topic)
         return any(topic == name or _is_table(server, topic, name) for name in names)
 
     return may_be
@@ -47,17 +41,17 @@ def wanted(server: str, names: Sequence[str]) -> Callable[[str], bool]:
 def chosen(server: str, names: Sequence[str], there: Collection[str]) -> list[str]:
     """Return the topics that are meant; one that is not there is an error."""
     if not names:
-        return sorted(topic for topic in there if of_table(server, topic))
+        return sorted(topic for topic in there if is_of_table(server, topic))
     return sorted({topic for name in names for topic in _named(server, name, there)})
 
 
 def called(server: str, topics: Collection[str]) -> Callable[[str], str]:
     """Return what topics are called: schema.table, with the database where there are several."""
-    databases = {topic.split(".")[1] for topic in topics if of_table(server, topic)}
+    databases = {topic.split(".")[1] for topic in topics if is_of_table(server, topic)}
     begin = 1 if len(databases) > 1 else 2
 
     def call(topic: str) -> str:
-        return ".".join(topic.split(".")[begin:]) if of_table(server, topic) else topic
+        return ".".join(topic.split(".")[begin:]) if is_of_table(server, topic) else topic
 
     return call
 
@@ -70,4 +64,4 @@ def _named(server: str, name: str, there: Collection[str]) -> Iterator[str]:
 
 
 def _is_table(server: str, topic: str, name: str) -> bool:
-    return of_table(server, topic) and topic.endswith("." + _ODD.sub("_", name)) and "." in name
+    return is_of_table(server, topic) and topic.endswith("." + _ODD.sub("_", name)) and "." in name

@@ -19,13 +19,14 @@ from rich.console import Console
 from wrackline.control.output import Options, say
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.tail import documents
-from wrackline.control.tail.chosen import NOTHING_YET, called, chosen, of_table, wanted
+from wrackline.control.tail.chosen import NOTHING_YET, called, chosen, wanted
 from wrackline.control.tail.decoded import Decoder, Event, Record
 from wrackline.control.tail.lines import Look, line
 from wrackline.control.tail.reading import Feed, Spans
 from wrackline.control.tail.start import NEWEST, Start, by_time, first_offset, start
 from wrackline.schemas.registry import Registry, access
 from wrackline.schemas.settings import Values
+from wrackline.schemas.topics import is_of_table
 
 _MOST: Final = 1_000_000_000
 
@@ -111,7 +112,7 @@ def _print(values: Values, asked: _Asked, *, json: bool) -> int:
         if not topics and not asked.follow:
             raise NOTHING_YET(server=server)
         spans = {spot: span for spot, span in spans.items() if spot.topic in topics}
-        meant = topics.__contains__ if asked.names else partial(of_table, server)
+        meant = topics.__contains__ if asked.names else partial(is_of_table, server)
         show = documents.line if json else _liner(called(server, topics))
         for batch in _limited(_batches(feed, asked, spans, meant), asked.count):
             for record in batch:

@@ -1,6 +1,5 @@
 """What a batch rests on is gone: offsets, the topic itself, room for its files."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,6 @@ from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
-) -> Iterator[World]:
-    """A database with a table, and a pipeline over it."""
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
-    yield made
-    made.close()
 
 
 @pytest.mark.deep

@@ -1,26 +1,11 @@
 """What tells rows apart: nothing, another column than before, or a key that moves from row to row."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.fixtures.servers import Database
 from tests.integration.consuming.world import World
 from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
-) -> Iterator[World]:
-    """A database, and a pipeline over it."""
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
-    yield made
-    made.close()
 
 
 def test_rows_are_told_apart_as_in_their_source(world: World) -> None:

@@ -1,14 +1,9 @@
 """Every change of shape that a source's table may go through while it is copied (INV-10)."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.fixtures.servers import Database
 from tests.integration.consuming.world import COPY, World
 from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
@@ -22,16 +17,6 @@ CHANGES = (
     "ALTER TABLE things DROP said, ADD said int; UPDATE things SET said = id WHERE id % 2 = 0",
     "TRUNCATE things; INSERT INTO things SELECT i, -i, 0, i FROM generate_series(1, 9) i",
 )
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
-) -> Iterator[World]:
-    """A database, and a pipeline over it."""
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
-    yield made
-    made.close()
 
 
 def test_a_copy_takes_every_shape_of_its_source_and_outlives_it(world: World) -> None:

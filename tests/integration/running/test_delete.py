@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -23,23 +22,12 @@ from wrackline.control.delete.finding import Wanted, find, places
 from wrackline.control.delete.removing import remove
 from wrackline.control.exits import Exit
 from wrackline.control.pipeline_file import good_pipeline
-from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.producers.kafka import removal
 from wrackline.producers.kafka.failures import UNREACHABLE
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import TableId
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
-) -> Iterator[World]:
-    """A database with a table, and a pipeline over it."""
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
-    yield made
-    made.close()
 
 
 def topics(world: World) -> set[str]:

@@ -2,29 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.fixtures.servers import Database
 from tests.integration.running.world import CANARY, World, wait_until
 from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
 
 SEQ = re.compile(rb"([0-9a-f]{4})[0-9a-f]{16}ff[0-9a-f]{8}")  # epoch, place, class, ordinal
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
-) -> Iterator[World]:
-    """A database with a table, and a pipeline over it."""
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
-    yield made
-    made.close()
 
 
 def epochs(world: World) -> list[int]:

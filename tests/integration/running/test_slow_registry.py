@@ -4,28 +4,13 @@ The loop waits for the registry, and keeps no stream alive meanwhile.  So one tr
 patience (`wal_sender_timeout`), and what it ends in is a new stream at the last committed position.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.fixtures.servers import Database
 from tests.integration.running.world import World, wait_until
 from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas import registry as client
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
-) -> Iterator[World]:
-    """A database with a table, and a pipeline over it."""
-    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
-    yield made
-    made.close()
 
 
 def test_one_try_is_shorter_than_the_patience_of_a_server_as_it_comes() -> None:

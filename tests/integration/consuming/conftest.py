@@ -1,0 +1,20 @@
+"""What most tests here begin with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.servers import Database
+from tests.integration.consuming.world import World
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
+) -> Iterator[World]:
+    """A database, and a pipeline over it."""
+    made = World(tmp_path, database, kafka, registry, topic_prefix, 0)
+    yield made
+    made.close()
