@@ -1,19 +1,16 @@
 """The command line: verbs over the same functions that REST and the console use.
 
 In: arguments.  Out: text for people, or with --json one JSON document on standard output; the exit code is
-one of `Exit`.  An error prints its code, sentence and hint; its traceback only with --debug.
+one of `Exit` (`ending.py`).
 """
 
 import os
-import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from wrackline.control.check_file import check_file
@@ -21,14 +18,15 @@ from wrackline.control.check_server import check_server
 from wrackline.control.check_target import check_target
 from wrackline.control.delete_cli import delete
 from wrackline.control.doctor import examine
-from wrackline.control.exits import Exit, exit_of
+from wrackline.control.ending import ending
+from wrackline.control.exits import Exit
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
 from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
 from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
-from wrackline.control.pipeline_file import good_pipeline, show_findings
+from wrackline.control.pipeline_file import Unfit, findings_document, good_pipeline, show_findings
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
@@ -36,7 +34,6 @@ from wrackline.control.status_cli import status
 from wrackline.control.tables_cli import tables
 from wrackline.control.tail.command import tail
 from wrackline.control.worker import work
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
 
@@ -102,12 +99,12 @@ def check(
         looked = check_server(checked.pipeline)
         of_target = check_target(checked.pipeline, looked.topics)
         checked = replace(checked, findings=(*checked.findings, *looked.findings, *of_target))
+    if checked.stops:
+        raise Unfit(file, checked)
     if json:
-        print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
+        print_json(findings_document(file, checked))
     else:
         show_findings(file, checked)
-    if checked.stops:
-        raise typer.Exit(Exit.FINDINGS)
 
 
 @app.command(name="run")
@@ -220,23 +217,7 @@ def settings(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with one of `Exit`."""
-    asked = Options()
-    try:
-        app(args=arguments, prog_name="wrackline", obj=asked)
-    except WracklineError as error:
-        _show_error(error, asked)
-        sys.exit(exit_of(error))
-    except BrokenPipeError:  # the reader of our output, as `head`, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(Exit.OK)
-    except Exception as error:  # noqa: BLE001 - the last rim; its text may hold anything, so only --debug shows it
-        if asked.debug:
-            traceback.print_exc()
-        Console(stderr=True, highlight=False, soft_wrap=True).print(
-            f"a fault of Wrackline's own ({type(error).__name__}); the same command with --debug shows where",
-            markup=False,
-        )
-        sys.exit(Exit.FAULT)
+    ending(app, arguments)
 
 
 def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
@@ -254,15 +235,6 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
         case NotHonoured(), False:
             effect = "refused" if found.refused else "no effect"
             say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
-
-
-def _show_error(error: WracklineError, asked: Options) -> None:
-    if asked.debug:
-        traceback.print_exception(error)
-    if asked.json:
-        print_json({"error": error.document()})
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error", "bold red"), f" {error}"))
 
 
 def _code_as_json(entry: Explained) -> dict[str, str]:

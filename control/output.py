@@ -26,9 +26,10 @@ def say(text: str | Text) -> None:
     Console(highlight=False, soft_wrap=True).print(text, markup=False)
 
 
-def print_json(document: object) -> None:
-    """Print a document for programs."""
-    sys.stdout.write(orjson.dumps(document, default=_jsonable, option=orjson.OPT_INDENT_2).decode() + "\n")
+def print_json(document: object, *, line: bool = False) -> None:
+    """Print a document for programs, on many lines or on one."""
+    option = 0 if line else orjson.OPT_INDENT_2
+    sys.stdout.write(orjson.dumps(document, default=_jsonable, option=option).decode() + "\n")
 
 
 def _jsonable(value: object) -> object:

@@ -1,13 +1,12 @@
-"""The pipeline file that a command was given: good, or its findings are shown and the command ends."""
+"""The pipeline file that a command was given: good, or the command ends with what a check finds in it."""
 
 import os
 from pathlib import Path
+from typing import Any
 
-import typer
 from rich.text import Text
 
 from wrackline.control.check_file import Checked, check_file
-from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
 from wrackline.control.output import say
 from wrackline.schemas.findings import Severity
@@ -16,12 +15,19 @@ from wrackline.schemas.pipeline import Pipeline
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
+class Unfit(Exception):  # noqa: N818 - nothing went wrong: the file is not yet what it must be
+    """A pipeline does not start from this file; `checked` says why."""
+
+    def __init__(self, file: Path, checked: Checked) -> None:
+        super().__init__(str(file))
+        self.file, self.checked = file, checked
+
+
 def good_pipeline(file: Path) -> Pipeline:
     """Return the pipeline of a file in which nothing stops it; warnings stay with `wrackline check`."""
     checked = check_file(file, Installed(), os.environ)
     if checked.pipeline is None or checked.stops:
-        show_findings(file, checked)
-        raise typer.Exit(Exit.FINDINGS)
+        raise Unfit(file, checked)
     return checked.pipeline
 
 
@@ -41,3 +47,8 @@ def show_findings(file: Path, checked: Checked) -> None:
     warnings = sum(finding.severity is Severity.WARNING for finding in checked.findings)
     verdict = f"{file}: errors {stopping}, warnings {warnings}" if stopping or warnings else f"{file}: good"
     say(verdict)
+
+
+def findings_document(file: Path, checked: Checked) -> dict[str, Any]:
+    """Return what a check found, for programs."""
+    return {"file": str(file), "ok": not checked.stops, "findings": checked.findings}

@@ -7,8 +7,8 @@ task's states and the reason of its end through the lifeline, and the exit code 
 import sys
 from pathlib import Path
 
-from wrackline.control.exits import exit_of
-from wrackline.control.pipeline_file import good_pipeline
+from wrackline.control.exits import Exit, exit_of
+from wrackline.control.pipeline_file import Unfit, good_pipeline, show_findings
 from wrackline.control.run import run
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.supervision import State
@@ -35,6 +35,9 @@ def main() -> None:
 
     try:
         run(good_pipeline(file), tell)
+    except Unfit as unfit:
+        show_findings(unfit.file, unfit.checked)
+        sys.exit(Exit.FINDINGS)
     except WracklineError as error:
         reason = {"code": error.code, "kind": type(error).__name__, "sentence": error.sentence}
         lifeline.tell({"error": {**reason, "hint": error.hint}})
