@@ -27,6 +27,7 @@ from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import Unfit, findings_document, good_pipeline, show_findings
+from wrackline.control.remote import commands as remote
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
@@ -55,6 +56,8 @@ app.command()(delete)
 app.command()(status)
 app.command()(tail)
 app.command()(tables)
+for verb in (remote.connectors, remote.pause, remote.resume, remote.restart, remote.stop, remote.apply):
+    app.command()(verb)
 
 
 @app.callback()

@@ -46,11 +46,13 @@ def ending(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn
         say()
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # the second is rich's way to say the same
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the interpreter's last flush
     sys.exit(code)
 
 
-def _run(app: typer.Typer, given: Sequence[str], asked: Options) -> tuple[int, Callable[[], None]]:
+def _run(  # noqa: PLR0911 - a line for each way to end
+    app: typer.Typer, given: Sequence[str], asked: Options
+) -> tuple[int, Callable[[], None]]:
     """Run a command; return its exit code, and what says why."""
     try:
         return app(args=given, prog_name="wrackline", obj=asked, standalone_mode=False) or Exit.OK, _silence

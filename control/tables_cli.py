@@ -18,7 +18,7 @@ from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.run import around
 from wrackline.control.tail import ends
-from wrackline.control.tail.shown import escaped, name
+from wrackline.control.tail.shown import escaped, escaped_lines, name
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.plugin import Source, Surveying, load
@@ -104,7 +104,7 @@ def lines(survey: Survey, *, everything: bool) -> Iterator[Text]:
         if isinstance(one.topic, str):
             yield Text(f"  topic    {one.topic}: {_holds(survey.held, one.topic)}")
         for error in one.errors:
-            yield Text("\n".join(map(escaped, f"  {error}".split("\n"))), "yellow")  # it names tables
+            yield Text(escaped_lines(f"  {error}"), "yellow")  # it names tables
     left_out = survey.left_out
     told = "" if left_out is None else f"; left out by the filters: {len(left_out)}"
     hint = " (--all lists them)" if left_out and not everything else ""
