@@ -267,7 +267,3 @@ def _show_error(error: WracklineError, asked: Options) -> None:
 
 def _code_as_json(entry: Explained) -> dict[str, str]:
     return {"code": entry.code, "kind": entry.kind, "sentence": entry.sentence, "hint": entry.hint}
-
-
-if __name__ == "__main__":
-    main()

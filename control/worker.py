@@ -12,22 +12,27 @@ Kafka only for what is asked of it by REST.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 import orjson
 
+from wrackline.control import worker_task
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import asked_to_stop
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervision import State, Status
 from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.producers import sources
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.plugins import known
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
 
@@ -36,6 +41,13 @@ SAME_NAME = define(
     Definite,
     "{file} and {other} are both named {name}: they would be one pipeline, and fence each other",
     hint="give each a name of its own, or leave one of the files out",
+)
+
+# what the tasks' processes have in common
+LOADED = (
+    "wrackline.control.cli",
+    worker_task.__name__,
+    *(f"{sources.__name__}.{kind}" for kind in known(sources)),
 )
 
 # a process that ends so would end so again
@@ -108,7 +120,8 @@ class Printer:
 
 def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
-    commands: dict[str, Sequence[str]] = {}
+    tasks: dict[str, Begin] = {}
+    nursery = Nursery(LOADED)
     files: dict[str, Path] = {}
     named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
@@ -119,13 +132,13 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
-        commands[name] = [sys.executable, "-m", "wrackline.control.worker_task", str(file.absolute())]
+        tasks[name] = nursery.way(worker_task.of_file, file.absolute())
     with asked_to_stop() as asked, ExitStack() as opened:
         supervisor: Supervisor
         crew = FilesCrew(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
         printer = Printer(crew.stands, json=json)
         supervisor = Supervisor(
-            commands,
+            tasks,
             printer,
             for_somebody=lambda code: code in _FOR_SOMEBODY,
             asked=asked,
