@@ -1,9 +1,8 @@
 """One task's process, as its worker sees it: started, heard, asked to stop, killed.
 
-In: how its process is begun: as a command, or forked from a process that has loaded all it needs, which takes
-a hundredth of the time.  Out: its reports and the lines that it prints, as they come, the last one too, and its
-exit code.  It is right because the worker never waits for a child (what it says is read when there is
-something), and because a child can't outlive its worker: it holds the other end of a line that the kernel
+In: how its process is begun.  Out: its reports and the lines that it prints, as they come, the last one too,
+and its exit code.  It is right because the worker never waits for a child (what it says is read when there
+is something), and because a child can't outlive its worker: it holds the other end of a line that the kernel
 closes.
 """
 
@@ -12,6 +11,7 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from typing import Protocol
 
 import orjson
@@ -117,8 +117,7 @@ class Child:
     def memory(self) -> int:
         """How many bytes of memory it has to itself; 0 when it has ended."""
         try:
-            with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:
-                _, resident, shared, *_ = file.read().split()
+            _, resident, shared, *_ = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
         except (OSError, ValueError):
             return 0
         return (int(resident) - int(shared)) * _PAGE

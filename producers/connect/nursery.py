@@ -64,5 +64,5 @@ def _run(main: Main, arguments: Sequence[object], line: socket.socket, output: C
     with output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
-    sys.stdout.reconfigure(line_buffering=True)
+    sys.stdout = sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False)  # a line at a time
     main(*arguments, line)

@@ -18,10 +18,19 @@ from typing import Protocol
 
 from wrackline.producers.connect.child import Begin, Child, Reported, Said
 from wrackline.producers.connect.supervision import ENDED, State, Status, Wish
+from wrackline.schemas.errors import Transient, define
 
 STOPPING = 30.0  # seconds for all children to end in order; then they are killed
 MOVING = 5.0  # seconds for one that another worker waits for
 _LOOK = 0.2  # seconds between two looks at a wish to stop, at ends and at restarts
+_WEIGH = 1.0  # seconds between two looks at their memory
+
+TOO_LARGE = define(
+    "worker.memory",
+    Transient,
+    "the task's process has {mib} MiB of memory to itself, and may have {most}: it is ended, and begun again",
+    hint="let it have more: task.memory.max.bytes in the group's file; or let it hold less: max.row.bytes",
+)
 
 
 class Listener(Protocol):
@@ -51,12 +60,14 @@ class Supervisor:
         for_somebody: Callable[[int], bool],
         asked: Callable[[], bool],
         stays: bool = False,
+        most_memory: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take by which exit codes a process says that a new one would end in the same way.
 
-        Who stays waits for wishes when all tasks have ended.
+        Who stays waits for wishes when all tasks have ended.  A process with more memory is ended.
         """
+        self._most_memory, self._weighed = most_memory, 0.0
         self._begins, self._listener = dict(tasks), listener
         self._for_somebody, self._asked, self._stays, self._clock = for_somebody, asked, stays, clock
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -72,6 +83,7 @@ class Supervisor:
             while not self._asked() and (self._stays or self._any_left()):
                 self._do_what_is_wished()
                 self._start_what_is_due()
+                self._end_what_is_too_large()
                 self._hear(_LOOK)
             self._stop()
         finally:
@@ -152,6 +164,18 @@ class Supervisor:
                 for descriptor in child.descriptors:
                     self._selector.register(descriptor, selectors.EVENT_READ)
                 self._change(task, status.at(State.STARTING, now))
+
+    def _end_what_is_too_large(self) -> None:
+        now = self._clock()
+        if self._most_memory is None or now < self._weighed + _WEIGH:
+            return
+        self._weighed = now
+        for task, child in self._children.items():
+            memory = child.memory
+            if memory > self._most_memory:
+                found = TOO_LARGE(mib=memory >> 20, most=self._most_memory >> 20)
+                self._listener.said(task, str(found))
+                child.kill()
 
     def _hear(self, patience: float) -> None:
         if self._children:
