@@ -157,6 +157,7 @@ def _answering(
     routes = (
         requests.routes(desks),
         connectors.routes(crew),
+        connectors.by_file(),
         plugins.routes(Installed(), resolver, OURS),
     )
     with serving(app(routes), port) as listening:
