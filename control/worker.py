@@ -173,6 +173,7 @@ def answering(crew: "Crew", desks: "Mapping[str, Desk]", port: int) -> Iterator[
     routes = (
         requests.routes(desks),
         connectors.routes(crew),
+        connectors.by_file(),
         plugins.routes(Installed(), resolver, OURS),
     )
     with serving(app(routes), port) as listening:
