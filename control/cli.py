@@ -6,16 +6,15 @@ one of `Exit` (`ending.py`).
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
+from wrackline.control.assessing import with_servers
 from wrackline.control.check_file import check_file
-from wrackline.control.check_server import check_server
-from wrackline.control.check_target import check_target
 from wrackline.control.delete_cli import delete
 from wrackline.control.doctor import examine
 from wrackline.control.ending import ending
@@ -98,10 +97,8 @@ def check(
     """Check a pipeline's file, its source's server, its tables and its target; nothing is changed."""
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
-    if checked.pipeline is not None and not checked.stops and not offline:
-        looked = check_server(checked.pipeline)
-        of_target = check_target(checked.pipeline, looked.topics)
-        checked = replace(checked, findings=(*checked.findings, *looked.findings, *of_target))
+    if not offline:
+        checked = with_servers(checked)
     if checked.stops:
         raise Unfit(file, checked)
     if json:
@@ -152,8 +149,18 @@ def consume_pipeline(
 @app.command()
 def worker(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="pipeline.toml...", help="The pipelines' files.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[pipeline.toml...]", help="The pipelines' files.")
+    ] = None,
     *,
+    group: Annotated[
+        Path | None,
+        typer.Option(
+            "--group",
+            metavar="group.toml",
+            help="Take part in a group of workers instead: its connectors are made by REST.",
+        ),
+    ] = None,
     rest_port: Annotated[
         int | None,
         typer.Option(
@@ -171,7 +178,15 @@ def worker(
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
     context.ensure_object(Options).json = json
-    code = work({file: good_pipeline(file) for file in files}, json=json, rest_port=rest_port)
+    if (group is None) == (not files):
+        raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
+    if group is not None:
+        # here, for it listens always, and who does not shall not wait for a web framework to load
+        from wrackline.control.group_cli import take_part  # noqa: PLC0415
+
+        code = take_part(group, json=json, rest_port=8083 if rest_port is None else rest_port)
+    else:
+        code = work({file: good_pipeline(file) for file in files or ()}, json=json, rest_port=rest_port)
     if code:
         raise typer.Exit(code)
 
@@ -242,7 +257,3 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
 
 def _code_as_json(entry: Explained) -> dict[str, str]:
     return {"code": entry.code, "kind": entry.kind, "sentence": entry.sentence, "hint": entry.hint}
-
-
-if __name__ == "__main__":
-    main()

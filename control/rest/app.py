@@ -12,26 +12,50 @@ from typing import Final
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 
 from wrackline.control.rest.answer import Answer, told
-from wrackline.control.rest.connectors import BY_FILE, NO_CONNECTOR, NO_TASK
+from wrackline.control.rest.body import NOT_JSON
+from wrackline.control.rest.connectors import BY_FILE
+from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_TASK, NOT_STOPPED
+from wrackline.control.rest.given import NOT_SETTINGS
 from wrackline.control.rest.guard import Guard
-from wrackline.control.rest.plugins import NO_PLUGIN, NOT_SETTINGS, OTHER_CLASS
-from wrackline.control.rest.requests import NO_REQUEST, NOT_JSON
+from wrackline.control.rest.plugins import NO_PLUGIN, OTHER_CLASS
+from wrackline.control.rest.positions import NO_OFFSETS, NOT_OFFSETS
+from wrackline.control.rest.requests import NO_REQUEST
+from wrackline.control.rest.writes import INVALID, MASKED, NOT_CONNECTOR, OTHER_NAME
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.versions import OURS
 
+_BAD: Final = (
+    NOT_SETTINGS,
+    OTHER_CLASS,
+    NOT_CONNECTOR,
+    OTHER_NAME,
+    INVALID,
+    MASKED,
+    NOT_OFFSETS,
+    NO_OFFSETS,
+    NOT_STOPPED,
+)
 _STATUS: Final = {
     **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code), 404),
-    **dict.fromkeys((NOT_SETTINGS.code, OTHER_CLASS.code), 400),
+    **dict.fromkeys((one.code for one in _BAD), 400),
     BY_FILE.code: 405,
+    NO_COORDINATOR.code: 409,
     NOT_JSON.code: 415,
 }
 
 
-def app(routes: Iterable[APIRouter]) -> FastAPI:
-    """Make the application."""
-    made = FastAPI(title="Wrackline", docs_url=None, redoc_url=None, default_response_class=Answer)
+def app(routes: Iterable[APIRouter], inner: Iterable[Middleware] = ()) -> FastAPI:
+    """Make the application; `inner` stands between who is heard and the routes, the outermost first."""
+    made = FastAPI(
+        title="Wrackline",
+        docs_url=None,
+        redoc_url=None,
+        default_response_class=Answer,
+        middleware=list(inner),
+    )
     made.add_middleware(Guard)
     made.add_exception_handler(WracklineError, _wrong)
     made.add_exception_handler(HTTPException, _refused)

@@ -58,7 +58,7 @@ def crew() -> Crew:
 @pytest.fixture
 def port(crew: Crew) -> Iterator[int]:
     installed = plugins.routes(Installed(), Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"}), "1.2.3")
-    with serving(app([connectors.routes(crew), installed]), 0) as listening:
+    with serving(app([connectors.routes(crew), connectors.by_file(), installed]), 0) as listening:
         yield listening
 
 

@@ -124,6 +124,7 @@ def working() -> Iterator[Worker]:
         (
             requests.routes({"shop": desk, "orders": desk}),
             connectors.routes(crew),
+            connectors.by_file(),
             plugins.routes(Installed(), resolver, "1.2.3"),
         )
     )
