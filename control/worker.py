@@ -40,7 +40,7 @@ from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
 
 if TYPE_CHECKING:
-    from wrackline.control.rest.connectors import Crew
+    from wrackline.control.rest.crews import Crew
     from wrackline.control.rest.looks import Looks
     from wrackline.control.rest.requests import Desk
 

@@ -1,8 +1,8 @@
-"""Questions that take long: each is asked once at a time, and whoever asks it meanwhile hears the same answer.
+"""Questions that take long: asked once at a time, and who asks one meanwhile hears the same answer.
 
-In: a question with a name, and how old its answer may be.  Out: the answer, or an error when it takes too long;
-then it goes on, and who asks again hears it.  So few threads wait for Kafka and databases, and none of those
-that answer other paths; who would be one too many is told to come again.
+In: a question with a name, and how old its answer may be.  Out: the answer, or an error when it takes too
+long; then it goes on, and who asks again hears it.  So few threads wait for Kafka and databases, and none of
+those that answer other paths; who would be one too many is told to come again.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ class AskedOnce:
 
     async def answer(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> Any:  # noqa: ANN401 - the question's
         """Return an answer that is no older than so many seconds, or the one that comes."""
-        heard = asyncio.wrap_future(self._question(name, ask, fresh).future)
         if self._waiting >= _WAITING:
             raise _busy()
+        heard = asyncio.wrap_future(self._question(name, ask, fresh).future)
         self._waiting += 1
         try:
             done, _ = await asyncio.wait([heard], timeout=self._patience)

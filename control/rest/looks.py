@@ -4,8 +4,8 @@
     GET /connectors/{name}/lag           how far each step is behind
     GET /connectors/{name}/assessment    what stands in its way, as `wrackline check`
 
-In: who looks.  Out: routes.  Each look may ask Kafka, a database or a target, and changes nothing there: it is
-made once at a time for each pipeline, and its answer is good for a while.
+In: who looks.  Out: routes.  Each look may ask Kafka, a database or a target, and changes nothing there: it
+is made once at a time for each pipeline, and its answer is good for a while.
 """
 
 from collections.abc import Container, Mapping
