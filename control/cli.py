@@ -17,6 +17,7 @@ from wrackline.control.assessing import with_servers
 from wrackline.control.check_file import check_file
 from wrackline.control.delete_cli import delete
 from wrackline.control.doctor import examine
+from wrackline.control.doing import doing
 from wrackline.control.ending import ending
 from wrackline.control.exits import Exit
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
@@ -98,7 +99,8 @@ def check(
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
     if not offline:
-        checked = with_servers(checked)
+        with doing("source, Kafka and target are asked", json=json):
+            checked = with_servers(checked)
     if checked.stops:
         raise Unfit(file, checked)
     if json:

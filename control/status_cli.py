@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from wrackline.control.doing import doing
 from wrackline.control.moments import now_ms
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
@@ -46,7 +47,8 @@ def status(
     if again:
         code = watch(ask, partial(page, wanted=wanted), every, json=json)
     else:
-        found = ask()
+        with doing("both sides are asked", json=json):
+            found = ask()
         code = found.exit
         if json:
             print_json(whole(found))

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from wrackline.control.doing import doing
 from wrackline.control.exits import exit_of_all
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
@@ -79,7 +80,9 @@ def tables(
 ) -> None:
     """List the tables that a pipeline captures, with their keys, columns and topics; nothing is changed."""
     context.ensure_object(Options).json = json
-    found = _survey(good_pipeline(file))
+    pipeline = good_pipeline(file)
+    with doing("the source is asked for its tables", json=json):
+        found = _survey(pipeline)
     if json:
         print_json(document(found, everything=everything))
     else:
