@@ -40,7 +40,7 @@ from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
 
 if TYPE_CHECKING:
-    from wrackline.control.rest.crews import Crew
+    from wrackline.control.rest.crews import Crew, Group
     from wrackline.control.rest.looks import Looks
     from wrackline.control.rest.requests import Desk
 
@@ -165,12 +165,21 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
 
 
 @contextmanager
-def answering(crew: "Crew", desks: "Mapping[str, Desk]", looks: "Looks", port: int) -> Iterator[str]:
-    """Answer by REST; give the worker's name, which is its address."""
+def answering(
+    crew: "Crew",
+    desks: "Mapping[str, Desk]",
+    looks: "Looks",
+    port: int,
+    group: "Group | None" = None,
+) -> Iterator[str]:
+    """Answer by REST; give the worker's name, which is its address.  A group's connectors are made by it."""
     # here, for who does not listen shall not wait for a web framework to load
-    from wrackline.control.rest import connectors, plugins, requests  # noqa: PLC0415
+    from starlette.middleware import Middleware  # noqa: PLC0415
+
+    from wrackline.control.rest import connectors, plugins, requests, writes  # noqa: PLC0415
     from wrackline.control.rest import looks as own_looks  # noqa: PLC0415
     from wrackline.control.rest.app import app  # noqa: PLC0415
+    from wrackline.control.rest.forward import Forward  # noqa: PLC0415
     from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
 
     resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
@@ -178,8 +187,9 @@ def answering(crew: "Crew", desks: "Mapping[str, Desk]", looks: "Looks", port: i
         requests.routes(desks),
         own_looks.routes(looks),
         connectors.routes(crew),
-        connectors.by_file(),
+        connectors.by_file() if group is None else writes.routes(group, group.check),
         plugins.routes(Installed(), resolver, OURS),
     )
-    with serving(app(routes), port) as listening:
+    inner = [] if group is None else [Middleware(Forward, elsewhere=group.elsewhere, tls=None)]
+    with serving(app(routes, inner), port) as listening:
         yield f"{HOST}:{listening}"

@@ -13,20 +13,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from wrackline.control.group.records import Change, Office, office
+from wrackline.control.rest.crews import NO_COORDINATOR
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transaction import Slot, Transactor
-from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.topics import internal_topics
 
 PATIENCE: Final = 20.0  # seconds for fencing, and for hearing what was written
-
-NO_COORDINATOR = define(
-    "rest.no_coordinator",
-    Transient,
-    "the group is choosing its coordinator, who alone changes connectors",
-    hint="repeat the request in a few seconds; who is in the group:"
-    " kafka-consumer-groups --bootstrap-server <brokers> --describe --members --group {group}",
-)
 
 
 class Pen:
@@ -56,7 +48,8 @@ class Pen:
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of it or nothing; raises where this pen writes no more, and another has to be taken."""
         if self._transactor is None or self.office is None:
-            raise NO_COORDINATOR(group=self._group)
+            unknown = NO_COORDINATOR()
+            raise unknown
         try:
             self._transactor.commit(office(self.office), (), changes)
         except BaseException:

@@ -10,12 +10,13 @@ In: what is heard (`hands.py`), and the pen while this worker is the coordinator
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Final
 
 from wrackline.control.crew import committed, topics_of
 from wrackline.control.group import records
-from wrackline.control.group.coordinator import NO_COORDINATOR, PATIENCE, Pen
+from wrackline.control.group.coordinator import PATIENCE, Pen
 from wrackline.control.group.follower import Follower
 from wrackline.control.group.hands import Hands
 from wrackline.control.group.records import Change, Connector
@@ -23,10 +24,12 @@ from wrackline.control.group.settings import Group
 from wrackline.control.group.slots import slot_for
 from wrackline.control.installed import Installed
 from wrackline.control.offsets import desk
+from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NOT_STOPPED
 from wrackline.control.rest.shapes import Standing
-from wrackline.producers.connect.supervision import Wish
+from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline, check
+from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.secret_refs import Resolver
 
 COORDINATORS_SLOT: Final = 0
@@ -75,12 +78,22 @@ class GroupCrew:
 
     def elsewhere(self) -> str | None:
         """Where what writes is done; None: here."""
-        office = self._hands.office()
         if self._holds:
             return None
-        if office is None or office.worker == self.worker:
-            raise NO_COORDINATOR(group=self._group.id)
+        office = self._hands.office()
+        owner = self._hands.owners().get(COORDINATORS_SLOT)
+        if office is None or office.worker == self.worker or office.worker != owner:
+            unknown = NO_COORDINATOR()
+            raise unknown
         return office.url
+
+    @property
+    def led(self) -> bool:
+        """Whether it is known who does what writes."""
+        with suppress(WracklineError):
+            self.elsewhere()
+            return True
+        return False
 
     def names(self) -> Sequence[str]:
         """Name the connectors."""
@@ -88,7 +101,7 @@ class GroupCrew:
 
     def given(self, name: str) -> Mapping[str, str]:
         """Return its settings as they were given, secrets among them."""
-        return self._hands.connectors()[name].config
+        return self._known(name).config
 
     def defaults(self) -> Mapping[str, str]:
         """Return what a connector gets unless it names its own."""
@@ -96,7 +109,7 @@ class GroupCrew:
 
     def config(self, name: str) -> Mapping[str, str]:
         """Return its settings; secrets are masked."""
-        connector = self._hands.connectors()[name]
+        connector = self._known(name)
         cut, shown = self._shown.get(name, (-1, {}))
         if cut != connector.cut:
             shown = self.pipeline(name).registry.shown(connector.config)
@@ -105,12 +118,15 @@ class GroupCrew:
 
     def pipeline(self, name: str) -> Pipeline:
         """Return the connector as a pipeline, checked."""
-        given = {**self._group.defaults, **self.given(name)}
-        return check(given, Installed(), Resolver(self._group.allowed, os.environ))
+        return self.check({**self._group.defaults, **self.given(name)})
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        """Check settings whole, with what the group's file allows."""
+        return check(settings, Installed(), Resolver(self._group.allowed, os.environ))
 
     def standing(self, name: str) -> Standing:
         """Say how its task is."""
-        return self._hands.standing(name)
+        return self._hands.standing(self._known(name))
 
     def topics(self, name: str) -> Sequence[str]:
         """Name its topics that are there."""
@@ -134,13 +150,14 @@ class GroupCrew:
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
         with self._lock:
+            self._known(name)
             self._write(name, records.remove(name), lambda now: now is None)
             self._hands.forgets(name)
 
     def wish(self, name: str, wish: Wish) -> None:
         """Have it run, pause, stop or begin again, soon."""
         with self._lock:
-            known = self._hands.connectors()[name]
+            known = self._known(name)
             if wish is Wish.RESTART:
                 self._write(name, [records.restart(name, time.time_ns() // 1_000_000)], lambda _: True)
             elif wish is not known.wish:
@@ -151,12 +168,22 @@ class GroupCrew:
     def edit_offsets(
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
-        """Set positions, or forget all of them."""
+        """Set positions, or forget them: the task then begins anew, wherever the log begins."""
+        connector = self._known(name)
+        if connector.wish is not Wish.STOP or self._hands.standing(connector).state is not State.STOPPED:
+            raise NOT_STOPPED(name=name)
         with self._lock, desk(self.pipeline(name)) as opened:
-            if edits is None:
-                opened.reset(force=False)
-            for partition, position in edits or ():
-                opened.set(position, partition.get("database"), force=False)  # type: ignore[arg-type]
+            for partition, position in edits or [({}, None)]:
+                if isinstance(position, dict):
+                    opened.set(position, partition.get("database"), force=False)
+                else:
+                    opened.reset(force=False)
+
+    def _known(self, name: str) -> Connector:
+        known = self._hands.connectors().get(name)
+        if known is None:
+            raise NO_CONNECTOR(name=shown_name(name))
+        return known
 
     def _placed(self, connector: Connector) -> Connector:
         known = self._hands.connectors()
@@ -165,7 +192,8 @@ class GroupCrew:
 
     def _write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
         if not self._holds:
-            raise NO_COORDINATOR(group=self._group.id)
+            unknown = NO_COORDINATOR()
+            raise unknown
         try:
             self._pen.write(changes)
         except WracklineError:

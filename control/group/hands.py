@@ -22,6 +22,7 @@ from wrackline.producers.connect.supervisor import MOVING, Supervisor
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.topics import InternalTopics
 
+_UNHEARD: Final = {Wish.RUN: State.STARTING, Wish.PAUSE: State.PAUSED, Wish.STOP: State.STOPPED}
 _KILLED: Final = 2.0  # seconds from a kill to the end of a process
 
 
@@ -115,13 +116,13 @@ class Hands:
         with self._lock:
             return self._kept.connectors
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, connector: Connector) -> Standing:
         """Say how a connector's task is, wherever it runs."""
         with self._lock:
-            connector, told = self._kept.connectors.get(name), self._heard.tasks.get(name)
-            if connector is None or told is None or told.cut != connector.cut:
-                return Standing(State.STARTING)
-            return Standing(told.state, told.reason, told.worker)
+            told, owner = self._heard.tasks.get(connector.name), self._heard.owners.get(connector.slot)
+        if told is None or told.cut != connector.cut:
+            return Standing(_UNHEARD[connector.wish], None, owner)
+        return Standing(told.state, told.reason, told.worker)
 
     def owners(self) -> Mapping[int, str]:
         """Whose each slot is, as far as was heard."""

@@ -51,6 +51,11 @@ class Member:
             [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
 
+    @property
+    def assigned(self) -> bool:
+        """Whether the group has taken us in."""
+        return bool(self._own)
+
     def poll(self) -> None:
         """Take part, for a moment."""
         message = self._consumer.poll(_POLL)

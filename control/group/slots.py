@@ -9,7 +9,7 @@ its slot, whoever comes or goes.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from wrackline.control.group.records import Connector
@@ -31,7 +31,12 @@ def slot_for(name: str, connectors: Mapping[str, Connector], owners: Mapping[int
     chosen = min(idle)
     own = sorted(slot for slot, worker in slots.items() if worker == chosen)
     used = Counter(one.slot for one in others)
-    fewest = min(used[slot] for slot in own)
-    taken = [-1, *(place for place, slot in enumerate(own) if used[slot] > fewest), len(own)]
-    free = [place for place, slot in enumerate(own) if used[slot] == fewest]
-    return own[max(free, key=lambda place: (min(abs(place - other) for other in taken), -place))]
+    return _least_used(own, used)
+
+
+def _least_used(slots: Sequence[int], used: Counter[int]) -> int:
+    """Choose one in the half where less is used, and in that one's half; so each part of them is as full."""
+    while len(slots) > 1:
+        low, high = slots[: len(slots) // 2], slots[len(slots) // 2 :]
+        slots = low if sum(used[one] for one in low) < sum(used[one] for one in high) else high
+    return slots[0]

@@ -85,28 +85,32 @@ def work(group: Group, *, json: bool, rest_port: int) -> int:
             raise NOT_READ(group=group.id, seconds=_FIRST)
         crew = GroupCrew(group, hands, follower, tell)
         looks = PipelineLooks(crew, partial(_assessing, nursery, group, crew))
-        worker = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest_port))
-        opened.enter_context(_member(group, worker, hands, crew, tell))
-        printer.listens(worker)
+        worker = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest_port, crew))
+        hands.begin(worker)
+        crew.begin(worker)
+        opened.enter_context(_member(group, hands, crew, tell, partial(printer.listens, worker)))
         supervisor.run()
     return 0
 
 
 @contextmanager
-def _member(group: Group, worker: str, hands: Hands, crew: GroupCrew, tell: Tell) -> Iterator[None]:
-    """Be a member, on a thread of its own."""
-    hands.begin(worker)
-    crew.begin(worker)
+def _member(
+    group: Group, hands: Hands, crew: GroupCrew, tell: Tell, ready: Callable[[], None]
+) -> Iterator[None]:
+    """Be a member, on a thread of its own; say when the group is one that can be asked for anything."""
 
     def owns(slots: frozenset[int]) -> None:
         hands.owns(slots)
         crew.owns(slots)
 
-    reader = group.client.reader(Identity(group.id, worker, 0, 0)) | {"group.id": group.id}
+    reader = group.client.reader(Identity(group.id, crew.worker, 0, 0)) | {"group.id": group.id}
     member = Member(reader, internal_topics(group.id).tasks, owns, hands.loses, tell)
     leaving = Event()
 
     def take_part() -> None:
+        while not leaving.is_set() and not (member.assigned and crew.led):
+            member.poll()
+        ready()
         while not leaving.is_set():
             member.poll()
         crew.end()
