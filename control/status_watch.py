@@ -26,6 +26,7 @@ from wrackline.control.status_text import Look, being_read
 _FEWEST = 5  # tables, however low the terminal
 _AROUND = 12  # rows of a terminal that are left for what is no table
 _BAR = 20  # columns
+_BARS = 5  # of those that are read first by name
 
 Page = Callable[[Status, Look], Iterable[Text]]
 Show = Callable[[Status], None]
@@ -66,18 +67,18 @@ def _picture(console: Console, page: Page, every: float) -> Iterator[Show]:
         def show(found: Status) -> None:
             most = max(_FEWEST, console.height - _AROUND)
             lines = page(found, Look(console.width, now_ms(), most))
-            live.update(picture(found, lines, most, every), refresh=True)
+            live.update(picture(found, lines, every), refresh=True)
 
         yield show
 
 
-def picture(found: Status, lines: Iterable[Text], most: int, every: float) -> Group:
+def picture(found: Status, lines: Iterable[Text], every: float) -> Group:
     """Return a page with its time, and bars for the tables that are being read."""
     head = Text.assemble(
         (found.pipeline, "bold"), (f"  {time.strftime('%H:%M:%S')}, every {every:g} s; Ctrl-C ends it", "dim")
     )
     bars = Table.grid(padding=(0, 2))
-    reads = list(being_read(found))[:most]
+    reads = list(being_read(found))[:_BARS]
     for name, percent, words in reads:
         bar: RenderableType = "" if percent is None else ProgressBar(100, percent, width=_BAR)
         bars.add_row(name, bar, words)

@@ -199,7 +199,7 @@ def test_a_table_that_is_read_has_a_bar_on_a_terminal() -> None:
     ]
     console = Console(force_terminal=True, width=110, color_system=None)
     with console.capture() as kept:
-        console.print(picture(found, [], 9, 2.0))
+        console.print(picture(found, [], 2.0))
     (line,) = (one for one in kept.get().splitlines() if "━" in one)
     assert line.startswith("shop.public.x")
     assert "42%" in line
