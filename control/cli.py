@@ -152,7 +152,7 @@ def consume_pipeline(
 def worker(
     context: typer.Context,
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[pipeline.toml...]", help="The pipelines' files.")
+        list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")
     ] = None,
     *,
     group: Annotated[

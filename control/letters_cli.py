@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
 Table = Annotated[
-    str | None, typer.Argument(metavar="[TABLE]", help="database.schema.table, as in its topic; none: all.")
+    str | None, typer.Argument(metavar="TABLE", help="database.schema.table, as in its topic; none: all.")
 ]
 OneTable = Annotated[str, typer.Argument(metavar="TABLE", help="database.schema.table, as in its topic.")]
 

@@ -24,7 +24,7 @@ def status(
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     tables: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TABLE...]", help="schema.table: all that is known of these."),
+        typer.Argument(metavar="TABLE", help="schema.table: all that is known of these."),
     ] = None,
     *,
     again: Annotated[

@@ -207,7 +207,7 @@ def test_who_stops_reading_is_told_nothing_more(words: list[str], code: int) -> 
     os.close(reads)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "wrackline.control.cli", *words],
+            [sys.executable, "-m", "wrackline.control", *words],
             stdout=writes,
             stderr=subprocess.PIPE,
             text=True,
