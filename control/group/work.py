@@ -58,21 +58,31 @@ NOT_READ = define(
 
 def work(group: Group, *, json: bool, rest_port: int) -> int:
     """Take part in a group until it is asked to stop; return the exit code."""
+    with asked_to_stop() as asked, joined(group, asked, json=json, rest_port=rest_port) as (_, supervisor):
+        supervisor.run()
+    return 0
+
+
+@contextmanager
+def joined(
+    group: Group, asked: Callable[[], bool], *, json: bool, rest_port: int
+) -> Iterator[tuple[GroupCrew, Supervisor]]:
+    """Be in a group; its tasks run while the supervisor does."""
     knock(group.client, time.monotonic)
     topics = internal_topics(group.id)
     _prepare(group.client, topics)
-    with asked_to_stop() as asked, ExitStack() as opened:
-        hands: Hands
-        printer = Printer(lambda name, standing: hands.stands(name, standing), json=json)  # noqa: PLW0108 - it comes later
-        supervisor = Supervisor(
-            {},
-            printer,
-            for_somebody=lambda code: code in FOR_SOMEBODY,
-            asked=asked,
-            stays=True,
-            most_memory=group.most_memory,
-        )
-        tell = partial(printer.wrong, "worker")
+    hands: Hands
+    printer = Printer(lambda name, standing: hands.stands(name, standing), json=json)  # noqa: PLW0108 - it comes later
+    supervisor = Supervisor(
+        {},
+        printer,
+        for_somebody=lambda code: code in FOR_SOMEBODY,
+        asked=asked,
+        stays=True,
+        most_memory=group.most_memory,
+    )
+    tell = partial(printer.wrong, "worker")
+    with ExitStack() as opened:
         report = opened.enter_context(_reporting(group.client, topics.status))
         hands = Hands(topics, supervisor, partial(_begin, Nursery(LOADED), group), report, tell)
         reader = group.client.reader(Identity(group.id, "follower", 0, 0))
@@ -86,8 +96,7 @@ def work(group: Group, *, json: bool, rest_port: int) -> int:
         hands.begin(worker)
         crew.begin(worker)
         opened.enter_context(_member(group, hands, crew, tell, partial(printer.listens, worker)))
-        supervisor.run()
-    return 0
+        yield crew, supervisor
 
 
 @contextmanager
