@@ -23,6 +23,8 @@ from wrackline.control.consume_boundaries import check_boundaries, whole_transac
 from wrackline.control.consume_telling import Teller
 from wrackline.control.driving import Driven, most_letters
 from wrackline.control.exits import Exit, exit_of_all
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import Log
 from wrackline.control.spark_session import opened_target
 from wrackline.control.target_alone import target_of
 from wrackline.schemas import registry
@@ -31,14 +33,15 @@ from wrackline.schemas.setting_kinds import Value
 from wrackline.schemas.settings import Values
 
 
-def consume(pipeline: Pipeline, *, once: bool, json: bool, spark_log: Path | None) -> Exit:
+def consume(pipeline: Pipeline, log: Log, *, once: bool, spark_log: Path | None) -> Exit:
     """Merge a pipeline that was found good, and return the exit code."""
     values, kind = target_of(pipeline)
     check_boundaries(values)
     server = values.text("topic.prefix")
     figures = Figures(server)
-    teller = Teller(values.text("name"), figures, json=json)
-    with ExitStack() as opened:
+    log = log.bind(pipeline=values.text("name"))
+    teller = Teller(log, figures)
+    with libraries_say(log, values.redactor.clean), ExitStack() as opened:
         session, place = opened.enter_context(opened_target(values, kind, spark_log))
         Keeping.of(values).check(place.can)
         texts = opened.enter_context(registry.Registry(registry.access(values)))

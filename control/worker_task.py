@@ -1,6 +1,6 @@
 """A worker's child: one pipeline's source half, which ends when its worker does.
 
-In: a pipeline's file, and the number of its end of the lifeline.  Out: what `wrackline run` prints, the
+In: a pipeline's file, and the number of its end of the lifeline.  Out: the lines of `wrackline run`, the
 task's states and the reason of its end through the lifeline, and the exit code of that reason's kind.
 """
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from wrackline.control.exits import exit_of
+from wrackline.control.logs.lines import log_through
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.run import run
 from wrackline.producers.connect.lifeline import Lifeline
@@ -28,17 +29,19 @@ def main() -> None:
     file, descriptor = Path(sys.argv[1]), int(sys.argv[2])
     lifeline = Lifeline(descriptor)
     lifeline.hold()
+    log = log_through(lambda line: lifeline.tell({"line": line}))
 
     def tell(health: Health, error: Exception | None) -> None:
-        del error  # what it recovers from, it prints
+        del error  # what it recovers from, it says
         lifeline.tell({"state": _STATES[health].value})
 
     try:
-        run(good_pipeline(file), tell)
+        run(good_pipeline(file, log), log, tell=tell)
     except WracklineError as error:
-        reason = {"code": error.code, "kind": type(error).__name__, "sentence": error.sentence}
-        lifeline.tell({"error": {**reason, "hint": error.hint}})
-        sys.stdout.write(f"error {error}\n")
+        lifeline.tell({"error": error.document()})
+        log.error(  # noqa: TRY400 - no traceback: the error says it all
+            "failed", line=f"error {error}", error=error.document()
+        )
         sys.exit(exit_of(error))
 
 
