@@ -23,6 +23,7 @@ from threading import Event
 
 import orjson
 
+from wrackline.control.lineage.halves import source_told
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
@@ -89,6 +90,7 @@ def run(
     stopping, plugin, values = Event(), load(pipeline.source), pipeline.values
     log = log.bind(pipeline=values.text("name"))
     with asked_to_stop() as asked, libraries_say(log, values.redactor.clean), ExitStack() as opened:
+        lineage = opened.enter_context(source_told(plugin, values, log))
         source = plugin.open(values, around())
         opened.callback(source.close)
         measures = _measures(plugin, source)
@@ -98,7 +100,7 @@ def run(
             opened.enter_context(serving(port, pages, "metrics.port"))
             url = f"http://{HOST}:{port}{METRICS}"
             log.info("metrics", line=f"metrics: {url}", url=url)
-        narration = Narration(measures, log, time.monotonic, tell)
+        narration = Narration(measures, log, time.monotonic, tell, lineage)
         begin = partial(_begin, plugin, values, source, narration, log, stopping)
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
         working = background.begin(work, "task")
@@ -185,6 +187,7 @@ def _begin(
     name = values.text("name")
     for partition in source.partitions():
         tables = source.tables(partition)
+        narration.sees(partition, tables)
         first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
         more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
         line, told = f"database {partition.database}", {"database": partition.database}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from threading import Lock
 
+from wrackline.control.lineage.halves import SourceHalf
 from wrackline.control.logs.lines import Log
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Saved
@@ -18,7 +19,7 @@ from wrackline.producers.plugin import LogState
 from wrackline.producers.snapshot.state import parse
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 EVERY, EVERY_ON_TERMINAL = 10.0, 1.0  # seconds
 QUIET = 10.0  # seconds in which the same error is not told again
@@ -64,7 +65,9 @@ class Narration:
         log: Log,
         clock: Callable[[], float],
         tell: Callable[[Health, Exception | None], None],
+        lineage: SourceHalf | None = None,
     ) -> None:
+        self._lineage = lineage
         self._measures, self._log, self._clock, self._tell = measures, log, clock, tell
         self._told: tuple[str, float] = ("", 0.0)
         self.completed = False
@@ -85,8 +88,22 @@ class Narration:
             self._recovering(error)
         elif health is Health.RUNNING:
             self._log.info("running", line="running")
+            if self._lineage is not None:
+                self._lineage.begins()
         elif health is Health.COMPLETED:
             self.completed = True
+            if self._lineage is not None:
+                self._lineage.completed()
+
+    def sees(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
+        """Hand on which tables are captured."""
+        if self._lineage is not None:
+            self._lineage.sees(partition, tables)
+
+    def shaped(self, table: TableSchema, topic: str) -> None:
+        """Hand on how a table's events are written; on any thread."""
+        if self._lineage is not None:
+            self._lineage.shaped(table, topic)
 
     def resumed(self, state: State) -> None:
         """Say which tables stay set aside or unread, and what does not fit together in the offsets."""

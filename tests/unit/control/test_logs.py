@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from tests.unit.test_house import ROOT, imported
 from wrackline.control.logs.libraries import QUIET, Libraries, Repeats, libraries_say
@@ -19,6 +20,7 @@ from wrackline.control.logs.lines import log_through, log_to, say_again
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.worker_telling import Telling
 from wrackline.producers.connect.supervision import State, Status
+from wrackline.producers.kafka.client import client
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.redaction import Redactor, Secret
 
@@ -135,6 +137,17 @@ def test_how_often_a_line_was_left_out_is_said() -> None:
     unfit = logging.LogRecord("x", logging.ERROR, "", 0, "words %s that do not fit", ("a", "b"), None)
     handler.handle(unfit)
     assert [line.get("repeated") for line in lines(out)] == [None, 2]
+
+
+def test_a_broker_that_is_not_there_is_said_among_our_lines() -> None:
+    out = io.StringIO()
+    with libraries_say(log_to(out, json=True), lambda text: text):
+        admin = AdminClient(client("127.0.0.1:1").admin())
+        while not out.getvalue():  # ends with the test's own limit
+            admin.poll(0.1)
+    line = lines(out)[0]
+    assert (line["event"], line["logger"]) == ("library", "wrackline.kafka")
+    assert "127.0.0.1:1" in str(line["line"])
 
 
 def reached(modules: tuple[str, ...]) -> dict[str, ast.AST]:
