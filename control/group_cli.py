@@ -3,17 +3,17 @@
 import os
 from pathlib import Path
 
-from wrackline.control.check_file import Checked
 from wrackline.control.exits import Exit
-from wrackline.control.group.settings import load
+from wrackline.control.group.settings import Group, load
 from wrackline.control.group.work import work
-from wrackline.control.pipeline_file import show_findings
+from wrackline.control.logs.lines import Log
+from wrackline.control.pipeline_file import tell_findings
 
 
-def take_part(file: Path, *, json: bool, rest_port: int) -> int:
-    """Take part in a group, and return the exit code."""
+def take_part(file: Path, log: Log, of_findings: Log | None, *, rest_port: int) -> int:
+    """Take part in a group, and return the exit code; its findings are shown, or said to a log."""
     group = load(file, os.environ)
-    if isinstance(group, Checked):
-        show_findings(file, group)
-        return Exit.FINDINGS
-    return work(group, json=json, rest_port=rest_port)
+    if isinstance(group, Group):
+        return work(group, log, rest_port=rest_port)
+    tell_findings(file, group, of_findings)
+    return Exit.FINDINGS

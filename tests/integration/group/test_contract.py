@@ -1,5 +1,6 @@
 """The real group keeps what REST is promised: one worker of it, in this process."""
 
+import sys
 import uuid
 from collections.abc import Iterator
 from threading import Event, Thread
@@ -11,6 +12,7 @@ from tests.integration.running.world import wait_until
 from wrackline.control.group.crew import GroupCrew
 from wrackline.control.group.settings import Group
 from wrackline.control.group.work import joined
+from wrackline.control.logs.lines import log_to
 from wrackline.control.stack.servers import Broker
 from wrackline.producers.kafka.client import client
 from wrackline.schemas.secret_refs import Allowed
@@ -27,7 +29,7 @@ def worker(kafka: Broker) -> Iterator[GroupCrew]:
     }
     group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed(), 2 << 30)
     over = Event()
-    with joined(group, over.is_set, json=True, rest_port=0) as (crew, supervisor):
+    with joined(group, over.is_set, log_to(sys.stdout, json=True), 0) as (crew, supervisor):
         running = Thread(target=supervisor.run)
         running.start()
         wait_until(lambda: crew.led)
