@@ -117,6 +117,15 @@ def test_a_patch_changes_what_it_names(client: Client, group: FakeGroup) -> None
     assert group.standing("shop").state is State.STOPPED
 
 
+def test_a_setting_that_has_no_effect_here_stops_nothing_and_comes_back(
+    client: Client, group: FakeGroup
+) -> None:
+    config = {**CONFIG, "name": "shop", "poll.interval.ms": "250"}
+    assert client.ask("PUT", "/connectors/shop/config", sent(config))[0] == 201
+    assert client.ask("PUT", "/connectors/shop/config", sent(group.config("shop")))[0] == 200
+    assert group.given("shop") == config
+
+
 def test_what_get_shows_may_be_edited_and_put(client: Client, group: FakeGroup) -> None:
     group.put("shop", {**CONFIG, "name": "shop"}, None)
     config = client.ask("GET", "/connectors/shop/config")[1]
