@@ -5,10 +5,12 @@ one of `Exit` (`ending.py`).
 """
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 from rich.text import Text
@@ -24,6 +26,7 @@ from wrackline.control.explain import Explained, all_settings, explained, find_s
 from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
 from wrackline.control.letters_cli import app as letters_app
+from wrackline.control.logs.lines import AsJson, Log, as_json, log_to
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import Unfit, findings_document, good_pipeline, show_findings
@@ -32,6 +35,7 @@ from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
 from wrackline.control.status_cli import status
+from wrackline.control.status_line import Screen
 from wrackline.control.tables_cli import tables
 from wrackline.control.tail.command import tail
 from wrackline.control.worker import work
@@ -111,13 +115,21 @@ def check(
 
 @app.command(name="run")
 def run_pipeline(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    json: AsJson = None,
 ) -> None:
     """Run a pipeline in the foreground until SIGTERM or SIGINT.
 
     It publishes the source's changes to Kafka; what merges them into a target is started apart.
     """
-    run(good_pipeline(file))
+    if as_json(asked=json) or not sys.stdout.isatty():
+        log = _log(context, asked=json)
+        run(good_pipeline(file), log)
+        return
+    with closing(Screen()) as screen:
+        run(good_pipeline(file), log_to(cast("TextIO", screen), json=False), draw=screen.draw)
 
 
 @app.command(name="consume")
@@ -131,9 +143,7 @@ def consume_pipeline(
     spark_log: Annotated[
         Path | None, typer.Option("--spark-log", help="Append what Spark and Java print to this file.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a line, on a terminal too.")
-    ] = False,
+    json: AsJson = None,
 ) -> None:
     """Merge a pipeline's topics into its target until SIGTERM or SIGINT.
 
@@ -142,8 +152,8 @@ def consume_pipeline(
     # here, for who does not merge needs no Spark
     from wrackline.control.consume import consume  # noqa: PLC0415
 
-    context.ensure_object(Options).json = json
-    code = consume(good_pipeline(file), once=once, json=json, spark_log=spark_log)
+    log = _log(context, asked=json)
+    code = consume(good_pipeline(file), log, once=once, spark_log=spark_log)
     if code:
         raise typer.Exit(code)
 
@@ -173,22 +183,22 @@ def worker(
             " The worker then stays when all pipelines have ended.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    json: AsJson = None,
 ) -> None:
     """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
 
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
-    context.ensure_object(Options).json = json
+    log = _log(context, asked=json, named=True)
     if (group is None) == (not files):
         raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
     if group is not None:
         # here, for it listens always, and who does not shall not wait for a web framework to load
         from wrackline.control.group_cli import take_part  # noqa: PLC0415
 
-        code = take_part(group, json=json, rest_port=8083 if rest_port is None else rest_port)
+        code = take_part(group, log, rest_port=8083 if rest_port is None else rest_port)
     else:
-        code = work({file: good_pipeline(file) for file in files or ()}, json=json, rest_port=rest_port)
+        code = work({file: good_pipeline(file) for file in files or ()}, log, rest_port=rest_port)
     if code:
         raise typer.Exit(code)
 
@@ -238,6 +248,14 @@ def settings(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with one of `Exit`."""
     ending(app, arguments)
+
+
+def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> Log:
+    """Return the log of a command that runs for long; as JSON it has its last error too."""
+    json = as_json(asked=asked)
+    log = log_to(sys.stdout, json=json, named=named)
+    context.ensure_object(Options).log = log if json else None
+    return log
 
 
 def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:

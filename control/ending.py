@@ -8,7 +8,7 @@
     nobody reads on         as `head` does: silence, and 0, unless it had an exit code already
 
 In: the application and its arguments.  Out: the end of the process.  A document stands on one line, so that
-it is one more object where a command prints an object a line.
+it is one more object where a command prints an object a line.  A command with a log says it there.
 """
 
 import os
@@ -24,7 +24,7 @@ from rich.text import Text
 
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.output import Options, print_json
-from wrackline.control.pipeline_file import Unfit, findings_document, show_findings
+from wrackline.control.pipeline_file import Unfit, findings_document, log_findings, show_findings
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 
 USAGE = define("cli.usage", Definite, "{why}", hint="how it is used: {command} --help")
@@ -71,9 +71,7 @@ def _run(  # noqa: PLR0911 - a line for each way to end
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - the last rim; its text may hold anything, so only --debug shows it
-        if asked.debug:
-            traceback.print_exc()
-        return Exit.FAULT, partial(_say, FAULT(kind=type(error).__name__), Options(json=asked.json))
+        return Exit.FAULT, partial(_say_fault, error, asked)
 
 
 def _silence() -> None:
@@ -83,14 +81,30 @@ def _silence() -> None:
 def _say(error: WracklineError, asked: Options) -> None:
     if asked.debug:
         traceback.print_exception(error)
+    if asked.log is not None:
+        asked.log.error("failed", line=f"error {error}", error=error.document())
+        return
     if asked.json:
         print_json({"error": error.document()}, line=True)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(Text.assemble(("error", "bold red"), f" {error}"))
 
 
+def _say_fault(error: Exception, asked: Options) -> None:
+    if asked.debug:
+        traceback.print_exception(error)
+    name = type(error).__name__
+    if asked.log is not None:
+        line = f"a fault of Wrackline's own ({name}); the same command with --debug shows where"
+        asked.log.critical("fault", line=line, fault=name)
+    else:
+        _say(FAULT(kind=name), Options(json=asked.json))
+
+
 def _say_findings(unfit: Unfit, asked: Options) -> None:
-    if asked.json:
+    if asked.log is not None:
+        log_findings(asked.log, unfit.file, unfit.checked)
+    elif asked.json:
         print_json(findings_document(unfit.file, unfit.checked), line=True)
     else:
         show_findings(unfit.file, unfit.checked)

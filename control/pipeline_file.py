@@ -8,6 +8,7 @@ from rich.text import Text
 
 from wrackline.control.check_file import Checked, check_file
 from wrackline.control.installed import Installed
+from wrackline.control.logs.lines import Log
 from wrackline.control.output import say
 from wrackline.schemas.findings import Severity
 from wrackline.schemas.pipeline import Pipeline
@@ -16,7 +17,7 @@ COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO
 
 
 class Unfit(Exception):  # noqa: N818 - nothing went wrong: the file is not yet what it must be
-    """A pipeline does not start from this file; `checked` says why."""
+    """Nothing starts from this file; `checked` says why."""
 
     def __init__(self, file: Path, checked: Checked) -> None:
         super().__init__(str(file))
@@ -29,6 +30,15 @@ def good_pipeline(file: Path) -> Pipeline:
     if checked.pipeline is None or checked.stops:
         raise Unfit(file, checked)
     return checked.pipeline
+
+
+def log_findings(log: Log, file: Path, checked: Checked) -> None:
+    """Say to a log what stops a file."""
+    for finding in checked.findings:
+        if finding.severity is Severity.ERROR:
+            line = f"{finding.name}  [{finding.id}]: {finding.description}; {finding.impact}"
+            error = {"code": finding.id, "sentence": finding.description, "hint": finding.suggestion}
+            log.error("finding", line=f"{line}\n  hint: {finding.suggestion}", file=str(file), error=error)
 
 
 def show_findings(file: Path, checked: Checked) -> None:

@@ -3,37 +3,34 @@
     this process    starts them, prints what they say, begins crashed ones again; hears SIGTERM and SIGINT
     one each        `worker_task.py`: what `wrackline run` does, with a lifeline to this process
 
-In: pipelines' files, all checked before any is started.  Out: lines for people, or with --json one JSON
-object a line.  A pipeline whose error asks for somebody is FAILED with its reason, and the others stream on;
-the worker ends when it is asked to, or when none is left and REST can't wake one.  It knows no database, and
-Kafka only for what is asked of it by REST.
+In: pipelines' files, all checked before any is started.  Out: lines (`worker_telling.py`).  A pipeline
+whose error asks for somebody is FAILED with its reason, and the others stream on; the worker ends when it is
+asked to, or when none is left and REST can't wake one.  It knows no database, and Kafka only for what is
+asked of it by REST.
 """
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import orjson
 
 from wrackline.control import assessing, worker_task
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
 from wrackline.control.rest.pipeline_looks import PipelineLooks
-from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import asked_to_stop
+from wrackline.control.worker_telling import WORKER, Telling
 from wrackline.producers import sources
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
-from wrackline.producers.connect.supervision import State, Status
 from wrackline.producers.connect.supervisor import Supervisor
-from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.plugins import known
 from wrackline.schemas.secret_refs import Allowed, Resolver
@@ -62,72 +59,7 @@ LOADED = (
 FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 
 
-class Printer:
-    """Prints what happens, a line at a time, and remembers who failed."""
-
-    def __init__(self, stands: Callable[[str, Standing], None], *, json: bool) -> None:
-        """Take who keeps how each pipeline is."""
-        self._stands, self._json = stands, json
-        self._reasons: dict[str, Mapping[str, object]] = {}
-        self.failed: dict[str, int] = {}
-
-    def changed(self, task: str, status: Status, pid: int | None, code: int | None) -> None:
-        """Print a pipeline's new state."""
-        told: dict[str, object] = {"state": status.state.value}
-        if pid is not None:
-            told["pid"] = pid
-        if code is not None:
-            told["exit"] = code
-        self.failed.pop(task, None)
-        if status.state is State.RESTARTING:
-            told["wait_s"] = round(status.begins - status.since, 3)
-        if status.state is State.FAILED:
-            self.failed[task] = Exit.FAULT if code is None else code
-            if task in self._reasons:
-                told["error"] = self._reasons[task]
-        self._stands(task, Standing(status.state, self._why(task) if status.state is State.FAILED else None))
-        self._print(task, told)
-
-    def _why(self, task: str) -> str | None:
-        error = self._reasons.get(task)
-        return None if error is None else f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"
-
-    def listens(self, worker: str) -> None:
-        """Say where requests are taken."""
-        url = f"http://{worker}/connectors"
-        self._print("worker", {"requests": url} if self._json else {"line": f"requests: {url}"})
-
-    def wrong(self, task: str, error: WracklineError) -> None:
-        """Print what does not work beside a pipeline; on any thread."""
-        self._print(task, {"line": str(error)})
-
-    def said(self, task: str, line: str) -> None:
-        """Print a line of a pipeline's own."""
-        self._print(task, {"line": line})
-
-    def reported(self, task: str, report: Mapping[str, object]) -> None:
-        """Keep the reason with which a pipeline is about to fail."""
-        error = report.get("error")
-        if isinstance(error, dict):
-            self._reasons[task] = error
-
-    def _print(self, task: str, told: Mapping[str, object]) -> None:
-        if self._json:
-            document = {"ts_ms": time.time_ns() // 1_000_000, "pipeline": task, **told}
-            sys.stdout.write(orjson.dumps(document).decode() + "\n")
-        elif "line" in told:
-            sys.stdout.write(f"[{task}] {told['line']}\n")
-        else:
-            more = " ".join(
-                f"{name}={value}" for name, value in told.items() if name not in ("state", "error")
-            )
-            error = told.get("error")
-            why = f": [{error['code']}] {error['sentence']}" if isinstance(error, dict) else ""
-            sys.stdout.write(f"[{task}] {told['state']} {more}{why}\n")
-        sys.stdout.flush()
-
-
-def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | None = None) -> int:
+def work(pipelines: Mapping[Path, Pipeline], log: Log, *, rest_port: int | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     tasks: dict[str, Begin] = {}
     nursery = Nursery(LOADED)
@@ -143,25 +75,27 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
         files[name], named[name] = file, pipeline
         tasks[name] = nursery.way(worker_task.of_file, file.absolute())
     with asked_to_stop() as asked, ExitStack() as opened:
+        clean = _cleaned(named.values())
+        opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
         supervisor: Supervisor
         crew = FilesCrew(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
-        printer = Printer(crew.stands, json=json)
+        telling = Telling(crew.stands, log, clean)
         supervisor = Supervisor(
             tasks,
-            printer,
+            telling,
             for_somebody=lambda code: code in FOR_SOMEBODY,
             asked=asked,
             stays=rest_port is not None,
         )
         if rest_port is not None:
             desks = {
-                name: PipelineDesk(pipeline, partial(printer.wrong, name)) for name, pipeline in named.items()
+                name: PipelineDesk(pipeline, partial(telling.wrong, name)) for name, pipeline in named.items()
             }
             looks = PipelineLooks(crew, lambda name: nursery.way(assessing.of_file, files[name].absolute()))
             crew.worker = opened.enter_context(answering(crew, desks, looks, rest_port))
-            printer.listens(crew.worker)
+            telling.listens(f"http://{crew.worker}/connectors")
         supervisor.run()
-    return next(iter(printer.failed.values()), Exit.OK)
+    return next(iter(telling.failed.values()), Exit.OK)
 
 
 @contextmanager
@@ -193,3 +127,9 @@ def answering(
     inner = [] if group is None else [Middleware(Forward, elsewhere=group.elsewhere, tls=None)]
     with serving(app(routes, inner), port) as listening:
         yield f"{HOST}:{listening}"
+
+
+def _cleaned(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:
+    """Return what takes the secrets of all of them out of a text."""
+    redactors = [one.values.redactor for one in pipelines if one.values is not None]
+    return lambda text: reduce(lambda left, redactor: redactor.clean(left), redactors, text)

@@ -1,19 +1,21 @@
 """A worker's child: one pipeline's source half, which ends when its worker does.
 
-In: a pipeline's file, or the map that REST was given; and its end of the lifeline.  Out: what `wrackline run`
-prints, the task's states and the reason of its end through the lifeline, and the exit code of that reason's
-kind.
+In: a pipeline's file, or the map that REST was given; and its end of the lifeline.  Out: the lines of
+`wrackline run`, the task's states and the reason of its end through the lifeline, and the exit code of that
+reason's kind.
 """
 
 import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from wrackline.control.exits import Exit, exit_of
 from wrackline.control.installed import Installed
-from wrackline.control.pipeline_file import Unfit, good_pipeline, show_findings
+from wrackline.control.logs.lines import log_through
+from wrackline.control.pipeline_file import Unfit, good_pipeline, log_findings
 from wrackline.control.run import run
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.supervision import State
@@ -32,7 +34,7 @@ _STATES = {
 
 def of_file(file: Path, line: socket.socket) -> None:
     """Run the pipeline of a file."""
-    _run(lambda: good_pipeline(file), line)
+    _run(partial(good_pipeline, file), line)
 
 
 def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
@@ -51,18 +53,20 @@ def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> N
 def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
     lifeline = Lifeline(line)
     lifeline.hold()
+    log = log_through(lambda line: lifeline.tell({"line": line}))
 
     def tell(health: Health, error: Exception | None) -> None:
-        del error  # what it recovers from, it prints
+        del error  # what it recovers from, it says
         lifeline.tell({"state": _STATES[health].value})
 
     try:
-        run(pipeline(), tell)
+        run(pipeline(), log, tell=tell)
     except Unfit as unfit:
-        show_findings(unfit.file, unfit.checked)
+        log_findings(log, unfit.file, unfit.checked)
         sys.exit(Exit.FINDINGS)
     except WracklineError as error:
-        reason = {"code": error.code, "kind": type(error).__name__, "sentence": error.sentence}
-        lifeline.tell({"error": {**reason, "hint": error.hint}})
-        sys.stdout.write(f"error {error}\n")
+        lifeline.tell({"error": error.document()})
+        log.error(  # noqa: TRY400 - no traceback: the error says it all
+            "failed", line=f"error {error}", error=error.document()
+        )
         sys.exit(exit_of(error))

@@ -83,8 +83,8 @@ class Kept:
             case "task":
                 of = name.removesuffix(f"-{TASK}")
                 _keep(self._slots, of, document, lambda read: int(read["slot"]))
-            case "restart" if document is not None:
-                return name
+            case "restart":
+                return None if document is None else name
             case _:
                 raise ValueError(kind)
         return None

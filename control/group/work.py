@@ -29,10 +29,13 @@ from wrackline.control.group.member import Member
 from wrackline.control.group.records import Change, Connector
 from wrackline.control.group.settings import Group
 from wrackline.control.group.slots import SLOTS
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
 from wrackline.control.rest.pipeline_looks import PipelineLooks
 from wrackline.control.run import asked_to_stop
-from wrackline.control.worker import FOR_SOMEBODY, LOADED, Printer, answering
+from wrackline.control.worker import FOR_SOMEBODY, LOADED, answering
+from wrackline.control.worker_telling import WORKER, Telling
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
@@ -57,24 +60,36 @@ NOT_READ = define(
 )
 
 
-def work(group: Group, *, json: bool, rest_port: int) -> int:
+def work(group: Group, log: Log, *, rest_port: int) -> int:
     """Take part in a group until it is asked to stop; return the exit code."""
+    with asked_to_stop() as asked, joined(group, asked, log, rest_port) as (_, supervisor):
+        supervisor.run()
+    return 0
+
+
+@contextmanager
+def joined(
+    group: Group, asked: Callable[[], bool], log: Log, rest_port: int
+) -> Iterator[tuple[GroupCrew, Supervisor]]:
+    """Be in a group; its tasks run while the supervisor does."""
     knock(group.client, time.monotonic)
     topics = internal_topics(group.id)
     _prepare(group.client, topics)
-    with asked_to_stop() as asked, ExitStack() as opened:
-        hands: Hands
-        printer = Printer(lambda name, standing: hands.stands(name, standing), json=json)  # noqa: PLW0108 - it comes later
-        nursery = Nursery(LOADED)
-        supervisor = Supervisor(
-            {},
-            printer,
-            for_somebody=lambda code: code in FOR_SOMEBODY,
-            asked=asked,
-            stays=True,
-            most_memory=group.most_memory,
-        )
-        tell = partial(printer.wrong, "worker")
+    hands: Hands
+    clean = group.client.redactor.clean
+    telling = Telling(lambda name, standing: hands.stands(name, standing), log, clean)  # noqa: PLW0108 - it comes later
+    nursery = Nursery(LOADED)
+    supervisor = Supervisor(
+        {},
+        telling,
+        for_somebody=lambda code: code in FOR_SOMEBODY,
+        asked=asked,
+        stays=True,
+        most_memory=group.most_memory,
+    )
+    tell = partial(telling.wrong, WORKER)
+    with ExitStack() as opened:
+        opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
         report = opened.enter_context(_reporting(group.client, topics.status))
         hands = Hands(topics, supervisor, partial(_begin, nursery, group), report, tell)
         reader = group.client.reader(Identity(group.id, "follower", 0, 0))
@@ -88,9 +103,10 @@ def work(group: Group, *, json: bool, rest_port: int) -> int:
         worker = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest_port, crew))
         hands.begin(worker)
         crew.begin(worker)
-        opened.enter_context(_member(group, hands, crew, tell, partial(printer.listens, worker)))
-        supervisor.run()
-    return 0
+        opened.enter_context(
+            _member(group, hands, crew, tell, partial(telling.listens, f"http://{worker}/connectors"))
+        )
+        yield crew, supervisor
 
 
 @contextmanager

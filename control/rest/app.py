@@ -23,7 +23,7 @@ from wrackline.control.rest.guard import Guard
 from wrackline.control.rest.plugins import NO_PLUGIN, OTHER_CLASS
 from wrackline.control.rest.positions import NO_OFFSETS, NOT_OFFSETS
 from wrackline.control.rest.requests import NO_REQUEST
-from wrackline.control.rest.writes import INVALID, MASKED, NOT_CONNECTOR, OTHER_NAME
+from wrackline.control.rest.writes import BAD_NAME, INVALID, MASKED, NOT_CONNECTOR, OTHER_NAME
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.versions import OURS
 
@@ -32,6 +32,7 @@ _BAD: Final = (
     OTHER_CLASS,
     NOT_CONNECTOR,
     OTHER_NAME,
+    BAD_NAME,
     INVALID,
     MASKED,
     NOT_OFFSETS,

@@ -6,7 +6,7 @@ JSON has it, digit for digit.  As in a pipeline's file, what is said twice is re
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import orjson
 
@@ -28,9 +28,7 @@ def document(body: bytes) -> dict[str, Any]:
     if len(body) > MOST:
         raise NOT_SETTINGS(why=f"it is larger than {MOST} bytes")
     try:
-        read = json.loads(
-            body.decode(), parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_once
-        )
+        read = json.loads(body.decode(), parse_int=str, parse_float=str, object_pairs_hook=_once)
         orjson.dumps(read)  # half a letter, or a nesting that nobody writes
     except (ValueError, TypeError, RecursionError):
         raise NOT_SETTINGS(why="it is no JSON") from None
@@ -66,10 +64,6 @@ def changed(read: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _no_text(name: str) -> Exception:
     return NOT_SETTINGS(why=f"{shown_name(name)} is no text, number, true or false")
-
-
-def _no_json(constant: str) -> NoReturn:
-    raise ValueError(constant)  # NaN, which Python alone reads
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -40,6 +40,12 @@ OTHER_NAME = define(  # the sentence is Connect's
     "Connector name configuration ({given}) doesn't match connector name in the URL ({name})",
     hint="name the same in both, or leave it out of the settings",
 )
+BAD_NAME = define(  # what a reference leads to, and what is left without blanks, may be a good one
+    "rest.bad_name",
+    Definite,
+    "a connector is known by {name} as it stands, and that is no name",
+    hint="name it by letters, digits, dots, _ or - alone",
+)
 INVALID = define(  # the sentence is Connect's
     "rest.invalid",
     Definite,
@@ -185,6 +191,8 @@ class Writer:
         if wrong:
             told = _some(wrong, _MOST_ERRORS, "\n")
             raise INVALID(count=len(wrong), errors=f"\n{told}\n{_ELSEWHERE}")
+        if checked.values is None or checked.values.text("name") != name:
+            raise BAD_NAME(name=shown_name(name))
         return config
 
     def _kept(self, name: str, config: Mapping[str, str], wish: Wish | None) -> Response:

@@ -62,7 +62,7 @@ class Worker:
     def began(self, name: str) -> int:
         """How often it has begun a process for a connector."""
         whole = self.text.rpartition("\n")[0].splitlines()
-        told = [one for one in map(json.loads, whole) if one["pipeline"] == name]
+        told = [one for one in map(json.loads, whole) if one.get("pipeline") == name]
         return sum(one.get("state") == "STARTING" for one in told)
 
     def stop(self) -> int:

@@ -11,10 +11,9 @@ import typer
 from wrackline.control import cli
 from wrackline.control.exits import Exit
 
-WITHOUT: dict[str, str] = {  # who has no --json, and why
-    "run": "it narrates one pipeline to who watches it; `worker --json` says the same as objects",
-}
+LOGS = {"run", "worker", "consume"}  # who says all in the lines of a log, an object a line
 NOBODY = "http://127.0.0.1:1"  # where no worker listens
+FILES = {"worker"}  # whose files may be left out
 NEEDS = {  # what a command has to be given beside files, so that it gets past its usage
     "settings": ["topic.prefix"],
     "offsets set": ["{}"],
@@ -50,35 +49,43 @@ def end(*words: str) -> int:
 def words_for(name: str, missing: Path) -> list[str]:
     """A command line that is right, over a file that is not there and a worker that does not answer."""
     command = COMMANDS[name]
-    files = [str(missing) for one in command.params if one.param_type_name == "argument" and one.required]
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    files = [str(missing) for one in arguments if one.required or name in FILES]
     given = NEEDS.get(name, [])
     files = files[: max(0, len(files) - sum(not word.startswith("--") for word in given[:1]))]
     rest = ["--rest", NOBODY] if "--rest" in options(command) else []
     return [*name.split(), *files, *given, *rest, "--json"]
 
 
+def documents(name: str, said: str) -> list[Any]:
+    """What was printed: one document, or an object a line."""
+    return [json.loads(line) for line in said.splitlines()] if name in LOGS else [json.loads(said)]
+
+
 def test_every_command_has_the_flag() -> None:
-    assert {name for name, one in COMMANDS.items() if "--json" not in options(one)} == WITHOUT.keys()
+    assert not {name for name, one in COMMANDS.items() if "--json" not in options(one)}
     assert len(COMMANDS) > 25, "the walk saw the groups' commands too"
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - WITHOUT.keys()))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_what_goes_wrong_is_a_document(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code = end(*words_for(name, tmp_path / "none.toml"))
-    document = json.loads(capsys.readouterr().out)
+    (document,) = documents(name, capsys.readouterr().out)
     assert code in set(Exit)
     assert (code == Exit.OK) == (name in CLEAN), document
-    if code == Exit.FINDINGS:
+    if name in LOGS:
+        assert (document["event"], document["error"]["code"]) == ("finding", "pipeline.file")
+    elif code == Exit.FINDINGS:
         assert document["findings"][0]["id"] == "pipeline.file"
     elif code != Exit.OK:
         assert set(document["error"]) == {"code", "kind", "sentence", "hint"}
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - WITHOUT.keys()))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_a_wrong_command_line_is_a_document_too(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert end(*name.split(), "--no-such-flag", "--json") == Exit.USAGE
     said = capsys.readouterr()

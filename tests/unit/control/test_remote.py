@@ -286,7 +286,7 @@ def test_what_is_no_connector_is_not_applied(
 @pytest.mark.parametrize(
     ("answer", "code", "shown"),
     [
-        ((404, {"message": "no", "code": "rest.no_connector", "hint": "h\x1b"}), 5, "rest.no_connector"),
+        ((404, {"message": "n\x1b", "code": "rest.no_connector", "hint": "h\x1b"}), 5, "rest.no_connector"),
         ((503, {"error_code": 503, "message": "no", "code": "zz.unknown", "hint": "h"}), 3, "zz.unknown"),
         ((409, {"error_code": 409, "message": "rebalance"}), 3, "remote.busy"),
         ((404, {"error_code": 404, "message": "Connector x not found"}), 5, "remote.refused"),

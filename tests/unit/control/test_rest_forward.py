@@ -1,10 +1,12 @@
 """What writes goes to the coordinator and nowhere else, over real sockets; a group of two in memory."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
+from pathlib import Path
 
 import orjson
 import pytest
@@ -13,6 +15,7 @@ from starlette.middleware import Middleware
 
 from tests.contract.group_suite import CONFIG
 from tests.fakes.group import FakeGroup
+from tests.integration.postgres.certificates import issue
 from tests.unit.control.test_rest import Client
 from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, forward, writes
@@ -23,7 +26,9 @@ from wrackline.control.rest.serving import HOST, serving
 from wrackline.schemas import pipeline
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
-Serve = Callable[[FakeGroup], int]
+Serve = Callable[..., int]
+Says = Callable[..., tuple[str, list[bytes]]]
+ACCEPTED = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
 SHOP = orjson.dumps({"name": "shop", "config": CONFIG})
 
 
@@ -32,10 +37,10 @@ def serve() -> Iterator[Serve]:
     check = partial(pipeline.check, plugins=Installed(), resolve=Resolver(Allowed(), {}))
     with ExitStack() as opened:
 
-        def serves(group: FakeGroup) -> int:
+        def serves(group: FakeGroup, tls: ssl.SSLContext | None = None) -> int:
             made = app(
                 (connectors.routes(group), writes.routes(group, check)),
-                [Middleware(Forward, elsewhere=group.elsewhere, tls=None)],
+                [Middleware(Forward, elsewhere=group.elsewhere, tls=tls)],
             )
             return opened.enter_context(serving(made, 0))
 
@@ -59,19 +64,22 @@ def client(serve: Serve, coordinator: FakeGroup, follower: FakeGroup) -> Client:
 
 
 @pytest.fixture
-def says() -> Iterator[Callable[[bytes], tuple[str, list[bytes]]]]:
+def says() -> Iterator[Says]:
     """Something that hears one request whole, and says this; what it heard is kept."""
     with ExitStack() as opened:
 
-        def listens(answer: bytes) -> tuple[str, list[bytes]]:
+        def listens(answer: bytes, tls: ssl.SSLContext | None = None) -> tuple[str, list[bytes]]:
             listening = opened.enter_context(closing(socket.create_server((HOST, 0))))
             listening.settimeout(10)
             heard: list[bytes] = []
 
             def once() -> None:
                 taken, _ = listening.accept()
-                with taken:
-                    taken.settimeout(10)
+                taken.settimeout(10)
+                with (
+                    suppress(OSError),
+                    taken if tls is None else tls.wrap_socket(taken, server_side=True) as taken,
+                ):
                     heard.append(taken.recv(1 << 16))
                     if answer:
                         taken.sendall(answer)
@@ -79,7 +87,7 @@ def says() -> Iterator[Callable[[bytes], tuple[str, list[bytes]]]]:
             thread = threading.Thread(target=once)
             thread.start()
             opened.callback(thread.join, 10)
-            return f"http://{HOST}:{listening.getsockname()[1]}", heard
+            return f"{'https' if tls else 'http'}://{HOST}:{listening.getsockname()[1]}", heard
 
         yield listens
 
@@ -165,7 +173,7 @@ def test_a_coordinator_that_is_gone_is_said(client: Client, follower: FakeGroup)
     "answer", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
 )
 def test_one_that_breaks_off_leaves_open_what_it_did(
-    client: Client, follower: FakeGroup, says: Callable[[bytes], tuple[str, list[bytes]]], answer: bytes
+    client: Client, follower: FakeGroup, says: Says, answer: bytes
 ) -> None:
     follower.coordinator, _ = says(answer)
     status, told = client.ask("POST", "/connectors", SHOP)
@@ -185,7 +193,7 @@ def test_one_that_never_answers_is_not_waited_for_for_ever(
 def test_an_answer_without_end_is_not_kept(
     client: Client,
     follower: FakeGroup,
-    says: Callable[[bytes], tuple[str, list[bytes]]],
+    says: Says,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(forward, "_MOST_ANSWER", 1000)
@@ -195,7 +203,7 @@ def test_an_answer_without_end_is_not_kept(
 
 
 def test_a_redirect_is_not_followed_and_leads_nobody_elsewhere(
-    client: Client, follower: FakeGroup, says: Callable[[bytes], tuple[str, list[bytes]]]
+    client: Client, follower: FakeGroup, says: Says
 ) -> None:
     follower.coordinator, heard = says(
         b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://evil.example/x\r\nSet-Cookie: a=b\r\n"
@@ -211,11 +219,11 @@ def test_a_redirect_is_not_followed_and_leads_nobody_elsewhere(
 def test_nothing_goes_over_but_what_is_needed(
     client: Client,
     follower: FakeGroup,
-    says: Callable[[bytes], tuple[str, list[bytes]]],
+    says: Says,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    follower.coordinator, heard = says(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+    follower.coordinator, heard = says(ACCEPTED)
     headers = {
         "Authorization": "Basic me",
         "Cookie": "a=b",
@@ -242,6 +250,25 @@ def test_a_body_too_large_is_not_sent_on(client: Client, follower: FakeGroup) ->
     follower.coordinator = "http://127.0.0.1:1"
     status, told = client.ask("POST", "/connectors", b"x" * ((1 << 20) + 9))
     assert (status, told["code"]) == (413, "rest.too_large")
+
+
+def test_a_coordinator_behind_tls_shows_who_it_is(
+    serve: Serve, follower: FakeGroup, says: Says, tmp_path: Path
+) -> None:
+    authority = issue("authority", authority=True)
+    files = issue("worker", by=authority, hosts=(HOST,)).write(tmp_path, "worker")
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(*files)
+    trusts = ssl.create_default_context(cafile=authority.write(tmp_path, "authority")[0])
+    follower.coordinator, heard = says(ACCEPTED, own)
+    assert Client(serve(follower, trusts)).ask("POST", "/connectors", SHOP)[0] == 202
+    assert len(heard) == 1
+    follower.coordinator, heard = says(ACCEPTED, own)
+    status, told = Client(serve(follower)).ask("POST", "/connectors", SHOP)
+    assert (status, told["code"], heard) == (409, "rest.coordinator_away", []), "a stranger is told nothing"
+    follower.coordinator = "http://127.0.0.1:1"
+    status, told = Client(serve(follower, trusts)).ask("POST", "/connectors", SHOP)
+    assert (status, "TLS" in told["message"]) == (409, True), "nor is anybody asked in the open"
 
 
 def test_who_is_not_heard_is_not_heard_elsewhere(client: Client, coordinator: FakeGroup) -> None:

@@ -1,7 +1,10 @@
 """Connectors written over HTTP as Kafka Connect has it, also by a client that was made for Connect."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import orjson
@@ -114,6 +117,15 @@ def test_a_patch_changes_what_it_names(client: Client, group: FakeGroup) -> None
     assert group.standing("shop").state is State.STOPPED
 
 
+def test_a_setting_that_has_no_effect_here_stops_nothing_and_comes_back(
+    client: Client, group: FakeGroup
+) -> None:
+    config = {**CONFIG, "name": "shop", "poll.interval.ms": "250"}
+    assert client.ask("PUT", "/connectors/shop/config", sent(config))[0] == 201
+    assert client.ask("PUT", "/connectors/shop/config", sent(group.config("shop")))[0] == 200
+    assert group.given("shop") == config
+
+
 def test_what_get_shows_may_be_edited_and_put(client: Client, group: FakeGroup) -> None:
     group.put("shop", {**CONFIG, "name": "shop"}, None)
     config = client.ask("GET", "/connectors/shop/config")[1]
@@ -203,6 +215,26 @@ def test_positions_of_what_runs_are_not(client: Client, group: FakeGroup) -> Non
             " for the specified connector by issuing a 'PUT' request to the '/connectors/shop/stop' endpoint"
         )
     assert client.ask("GET", "/connectors/shop/offsets")[1] == {"offsets": []}
+
+
+def test_of_two_changes_at_once_none_undoes_the_other(
+    client: Client, group: FakeGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group.put("shop", {**CONFIG, "name": "shop"}, None)
+    both, put = Barrier(2), group.put
+
+    def meets(name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        with suppress(BrokenBarrierError):  # whoever writes alone meets nobody
+            both.wait(0.5)
+        put(name, config, wish)
+
+    monkeypatch.setattr(group, "put", meets)
+    patches = ({"database.port": "5433"}, {"table.include.list": "public.a"})
+    with ThreadPoolExecutor(2) as pool:
+        path = "/connectors/shop/config"
+        asked = [pool.submit(client.ask, "PATCH", path, sent(patch)) for patch in patches]
+        assert [one.result()[0] for one in asked] == [200, 200]
+    assert group.given("shop") == {**CONFIG, "name": "shop", **patches[0], **patches[1]}
 
 
 def test_what_is_too_large_for_a_record_is_not_kept(client: Client, group: FakeGroup) -> None:

@@ -8,21 +8,25 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from select import select
 from typing import Any
 
 import orjson
 from fastapi import FastAPI
+from starlette.middleware import Middleware
 
+from tests.fakes.group import FakeGroup
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.crew import FilesCrew
 from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, looks, plugins, requests
+from wrackline.control.rest import connectors, looks, plugins, requests, writes
 from wrackline.control.rest.app import app
+from wrackline.control.rest.forward import Forward
 from wrackline.control.rest.serving import HOST, serving
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.status import Status
-from wrackline.producers.connect.supervision import State
+from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
@@ -80,6 +84,18 @@ class Crew(FilesCrew):
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+
+class Group(FakeGroup):
+    """Connectors that are made by REST; `shop` and `north_shop` are stopped, `orders` runs."""
+
+    def begin_anew(self) -> None:
+        """Forget what a case did."""
+        self._configs.clear()
+        for name, wish in (("shop", Wish.STOP), ("north_shop", Wish.STOP), ("orders", Wish.RUN)):
+            self.put(name, {"name": name, **GOOD}, wish)
+        self._positions.clear()
+        self.asked.clear()
 
 
 class Desk:
@@ -145,6 +161,16 @@ def working() -> Iterator[Worker]:
     )
     with serving(made, 0) as port:
         yield Worker(port, made, crew, desk)
+
+
+@contextmanager
+def writing() -> Iterator[tuple[int, Group]]:
+    """Serve a group's REST until the block ends."""
+    group = Group()
+    check_ = partial(check, plugins=Installed(), resolve=Resolver(Allowed.from_environment(ENVIRON), ENVIRON))
+    hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
+    with serving(app((connectors.routes(group), writes.routes(group, check_)), [hop]), 0) as port:
+        yield port, group
 
 
 def request(ask: str, headers: Mapping[str, str], body: bytes) -> bytes:

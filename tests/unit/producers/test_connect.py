@@ -236,3 +236,98 @@ def test_the_last_wish_counts_while_a_process_still_ends(first: Wish, second: Wi
     finally:
         over.set()
         running.join(60)
+
+
+@pytest.fixture
+def over() -> Event:
+    return Event()
+
+
+def running_with(
+    listener: Heard, over: Event, tasks: Mapping[str, Begin], most_memory: int | None = None
+) -> tuple[Supervisor, Thread]:
+    supervisor = Supervisor(
+        tasks, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True, most_memory=most_memory
+    )
+    running = Thread(target=supervisor.run)
+    running.start()
+    return supervisor, running
+
+
+HELD_WELL = way([sys.executable, "-c", HELD.format(before="")])
+
+
+def test_a_task_comes_is_given_anew_and_goes_while_the_others_run(over: Event) -> None:
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {})
+    try:
+        supervisor.give("a", HELD_WELL)
+        until(lambda: listener.states == [("a", "STARTING"), ("a", "RUNNING")])
+        supervisor.give("b", HELD_WELL, Wish.PAUSE)
+        until(lambda: listener.states[2:] == [("b", "PAUSED")])
+        supervisor.give("a", HELD_WELL)
+        until(lambda: [state for _, state in listener.states[3:]] == ["RESTARTING", "STARTING", "RUNNING"])
+        child = supervisor._children["a"]
+        assert supervisor.let_go("a").wait(60)
+        assert child.exit_code is not None, "the event says that the process has ended"
+        assert supervisor.let_go("b").wait(60)
+        assert supervisor.let_go("nobody").wait(60)
+        assert len(listener.states) == 6, "of who was let go nothing is said"
+    finally:
+        over.set()
+        running.join(60)
+    assert not running.is_alive()
+
+
+def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wrackline.producers.connect.supervisor.MOVING", 0.3)
+    deaf = way([sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")])
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {"a": deaf})
+    try:
+        until(lambda: ("a", "RUNNING") in listener.states)
+        child = supervisor._children["a"]
+        first, second = supervisor.let_go("a"), supervisor.let_go("a")
+        assert first.wait(60)
+        assert second.wait(60)
+        assert child.exit_code == -signal.SIGKILL
+    finally:
+        over.set()
+        running.join(60)
+
+
+def test_who_was_let_go_and_is_given_again_begins_once_its_old_process_has_ended(over: Event) -> None:
+    slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
+    listener = Heard()
+    supervisor, running = running_with(
+        listener, over, {"a": way([sys.executable, "-c", HELD.format(before=slow)])}
+    )
+    try:
+        until(lambda: ("a", "RUNNING") in listener.states)
+        gone = supervisor.let_go("a")
+        supervisor.give("a", HELD_WELL)
+        assert gone.wait(60)
+        until(lambda: [state for _, state in listener.states].count("RUNNING") == 2)
+        assert [state for _, state in listener.states].count("STARTING") == 2
+    finally:
+        over.set()
+        running.join(60)
+
+
+def test_a_process_with_too_much_memory_is_ended_and_begun_again(over: Event) -> None:
+    class Hearing(Heard):
+        lines: tuple[str, ...] = ()
+
+        def said(self, task: str, line: str) -> None:
+            self.lines += (f"{task} {line}",)
+
+    listener, fat = Hearing(), 'held = bytearray(b"x") * (200 << 20)'
+    _, running = running_with(
+        listener, over, {"a": way([sys.executable, "-c", HELD.format(before=fat)])}, 100 << 20
+    )
+    try:
+        until(lambda: ("a", "RESTARTING") in listener.states)
+    finally:
+        over.set()
+        running.join(60)
+    assert any("worker.memory" in line and "task.memory.max.bytes" in line for line in listener.lines)
