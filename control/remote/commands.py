@@ -43,7 +43,7 @@ NO_NAME = define(
     hint='give it a name: in a pipeline\'s file name = "shop", in JSON {{"name": "shop", "config": {{...}}}}',
 )
 
-_LOOK: Final = 0.2  # seconds between two looks; Connect's REST tells no events
+_LOOK: Final = 0.1  # seconds between two looks; Connect's REST tells no events
 _clock = time.monotonic
 _STYLES: Final = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
 

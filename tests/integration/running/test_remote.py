@@ -93,6 +93,11 @@ def test_one_that_fails_is_told_of_until_it_is_mended(world: World, tmp_path: Pa
         working.process.wait()
 
 
+def ids(document: Any) -> list[tuple[str, str]]:
+    """What a check found, and of which table; how many bytes a slot keeps changes meanwhile."""
+    return sorted((one["id"], str(one["table"])) for one in document["findings"])
+
+
 def test_rest_tells_what_the_command_line_tells(world: World, working: Working) -> None:
     working.waits_for(world.prefix, "RUNNING")
     world.insert(1, 2)
@@ -111,8 +116,9 @@ def test_rest_tells_what_the_command_line_tells(world: World, working: Working) 
     code, told = asked(f"{found}/assessment")
     checked = json.loads(world.command("check", "--json").stdout)
     assert code == 200
-    assert (told["ok"], told["findings"]) == (checked["ok"], checked["findings"])
-    assert told["findings"], "the file is read as it is now, and a table has no key"
+    assert told["ok"] == checked["ok"]
+    assert ids(told) == ids(checked)
+    assert any(one["table"] for one in told["findings"]), "the file is read as it is now: a table has no key"
     assert asked(f"{found}/assessment")[1]["at_ms"] == told["at_ms"], (
         "asked again soon, it is the same answer"
     )
