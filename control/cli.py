@@ -152,8 +152,18 @@ def consume_pipeline(
 @app.command()
 def worker(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="pipeline.toml...", help="The pipelines' files.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[pipeline.toml...]", help="The pipelines' files.")
+    ] = None,
     *,
+    group: Annotated[
+        Path | None,
+        typer.Option(
+            "--group",
+            metavar="group.toml",
+            help="Take part in a group of workers instead: its connectors are made by REST.",
+        ),
+    ] = None,
     rest_port: Annotated[
         int | None,
         typer.Option(
@@ -171,7 +181,15 @@ def worker(
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
     context.ensure_object(Options).json = json
-    code = work({file: good_pipeline(file) for file in files}, json=json, rest_port=rest_port)
+    if (group is None) == (not files):
+        raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
+    if group is not None:
+        # here, for it listens always, and who does not shall not wait for a web framework to load
+        from wrackline.control.group_cli import take_part  # noqa: PLC0415
+
+        code = take_part(group, json=json, rest_port=8083 if rest_port is None else rest_port)
+    else:
+        code = work({file: good_pipeline(file) for file in files or ()}, json=json, rest_port=rest_port)
     if code:
         raise typer.Exit(code)
 
@@ -267,7 +285,3 @@ def _show_error(error: WracklineError, asked: Options) -> None:
 
 def _code_as_json(entry: Explained) -> dict[str, str]:
     return {"code": entry.code, "kind": entry.kind, "sentence": entry.sentence, "hint": entry.hint}
-
-
-if __name__ == "__main__":
-    main()

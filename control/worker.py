@@ -12,24 +12,35 @@ Kafka only for what is asked of it by REST.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
+from wrackline.control import worker_task
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
+from wrackline.control.rest.desk import PipelineDesk
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import asked_to_stop
+from wrackline.producers import sources
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervision import State, Status
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.plugins import known
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
+
+if TYPE_CHECKING:
+    from wrackline.control.rest.crews import Crew, Group
+    from wrackline.control.rest.requests import Desk
 
 SAME_NAME = define(
     "worker.same_name",
@@ -38,8 +49,15 @@ SAME_NAME = define(
     hint="give each a name of its own, or leave one of the files out",
 )
 
+# what the tasks' processes have in common
+LOADED = (
+    "wrackline.control.cli",
+    worker_task.__name__,
+    *(f"{sources.__name__}.{kind}" for kind in known(sources)),
+)
+
 # a process that ends so would end so again
-_FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
+FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 
 
 class Printer:
@@ -72,8 +90,9 @@ class Printer:
         error = self._reasons.get(task)
         return None if error is None else f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"
 
-    def listens(self, url: str) -> None:
+    def listens(self, worker: str) -> None:
         """Say where requests are taken."""
+        url = f"http://{worker}/connectors"
         self._print("worker", {"requests": url} if self._json else {"line": f"requests: {url}"})
 
     def wrong(self, task: str, error: WracklineError) -> None:
@@ -108,7 +127,8 @@ class Printer:
 
 def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
-    commands: dict[str, Sequence[str]] = {}
+    tasks: dict[str, Begin] = {}
+    nursery = Nursery(LOADED)
     files: dict[str, Path] = {}
     named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
@@ -119,48 +139,48 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
-        commands[name] = [sys.executable, "-m", "wrackline.control.worker_task", str(file.absolute())]
+        tasks[name] = nursery.way(worker_task.of_file, file.absolute())
     with asked_to_stop() as asked, ExitStack() as opened:
         supervisor: Supervisor
         crew = FilesCrew(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
         printer = Printer(crew.stands, json=json)
         supervisor = Supervisor(
-            commands,
+            tasks,
             printer,
-            for_somebody=lambda code: code in _FOR_SOMEBODY,
+            for_somebody=lambda code: code in FOR_SOMEBODY,
             asked=asked,
             stays=rest_port is not None,
         )
         if rest_port is not None:
-            opened.enter_context(_answering(crew, named, rest_port, printer))
+            desks = {
+                name: PipelineDesk(pipeline, partial(printer.wrong, name)) for name, pipeline in named.items()
+            }
+            crew.worker = opened.enter_context(answering(crew, desks, rest_port))
+            printer.listens(crew.worker)
         supervisor.run()
     return next(iter(printer.failed.values()), Exit.OK)
 
 
 @contextmanager
-def _answering(
-    crew: FilesCrew, pipelines: Mapping[str, Pipeline], port: int, printer: Printer
-) -> Iterator[None]:
-    """Answer by REST."""
+def answering(
+    crew: "Crew", desks: "Mapping[str, Desk]", port: int, group: "Group | None" = None
+) -> Iterator[str]:
+    """Answer by REST; give the worker's name, which is its address.  A group's connectors are made by it."""
     # here, for who does not listen shall not wait for a web framework to load
-    from wrackline.control.rest import connectors, plugins, requests  # noqa: PLC0415
+    from starlette.middleware import Middleware  # noqa: PLC0415
+
+    from wrackline.control.rest import connectors, plugins, requests, writes  # noqa: PLC0415
     from wrackline.control.rest.app import app  # noqa: PLC0415
-    from wrackline.control.rest.desk import PipelineDesk  # noqa: PLC0415
+    from wrackline.control.rest.forward import Forward  # noqa: PLC0415
     from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
 
-    desks = {
-        name: PipelineDesk(pipeline.values, partial(printer.wrong, name))
-        for name, pipeline in pipelines.items()
-        if pipeline.values is not None
-    }
     resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
     routes = (
         requests.routes(desks),
         connectors.routes(crew),
-        connectors.by_file(),
+        connectors.by_file() if group is None else writes.routes(group, group.check),
         plugins.routes(Installed(), resolver, OURS),
     )
-    with serving(app(routes), port) as listening:
-        crew.worker = f"{HOST}:{listening}"
-        printer.listens(f"http://{crew.worker}/connectors")
-        yield
+    inner = [] if group is None else [Middleware(Forward, elsewhere=group.elsewhere, tls=None)]
+    with serving(app(routes, inner), port) as listening:
+        yield f"{HOST}:{listening}"

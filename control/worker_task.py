@@ -1,19 +1,28 @@
 """A worker's child: one pipeline's source half, which ends when its worker does.
 
-In: a pipeline's file, and the number of its end of the lifeline.  Out: what `wrackline run` prints, the
-task's states and the reason of its end through the lifeline, and the exit code of that reason's kind.
+In: a pipeline's file, or the map that REST was given; and its end of the lifeline.  Out: what `wrackline run`
+prints, the task's states and the reason of its end through the lifeline, and the exit code of that reason's
+kind.
 """
 
+import os
+import socket
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import typer
+
 from wrackline.control.exits import exit_of
+from wrackline.control.installed import Installed
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.run import run
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.supervision import State
 from wrackline.producers.lanes import Health
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.pipeline import Pipeline, check
+from wrackline.schemas.secret_refs import Allowed, Resolver
 
 _STATES = {
     Health.STARTING: State.STARTING,
@@ -23,10 +32,26 @@ _STATES = {
 }
 
 
-def main() -> None:
-    """Run the pipeline of the named file."""
-    file, descriptor = Path(sys.argv[1]), int(sys.argv[2])
-    lifeline = Lifeline(descriptor)
+def of_file(file: Path, line: socket.socket) -> None:
+    """Run the pipeline of a file."""
+    _run(lambda: good_pipeline(file), line)
+
+
+def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
+    """Run the pipeline of a map of settings, whose references reach what is allowed."""
+
+    def checked() -> Pipeline:
+        found = check(given, Installed(), Resolver(allowed, os.environ))
+        for problem in found.problems:
+            if not problem.warning:
+                raise problem.error
+        return found
+
+    _run(checked, line)
+
+
+def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
+    lifeline = Lifeline(line)
     lifeline.hold()
 
     def tell(health: Health, error: Exception | None) -> None:
@@ -34,13 +59,11 @@ def main() -> None:
         lifeline.tell({"state": _STATES[health].value})
 
     try:
-        run(good_pipeline(file), tell)
+        run(pipeline(), tell)
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)
     except WracklineError as error:
         reason = {"code": error.code, "kind": type(error).__name__, "sentence": error.sentence}
         lifeline.tell({"error": {**reason, "hint": error.hint}})
         sys.stdout.write(f"error {error}\n")
         sys.exit(exit_of(error))
-
-
-if __name__ == "__main__":
-    main()

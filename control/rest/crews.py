@@ -11,6 +11,7 @@ from typing import Protocol
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import Wish
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
+from wrackline.schemas.pipeline import Pipeline
 
 NO_CONNECTOR = define(
     "rest.no_connector",
@@ -82,6 +83,10 @@ class Group(Crew, Protocol):
 
     def given(self, name: str) -> Mapping[str, str]:
         """The flat map as it was given, secrets unmasked, references unresolved: never to be shown."""
+        ...
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        """Check settings whole, with what the group allows its connectors to reach."""
         ...
 
     def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:

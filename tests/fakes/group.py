@@ -11,7 +11,7 @@ from wrackline.control.rest.crews import NO_CONNECTOR, NOT_STOPPED
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipeline import check
+from wrackline.schemas.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
@@ -51,7 +51,10 @@ class FakeGroup:
 
     def config(self, name: str) -> Mapping[str, str]:
         given = self.given(name)
-        return check({**DEFAULTS, **given}, Installed(), Resolver(Allowed(), {})).registry.shown(given)
+        return self.check({**DEFAULTS, **given}).registry.shown(given)
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        return check(settings, Installed(), Resolver(Allowed(), {}))
 
     def standing(self, name: str) -> Standing:
         self._known(name)

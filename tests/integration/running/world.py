@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 CANARY = "canary'pass\\word 7!"
 PATIENCE = 60.0
-COMMAND = (sys.executable, "-m", "wrackline.control.cli")
+COMMAND = (sys.executable, "-m", "wrackline.control")
 FILE = """
 name = "{name}"
 topic.prefix = "{prefix}"
