@@ -112,7 +112,7 @@ def answering(
     routes = (
         requests.routes(desks),
         connectors.routes(crew),
-        connectors.by_file() if group is None else writes.routes(group, group.check),
+        connectors.by_file() if group is None else writes.routes(group),
         plugins.routes(Installed(), resolver, OURS),
     )
     inner = [] if group is None else [Middleware(Forward, elsewhere=group.elsewhere, tls=None)]

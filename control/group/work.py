@@ -140,8 +140,7 @@ def _member(
 
 
 def _begin(nursery: Nursery, group: Group, connector: Connector) -> Begin:
-    given = {**group.defaults, **connector.config}
-    return nursery.way(worker_task.of_map, given, group.allowed)
+    return nursery.way(worker_task.of_map, dict(group.whole(connector.config)), group.allowed)
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:
