@@ -16,13 +16,14 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wrackline.control import worker_task
+from wrackline.control import assessing, worker_task
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
+from wrackline.control.rest.pipeline_looks import PipelineLooks
 from wrackline.control.run import asked_to_stop
 from wrackline.control.worker_telling import WORKER, Telling
 from wrackline.producers import sources
@@ -37,6 +38,7 @@ from wrackline.schemas.versions import OURS
 
 if TYPE_CHECKING:
     from wrackline.control.rest.crews import Crew, Group
+    from wrackline.control.rest.looks import Looks
     from wrackline.control.rest.requests import Desk
 
 SAME_NAME = define(
@@ -89,7 +91,8 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, *, rest_port: int | None 
             desks = {
                 name: PipelineDesk(pipeline, partial(telling.wrong, name)) for name, pipeline in named.items()
             }
-            crew.worker = opened.enter_context(answering(crew, desks, rest_port))
+            looks = PipelineLooks(crew, lambda name: nursery.way(assessing.of_file, files[name].absolute()))
+            crew.worker = opened.enter_context(answering(crew, desks, looks, rest_port))
             telling.listens(f"http://{crew.worker}/connectors")
         supervisor.run()
     return next(iter(telling.failed.values()), Exit.OK)
@@ -97,13 +100,18 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, *, rest_port: int | None 
 
 @contextmanager
 def answering(
-    crew: "Crew", desks: "Mapping[str, Desk]", port: int, group: "Group | None" = None
+    crew: "Crew",
+    desks: "Mapping[str, Desk]",
+    looks: "Looks",
+    port: int,
+    group: "Group | None" = None,
 ) -> Iterator[str]:
     """Answer by REST; give the worker's name, which is its address.  A group's connectors are made by it."""
     # here, for who does not listen shall not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
     from wrackline.control.rest import connectors, plugins, requests, writes  # noqa: PLC0415
+    from wrackline.control.rest import looks as own_looks  # noqa: PLC0415
     from wrackline.control.rest.app import app  # noqa: PLC0415
     from wrackline.control.rest.forward import Forward  # noqa: PLC0415
     from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
@@ -111,6 +119,7 @@ def answering(
     resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
     routes = (
         requests.routes(desks),
+        own_looks.routes(looks),
         connectors.routes(crew),
         connectors.by_file() if group is None else writes.routes(group),
         plugins.routes(Installed(), resolver, OURS),

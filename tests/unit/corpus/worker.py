@@ -19,11 +19,12 @@ from tests.fakes.group import FakeGroup
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.crew import FilesCrew
 from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, plugins, requests, writes
+from wrackline.control.rest import connectors, looks, plugins, requests, writes
 from wrackline.control.rest.app import app
 from wrackline.control.rest.forward import Forward
 from wrackline.control.rest.serving import HOST, serving
 from wrackline.control.rest.shapes import Standing
+from wrackline.control.status import Status
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
@@ -109,6 +110,19 @@ class Desk:
         return [{"id": "one", "database": "d", "state": "running"}]
 
 
+class Looks:
+    """Two pipelines of which nothing is known yet."""
+
+    def names(self) -> Sequence[str]:
+        return ["shop", "orders"]
+
+    def status(self, name: str) -> Status:
+        return Status(name, {}, {"databases": {}}, None)
+
+    def assess(self, name: str) -> Mapping[str, Any]:
+        return {"ok": True, "findings": [], "of": name}
+
+
 @dataclass
 class Worker:
     """What listens, and what reached the parts behind it."""
@@ -138,6 +152,7 @@ def working() -> Iterator[Worker]:
     made = app(
         (
             requests.routes({"shop": desk, "orders": desk}),
+            looks.routes(Looks()),
             connectors.routes(crew),
             connectors.by_file(),
             plugins.routes(Installed(), resolver, "1.2.3"),
