@@ -121,7 +121,7 @@ def answering(
         requests.routes(desks),
         own_looks.routes(looks),
         connectors.routes(crew),
-        connectors.by_file() if group is None else writes.routes(group, group.check),
+        connectors.by_file() if group is None else writes.routes(group),
         plugins.routes(Installed(), resolver, OURS),
     )
     inner = [] if group is None else [Middleware(Forward, elsewhere=group.elsewhere, tls=None)]

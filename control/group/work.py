@@ -143,8 +143,7 @@ def _member(
 
 
 def _begin(nursery: Nursery, group: Group, connector: Connector) -> Begin:
-    given = {**group.defaults, **connector.config}
-    return nursery.way(worker_task.of_map, given, group.allowed)
+    return nursery.way(worker_task.of_map, dict(group.whole(connector.config)), group.allowed)
 
 
 def _assessing(nursery: Nursery, group: Group, crew: GroupCrew, name: str) -> Begin:

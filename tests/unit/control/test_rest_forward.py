@@ -5,7 +5,6 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 
 import orjson
@@ -17,14 +16,11 @@ from tests.contract.group_suite import CONFIG
 from tests.fakes.group import FakeGroup
 from tests.integration.postgres.certificates import issue
 from tests.unit.control.test_rest import Client
-from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, forward, writes
 from wrackline.control.rest.app import app
 from wrackline.control.rest.crews import NO_COORDINATOR
 from wrackline.control.rest.forward import MARK, Forward
 from wrackline.control.rest.serving import HOST, serving
-from wrackline.schemas import pipeline
-from wrackline.schemas.secret_refs import Allowed, Resolver
 
 Serve = Callable[..., int]
 Says = Callable[..., tuple[str, list[bytes]]]
@@ -34,12 +30,11 @@ SHOP = orjson.dumps({"name": "shop", "config": CONFIG})
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    check = partial(pipeline.check, plugins=Installed(), resolve=Resolver(Allowed(), {}))
     with ExitStack() as opened:
 
         def serves(group: FakeGroup, tls: ssl.SSLContext | None = None) -> int:
             made = app(
-                (connectors.routes(group), writes.routes(group, check)),
+                (connectors.routes(group), writes.routes(group)),
                 [Middleware(Forward, elsewhere=group.elsewhere, tls=tls)],
             )
             return opened.enter_context(serving(made, 0))

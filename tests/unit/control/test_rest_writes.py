@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
@@ -21,7 +20,6 @@ from wrackline.control.rest import connectors, plugins, writes
 from wrackline.control.rest.app import app
 from wrackline.control.rest.serving import HOST, serving
 from wrackline.producers.connect.supervision import State, Wish
-from wrackline.schemas import pipeline
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
 SECRET = CONFIG["database.password"]
@@ -36,10 +34,10 @@ def group() -> FakeGroup:
 @pytest.fixture
 def port(group: FakeGroup) -> Iterator[int]:
     resolver = Resolver(Allowed(), {"WRACKLINE_PW": "pw", "HOME": SECRET})
-    check = partial(pipeline.check, plugins=Installed(), resolve=resolver)
+    group.resolver = resolver
     routes = (
         connectors.routes(group),
-        writes.routes(group, check),
+        writes.routes(group),
         plugins.routes(Installed(), resolver, "1"),
     )
     with serving(app(routes), 0) as listening:

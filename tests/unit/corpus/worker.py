@@ -8,7 +8,6 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from select import select
 from typing import Any
 
@@ -167,9 +166,9 @@ def working() -> Iterator[Worker]:
 def writing() -> Iterator[tuple[int, Group]]:
     """Serve a group's REST until the block ends."""
     group = Group()
-    check_ = partial(check, plugins=Installed(), resolve=Resolver(Allowed.from_environment(ENVIRON), ENVIRON))
+    group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
-    with serving(app((connectors.routes(group), writes.routes(group, check_)), [hop]), 0) as port:
+    with serving(app((connectors.routes(group), writes.routes(group)), [hop]), 0) as port:
         yield port, group
 
 
