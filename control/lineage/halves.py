@@ -9,9 +9,9 @@ In: what the halves tell their witnesses.  Out: flows for a `Run`.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from wrackline.consumers import plugin
-from wrackline.consumers.account import Account
 from wrackline.consumers.plan import PlannedColumn
 from wrackline.consumers.writers import table_id
 from wrackline.control.lineage.events import Became, Dataset, Flow
@@ -24,6 +24,9 @@ from wrackline.schemas.located import Located, Locating
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.topics import table_topic
+
+if TYPE_CHECKING:
+    from wrackline.consumers.account import Account  # who only publishes has no Spark
 
 Held = Callable[[TableId], Sequence[PlannedColumn] | None]
 
@@ -78,7 +81,7 @@ class TargetHalf:
         self._kafka = kafka_at(values.text("kafka.bootstrap.servers"))
         self._seen: dict[str, int] = {}  # the newest change's schema, by topic
 
-    def batch(self, account: Account) -> None:
+    def batch(self, account: "Account") -> None:
         """Look at the table after a batch that may have changed its shape."""
         newest, topic = account.applied.newest, account.read.topic
         if newest is None or self._seen.get(topic) == newest.value_id:
@@ -96,15 +99,15 @@ def heard(
     target: plugin.TargetPlugin,
     values: Values,
     held: Held,
-    then: Callable[[Account], None],
-) -> Callable[[Account], None]:
+    then: "Callable[[Account], None]",
+) -> "Callable[[Account], None]":
     """Begin, and return who hears of each batch that is over; where nobody wants to know, `then` alone."""
     if run is None or not isinstance(target, Locating):
         return then
     half = TargetHalf(run, values, partial(target.located, values), held)
     run.begins()
 
-    def both(account: Account) -> None:
+    def both(account: "Account") -> None:
         then(account)
         half.batch(account)
 

@@ -30,6 +30,7 @@ PRINTS = {
     "control.logs.lines",  # the one way out
     "control.status_line",  # a terminal's last line
     "control.output",  # findings, for people
+    "producers.connect.nursery",  # gives a task's process the outputs that its worker hears
     "control.spark_session",  # flushes what is ours before Java gets the descriptor
 }
 
@@ -189,7 +190,7 @@ def test_nobody_prints_beside_the_log() -> None:
 
 
 def wrackline(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "wrackline.control.cli", *words]
+    command = [sys.executable, "-m", "wrackline.control", *words]
     environment = {**os.environ, "NO_COLOR": "1"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
