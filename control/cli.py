@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from wrackline.control import rest_flags
 from wrackline.control.check_file import check_file
 from wrackline.control.check_server import check_server
 from wrackline.control.check_target import check_target
@@ -29,6 +30,8 @@ from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
+from wrackline.control.rest.settings import LOOPBACK, RestSettings
+from wrackline.control.rest_cli import app as rest_app
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
@@ -53,6 +56,7 @@ app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
 app.add_typer(letters_app)
 app.add_typer(spark_app)
+app.add_typer(rest_app)
 app.command()(init)
 app.command()(delete)
 app.command()(status)
@@ -150,20 +154,19 @@ def consume_pipeline(
 
 
 @app.command()
-def worker(
+def worker(  # noqa: PLR0913 - each is a flag
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="pipeline.toml...", help="The pipelines' files.")],
     *,
-    rest_port: Annotated[
-        int | None,
-        typer.Option(
-            "--rest-port",
-            min=0,
-            max=65_535,
-            help="Answer as Kafka Connect's REST does, on this port of 127.0.0.1; 0: a free one."
-            " The worker then stays when all pipelines have ended.",
-        ),
-    ] = None,
+    rest_port: rest_flags.Port = None,
+    rest_host: rest_flags.Host = LOOPBACK,
+    rest_advertised: rest_flags.Advertised = None,
+    rest_name: rest_flags.Names = None,
+    rest_users: rest_flags.Users = None,
+    rest_certificate: rest_flags.Certificate = None,
+    rest_key: rest_flags.Key = None,
+    rest_client_ca: rest_flags.ClientCa = None,
+    rest_tls_ends_before: rest_flags.TlsEndsBefore = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
@@ -171,7 +174,21 @@ def worker(
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
     context.ensure_object(Options).json = json
-    code = work({file: good_pipeline(file) for file in files}, json=json, rest_port=rest_port)
+    rest = rest_flags.settings(
+        rest_port,
+        RestSettings(
+            0,
+            rest_host,
+            rest_advertised,
+            tuple(rest_name or ()),
+            rest_users,
+            rest_certificate,
+            rest_key,
+            rest_client_ca,
+            tls_ends_before=rest_tls_ends_before,
+        ),
+    )
+    code = work({file: good_pipeline(file) for file in files}, json=json, rest=rest)
     if code:
         raise typer.Exit(code)
 

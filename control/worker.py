@@ -22,6 +22,7 @@ import orjson
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import asked_to_stop
 from wrackline.producers.connect.supervision import State, Status
@@ -106,7 +107,7 @@ class Printer:
         sys.stdout.flush()
 
 
-def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | None = None) -> int:
+def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest: RestSettings | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     commands: dict[str, Sequence[str]] = {}
     files: dict[str, Path] = {}
@@ -129,24 +130,23 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest_port: int | Non
             printer,
             for_somebody=lambda code: code in _FOR_SOMEBODY,
             asked=asked,
-            stays=rest_port is not None,
+            stays=rest is not None,
         )
-        if rest_port is not None:
-            opened.enter_context(_answering(crew, named, rest_port, printer))
+        if rest is not None:
+            opened.enter_context(_answering(crew, named, rest, printer))
         supervisor.run()
     return next(iter(printer.failed.values()), Exit.OK)
 
 
 @contextmanager
 def _answering(
-    crew: FilesCrew, pipelines: Mapping[str, Pipeline], port: int, printer: Printer
+    crew: FilesCrew, pipelines: Mapping[str, Pipeline], rest: RestSettings, printer: Printer
 ) -> Iterator[None]:
     """Answer by REST."""
     # here, for who does not listen shall not wait for a web framework to load
     from wrackline.control.rest import connectors, plugins, requests  # noqa: PLC0415
-    from wrackline.control.rest.app import app  # noqa: PLC0415
     from wrackline.control.rest.desk import PipelineDesk  # noqa: PLC0415
-    from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
+    from wrackline.control.rest.door import opened  # noqa: PLC0415
 
     desks = {
         name: PipelineDesk(pipeline.values, partial(printer.wrong, name))
@@ -159,7 +159,7 @@ def _answering(
         connectors.routes(crew),
         plugins.routes(Installed(), resolver, OURS),
     )
-    with serving(app(routes), port) as listening:
-        crew.worker = f"{HOST}:{listening}"
-        printer.listens(f"http://{crew.worker}/connectors")
+    with opened(rest, routes, partial(printer.wrong, "worker")) as door:
+        crew.worker = door.worker
+        printer.listens(f"{door.url}/connectors")
         yield

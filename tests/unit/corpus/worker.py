@@ -18,10 +18,12 @@ from tests.unit.corpus.cases import CANARY
 from wrackline.control.crew import FilesCrew
 from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, plugins, requests
-from wrackline.control.rest.app import app
-from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.door import opened
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
@@ -58,6 +60,7 @@ ENVIRON = {
     "SHOP_PASSWORD": f"{CANARY}-shop",
 }
 HEADERS = {"Host": "127.0.0.1", "Authorization": f"Basic {CANARY}", "Cookie": f"session={CANARY}"}
+ALONE = RestSettings(0)
 _WAIT_S = 30
 
 
@@ -102,6 +105,7 @@ class Worker:
     application: FastAPI
     crew: Crew
     desk: Desk
+    told: list[WracklineError]
 
 
 @dataclass
@@ -116,19 +120,18 @@ class Heard:
 
 
 @contextmanager
-def working() -> Iterator[Worker]:
+def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     """Serve until the block ends."""
     crew, desk = Crew(), Desk()
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
-    made = app(
-        (
-            requests.routes({"shop": desk, "orders": desk}),
-            connectors.routes(crew),
-            plugins.routes(Installed(), resolver, "1.2.3"),
-        )
+    routes = (
+        requests.routes({"shop": desk, "orders": desk}),
+        connectors.routes(crew),
+        plugins.routes(Installed(), resolver, "1.2.3"),
     )
-    with serving(made, 0) as port:
-        yield Worker(port, made, crew, desk)
+    told: list[WracklineError] = []
+    with opened(rest, routes, tell=told.append) as door:
+        yield Worker(door.port, door.application, crew, desk, told)
 
 
 def request(ask: str, headers: Mapping[str, str], body: bytes) -> bytes:
