@@ -232,9 +232,13 @@ def credentials(headers: Headers) -> Given | None:
 
 def _basic(text: str) -> Given | None:
     try:
-        name, colon, password = b64decode(text, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+        sent = b64decode(text, validate=True)
+    except binascii.Error:
         return None
+    try:
+        name, colon, password = sent.decode().partition(":")
+    except UnicodeDecodeError:  # many clients, those of Connect among them, write it so
+        name, colon, password = sent.decode("latin-1").partition(":")
     return Given(name, password) if colon else None
 
 

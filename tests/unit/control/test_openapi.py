@@ -8,7 +8,7 @@ import orjson
 import pytest
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its types are not installed
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working

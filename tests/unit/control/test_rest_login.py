@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
@@ -258,7 +258,7 @@ def test_few_passwords_are_tried_at_once_and_few_wait(worker: Worker, tries: Tri
     assert tries.most == 2
 
 
-def _answered(asking: list, count: int) -> bool:
+def _answered(asking: list[Future[Heard]], count: int) -> bool:
     """Wait until so many are answered."""
     done = Event()
     for one in asking:

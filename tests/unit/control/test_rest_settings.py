@@ -3,6 +3,7 @@
 import socket
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_this_machine_alone_needs_nothing(host: str) -> None:
         ({"certificate": None, "key": None}, "rest.no_tls"),
     ],
 )
-def test_beyond_it_log_in_and_tls_are_needed(host: str, left_out: dict[str, None], code: str) -> None:
+def test_beyond_it_log_in_and_tls_are_needed(host: str, left_out: dict[str, Any], code: str) -> None:
     with pytest.raises(OperatorNeeded) as told:
         address(replace(SAFE, host=host, **left_out))
     assert told.value.code == code
@@ -70,7 +71,7 @@ def test_a_proxy_that_ends_tls_is_asked_for_by_name() -> None:
         ({"certificate": None, "key": None, "client_ca": Path("a")}, "rest.no_certificate"),
     ],
 )
-def test_what_is_no_use_is_said(wrong: dict[str, str], code: str) -> None:
+def test_what_is_no_use_is_said(wrong: dict[str, Any], code: str) -> None:
     with pytest.raises(OperatorNeeded) as told:
         address(replace(SAFE, **wrong))
     assert told.value.code == code

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from http.client import HTTPSConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,12 +31,12 @@ class Files:
         self.authority = issue("authority", authority=True)
         self.ca = Path(self.authority.write(folder, "ca")[0])
 
-    def made(self, name: str, by: Pair | None = None, **of: int) -> tuple[Path, Path]:
+    def made(self, name: str, by: Pair | None = None, **of: Any) -> tuple[Path, Path]:
         """Make one for this machine, and name its two files."""
         certificate, key = issue(name, by=by or self.authority, hosts=HOSTS, **of).write(self.folder, name)
         return Path(certificate), Path(key)
 
-    def settings(self, **of: Path) -> RestSettings:
+    def settings(self, **of: Any) -> RestSettings:
         """A worker that shows its certificate."""
         certificate, key = self.made("server")
         return replace(RestSettings(0, certificate=certificate, key=key, worker_ca=self.ca), **of)
@@ -210,7 +211,7 @@ def test_what_is_of_no_use_is_said_before_anybody_is_heard(files: Files) -> None
     open_key.chmod(0o644)
     empty = files.folder / "empty.pem"
     empty.touch(mode=0o600)
-    for wrong, code in (
+    faults: tuple[tuple[dict[str, Any], str], ...] = (
         ({"key": Path(locked[1]), "certificate": Path(locked[0])}, "rest.bad_certificate"),
         ({"key": files.made("another")[1]}, "rest.bad_certificate"),
         ({"certificate": empty}, "rest.bad_certificate"),
@@ -218,7 +219,8 @@ def test_what_is_of_no_use_is_said_before_anybody_is_heard(files: Files) -> None
         ({"key": files.folder / "none"}, "rest.file_unreadable"),
         ({"key": open_key}, "rest.file_open"),
         ({"client_ca": empty}, "rest.bad_certificate"),
-    ):
+    )
+    for wrong, code in faults:
         with pytest.raises(OperatorNeeded) as told:
             to_those_who_ask(replace(good, **wrong))
         assert told.value.code == code, wrong
