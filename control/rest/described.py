@@ -24,7 +24,7 @@ class Described:
 
 _FLAG: Final[Schema] = {"type": "boolean", "default": False}
 _BY_FILE = 405  # where a worker's files say which connectors it runs
-_CHANGES: Final = (400, _BY_FILE, 409)
+_CHANGES: Final = (400, _BY_FILE, 413, 415)
 _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": ["info", "status"]}}
 
 ROUTES: Final[Mapping[str, Described]] = {
@@ -42,7 +42,7 @@ ROUTES: Final[Mapping[str, Described]] = {
     "DELETE /connectors/{name}": Described(
         "Forget it; its positions stay",
         {204: None},
-        errors=(_BY_FILE, 409),
+        errors=(_BY_FILE,),
     ),
     "GET /connectors/{name}/config": Described("Show its settings", {200: "Settings"}),
     "PUT /connectors/{name}/config": Described(
@@ -61,7 +61,7 @@ ROUTES: Final[Mapping[str, Described]] = {
         "Set its positions, once it is stopped", {200: "Message"}, "ChangedOffsets", errors=_CHANGES
     ),
     "DELETE /connectors/{name}/offsets": Described(
-        "Forget its positions, once it is stopped", {200: "Message"}, errors=(_BY_FILE, 409)
+        "Forget its positions, once it is stopped", {200: "Message"}, errors=(_BY_FILE,)
     ),
     "GET /connectors/{name}/tasks": Described("List its tasks", {200: "Tasks"}),
     "GET /connectors/{name}/tasks-config": Described("Show what its tasks were given", {200: "TaskSettings"}),
