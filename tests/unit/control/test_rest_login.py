@@ -11,7 +11,7 @@ from threading import Event, Lock
 import pytest
 from starlette.types import Message
 
-from tests.unit.control.rest_users import PASSWORD, TOKENS, bearer, private, written
+from tests.unit.control.rest_users import PASSWORD, bearer, private, written
 from tests.unit.corpus.worker import Heard, Worker, exchange, request, working
 from wrackline.control.rest import passwords
 from wrackline.control.rest.attempts import FAILURES
@@ -44,82 +44,6 @@ def basic(name: str, password: str) -> Mapping[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
 
 
-@pytest.mark.parametrize(
-    "who",
-    [
-        NOBODY,
-        {"Authorization": "Bearer no-token-of-ours"},
-        {"Authorization": f"Bearer {TOKENS['admin']}x"},
-        {"Authorization": f"Basic {TOKENS['admin']}"},
-        {"Authorization": TOKENS["admin"]},
-        {"Authorization": "Bearer"},
-        {"Authorization": f"Bearer {passwords.digest(TOKENS['admin'])}"},
-        {"Authorization": "", "Cookie": f"token={TOKENS['admin']}", "X-Forwarded-User": "ann"},
-        basic("ann", CANARY),
-        basic("ann", ""),
-        basic("Ann", PASSWORD),
-        basic("viewer", TOKENS["viewer"]),
-        basic("nobody", PASSWORD),
-    ],
-)
-def test_a_stranger_is_told_how_to_log_in_and_nothing_else(worker: Worker, who: Mapping[str, str]) -> None:
-    heard = asked(worker, "GET /connectors", who)
-    assert heard.status == 401
-    assert heard.head.lower().count("www-authenticate:") == 2
-    assert heard.document["error_code"] == 401
-    assert heard.document["code"] in ("rest.login_needed", "rest.login_wrong")
-    assert "shop" not in heard.body.decode()
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        "GET /",
-        "HEAD /connectors",
-        "HEAD /health",
-        "POST /health",
-        "OPTIONS /connectors",
-        "TRACE /connectors",
-        "BREW /connectors",
-        "PUT /connectors/shop/pause",
-        "GET //connectors",
-        "GET /connectors/",
-        "GET /./connectors",
-        "GET /health/../connectors",
-        "GET /health/%2e%2e/connectors",
-        "GET /health/",
-        "GET //health",
-        "GET /health%2f",
-        "GET /health%00",
-        "GET /%63onnectors",
-        "GET /connectors%2fshop",
-        "GET /connectors;/health",
-        "GET /nothing",
-        "GET http://127.0.0.1/connectors",
-        "GET /openapi.json",
-        "GET /docs",
-    ],
-)
-def test_no_way_of_writing_a_request_leads_past_the_log_in(worker: Worker, ask: str) -> None:
-    assert asked(worker, ask, NOBODY).status == 401
-    assert not worker.crew.wished
-
-
-@pytest.mark.parametrize("ask", ["GET /health", "GET /health?x=/connectors", "GET /%68ealth"])
-def test_whether_it_answers_is_told_to_everybody(worker: Worker, ask: str) -> None:
-    assert asked(worker, ask, NOBODY).status == 200
-
-
-def test_an_upgrade_to_a_socket_is_no_way_in(worker: Worker) -> None:
-    upgrade = {
-        **NOBODY,
-        "Connection": "Upgrade",
-        "Upgrade": "websocket",
-        "Sec-WebSocket-Key": "x" * 22 + "==",
-    }
-    assert asked(worker, "GET /connectors", upgrade).status == 401
-
-
 def test_a_web_socket_is_closed_before_it_is_open(users: Path) -> None:
     sent: list[Message] = []
 
@@ -144,13 +68,6 @@ def test_who_is_known_is_heard(worker: Worker) -> None:
     assert asked(worker, "GET /nothing", bearer("viewer")).status == 404
     assert asked(worker, "HEAD /connectors", bearer("viewer")).status == 405
     assert worker.told == []
-
-
-def test_a_page_of_another_site_is_refused_before_anybody_is_asked_who_he_is(worker: Worker) -> None:
-    evil = {**basic("ann", PASSWORD), "Origin": "http://evil.example"}
-    assert asked(worker, "PUT /connectors/shop/pause", evil).status == 403
-    assert asked(worker, "GET /connectors", {**NOBODY, "Host": "evil.example"}).status == 400
-    assert not worker.crew.wished
 
 
 def test_a_failure_is_told_without_what_was_sent(worker: Worker) -> None:
