@@ -61,11 +61,11 @@ def to_other_workers(settings: RestSettings) -> ssl.SSLContext | None:
     """
     if settings.scheme == "http":
         return None
-    made = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
-    if settings.worker_ca is not None:
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        made.minimum_version = ssl.TLSVersion.TLSv1_2
+    if settings.worker_ca is None:
+        made.load_default_certs()
+    else:
         _trust(made, settings.worker_ca)
     if settings.client_ca is not None and settings.certificate is not None:
         _show(made, settings.certificate, settings.key or settings.certificate)
