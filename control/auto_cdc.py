@@ -10,6 +10,7 @@ The file has what a pipeline's file has but for the source and the registry: `na
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ from wrackline.consumers.topics import Ends
 from wrackline.control.consume_telling import Teller
 from wrackline.control.driving import Driven, most_letters
 from wrackline.control.installed import Installed
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import as_json, log_to
 from wrackline.control.spark_session import spark_session
 from wrackline.schemas.core_settings import FEEDS
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -57,12 +60,17 @@ class Feeds(Flows):
         super().__init__(session, topics.Topics(asking(given)), target, how, self._figures.batch)
         self._values, self._place = values, target
 
-    def run(self, *, once: bool = False, json: bool = False) -> None:
-        """Merge until asked to stop; or once to where the topics are now, and raise what failed."""
-        name, shows = self._values.text("name"), "flows.letters('{table}')"
-        teller = Teller(name, self._figures, json=json, shows_letters=shows)
+    def run(self, *, once: bool = False, json: bool | None = None) -> None:
+        """Merge until asked to stop; or once to where the topics are now, and raise what failed.
+
+        Unless `json` says so, it prints text on a terminal and JSON lines elsewhere.
+        """
+        log = log_to(sys.stdout, json=as_json(asked=json)).bind(pipeline=self._values.text("name"))
+        teller = Teller(log, self._figures, shows_letters="flows.letters('{table}')")
         driven = Driven(self._values, self._place, self._figures, teller)
-        for error in driven.drive(self._look, self.merge, once=once):
+        with libraries_say(log, self._values.redactor.clean):
+            failed = driven.drive(self._look, self.merge, once=once)
+        for error in failed:
             raise error
 
     def _look(self) -> Ends:

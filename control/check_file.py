@@ -38,10 +38,11 @@ def check_file(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Chec
     except WracklineError as error:
         return Checked((_finding(path.name, error, Severity.ERROR),))
     ordered = sorted(pipeline.problems, key=lambda problem: problem.warning)
-    return Checked(tuple(map(_of_problem, ordered)), pipeline)
+    return Checked(tuple(map(of_problem, ordered)), pipeline)
 
 
-def _of_problem(problem: Problem) -> Finding:
+def of_problem(problem: Problem) -> Finding:
+    """Write a problem of a configuration as a finding."""
     severity = Severity.WARNING if problem.warning else Severity.ERROR
     return _finding(shown_name(problem.setting), problem.error, severity)
 

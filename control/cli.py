@@ -8,9 +8,10 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -27,6 +28,7 @@ from wrackline.control.explain import Explained, all_settings, explained, find_s
 from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
 from wrackline.control.letters_cli import app as letters_app
+from wrackline.control.logs.lines import AsJson, Log, as_json, log_to
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline, show_findings
@@ -36,6 +38,7 @@ from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
 from wrackline.control.status_cli import status
+from wrackline.control.status_line import Screen
 from wrackline.control.tables_cli import tables
 from wrackline.control.tail.command import tail
 from wrackline.control.worker import work
@@ -116,13 +119,21 @@ def check(
 
 @app.command(name="run")
 def run_pipeline(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    json: AsJson = None,
 ) -> None:
     """Run a pipeline in the foreground until SIGTERM or SIGINT.
 
     It publishes the source's changes to Kafka; what merges them into a target is started apart.
     """
-    run(good_pipeline(file))
+    if as_json(asked=json) or not sys.stdout.isatty():
+        log, of_findings = _log(context, asked=json)
+        run(good_pipeline(file, of_findings), log)
+        return
+    with closing(Screen()) as screen:
+        run(good_pipeline(file), log_to(cast("TextIO", screen), json=False), draw=screen.draw)
 
 
 @app.command(name="consume")
@@ -136,9 +147,7 @@ def consume_pipeline(
     spark_log: Annotated[
         Path | None, typer.Option("--spark-log", help="Append what Spark and Java print to this file.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a line, on a terminal too.")
-    ] = False,
+    json: AsJson = None,
 ) -> None:
     """Merge a pipeline's topics into its target until SIGTERM or SIGINT.
 
@@ -147,8 +156,8 @@ def consume_pipeline(
     # here, for who does not merge needs no Spark
     from wrackline.control.consume import consume  # noqa: PLC0415
 
-    context.ensure_object(Options).json = json
-    code = consume(good_pipeline(file), once=once, json=json, spark_log=spark_log)
+    log, of_findings = _log(context, asked=json)
+    code = consume(good_pipeline(file, of_findings), log, once=once, spark_log=spark_log)
     if code:
         raise typer.Exit(code)
 
@@ -156,8 +165,18 @@ def consume_pipeline(
 @app.command()
 def worker(  # noqa: PLR0913 - each is a flag
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="pipeline.toml...", help="The pipelines' files.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[pipeline.toml...]", help="The pipelines' files.")
+    ] = None,
     *,
+    group: Annotated[
+        Path | None,
+        typer.Option(
+            "--group",
+            metavar="group.toml",
+            help="Take part in a group of workers instead: its connectors are made by REST.",
+        ),
+    ] = None,
     rest_port: rest_flags.Port = None,
     rest_host: rest_flags.Host = LOOPBACK,
     rest_advertised: rest_flags.Advertised = None,
@@ -166,29 +185,42 @@ def worker(  # noqa: PLR0913 - each is a flag
     rest_certificate: rest_flags.Certificate = None,
     rest_key: rest_flags.Key = None,
     rest_client_ca: rest_flags.ClientCa = None,
+    rest_worker_ca: rest_flags.WorkerCa = None,
     rest_tls_ends_before: rest_flags.TlsEndsBefore = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    json: AsJson = None,
 ) -> None:
     """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
 
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
-    context.ensure_object(Options).json = json
-    rest = rest_flags.settings(
-        rest_port,
-        RestSettings(
-            0,
-            rest_host,
-            rest_advertised,
-            tuple(rest_name or ()),
-            rest_users,
-            rest_certificate,
-            rest_key,
-            rest_client_ca,
-            tls_ends_before=rest_tls_ends_before,
-        ),
+    rest = RestSettings(
+        rest_port or 0,
+        rest_host,
+        rest_advertised,
+        tuple(rest_name or ()),
+        rest_users,
+        rest_certificate,
+        rest_key,
+        rest_client_ca,
+        rest_worker_ca,
+        rest_tls_ends_before,
     )
-    code = work({file: good_pipeline(file) for file in files}, json=json, rest=rest)
+    log, of_findings = _log(context, asked=json, named=True)
+    if (group is None) == (not files):
+        raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
+    if group is not None:
+        # here, for it listens always, and who does not shall not wait for a web framework to load
+        from wrackline.control.group_cli import take_part  # noqa: PLC0415
+
+        code = take_part(
+            group,
+            log,
+            of_findings,
+            rest_flags.of_a_group(rest_port, rest),
+        )
+    else:
+        pipelines = {file: good_pipeline(file, of_findings) for file in files or ()}
+        code = work(pipelines, log, rest_flags.if_asked(rest_port, rest))
     if code:
         raise typer.Exit(code)
 
@@ -249,11 +281,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - the last rim; its text may hold anything, so only --debug shows it
         if asked.debug:
             traceback.print_exc()
-        Console(stderr=True, highlight=False, soft_wrap=True).print(
-            f"a fault of Wrackline's own ({type(error).__name__}); the same command with --debug shows where",
-            markup=False,
-        )
+        _show_fault(type(error).__name__, asked)
         sys.exit(Exit.FAULT)
+
+
+def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> tuple[Log, Log | None]:
+    """Return the log of a command that runs for long; and where findings go, unless they are shown."""
+    json = as_json(asked=asked)
+    log = log_to(sys.stdout, json=json, named=named)
+    context.ensure_object(Options).log = log if json else None
+    return log, log if json else None
 
 
 def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
@@ -276,15 +313,22 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
 def _show_error(error: WracklineError, asked: Options) -> None:
     if asked.debug:
         traceback.print_exception(error)
+    if asked.log is not None:
+        asked.log.error("failed", line=f"error {error}", error=error.document())
+        return
     if asked.json:
         print_json({"error": error.document()})
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(Text.assemble(("error", "bold red"), f" {error}"))
 
 
+def _show_fault(name: str, asked: Options) -> None:
+    line = f"a fault of Wrackline's own ({name}); the same command with --debug shows where"
+    if asked.log is not None:
+        asked.log.critical("fault", line=line, fault=name)
+    else:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
+
+
 def _code_as_json(entry: Explained) -> dict[str, str]:
     return {"code": entry.code, "kind": entry.kind, "sentence": entry.sentence, "hint": entry.hint}
-
-
-if __name__ == "__main__":
-    main()

@@ -53,24 +53,37 @@ class FilesCrew:
         self._wished(name, wish)
 
     def topics(self, name: str) -> Sequence[str]:
-        """Name its topics that are there, tables' alone."""
-        values = self._values(name)
-        client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-        knock(client, time.monotonic)
-        server = values.text("topic.prefix")
-        return sorted(topic for topic in existing(AdminClient(client.admin())) if is_of_table(server, topic))
+        """Name its topics that are there."""
+        return topics_of(self._pipelines[name])
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
-        """Return its committed positions; none before the first start."""
-        found = ownership_of(self._values(name)).state().positions
-        return [
-            ({"server": key.server, "database": key.database or ""}, orjson.loads(offset.position))
-            for key, offset in sorted(found.items(), key=lambda item: str(item[0]))
-            if key.connector == name
-        ]
+        """Return its committed positions."""
+        return committed(self._pipelines[name])
 
-    def _values(self, name: str) -> Values:
-        values = self._pipelines[name].values
-        if values is None:
-            raise ValueError("a pipeline with errors does not run")
-        return values
+
+def topics_of(pipeline: Pipeline) -> Sequence[str]:
+    """Name a pipeline's topics that are there, tables' alone."""
+    values = _values(pipeline)
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    knock(client, time.monotonic)
+    server = values.text("topic.prefix")
+    return sorted(topic for topic in existing(AdminClient(client.admin())) if is_of_table(server, topic))
+
+
+def committed(pipeline: Pipeline) -> Sequence[tuple[Mapping[str, str], object]]:
+    """Return a pipeline's committed positions; none before its first start."""
+    values = _values(pipeline)
+    name = values.text("name")
+    return [
+        ({"server": key.server, "database": key.database or ""}, orjson.loads(offset.position))
+        for key, offset in sorted(
+            ownership_of(values).state().positions.items(), key=lambda item: str(item[0])
+        )
+        if key.connector == name
+    ]
+
+
+def _values(pipeline: Pipeline) -> Values:
+    if pipeline.values is None:
+        raise ValueError("a pipeline with errors does not run")
+    return pipeline.values

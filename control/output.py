@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from wrackline.control.logs.lines import Log
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -19,6 +21,7 @@ class Options:
 
     debug: bool = False
     json: bool = False
+    log: Log | None = None  # of a command that says all it says in JSON lines, its last error too
 
 
 def say(text: str | Text) -> None:

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from wrackline.control.rest.settings import RestSettings
+
+_CONNECTS: Final = 8083  # where Kafka Connect is asked, and a group unless another is named
 
 Port = Annotated[
     int | None,
@@ -14,7 +16,7 @@ Port = Annotated[
         "--rest-port",
         min=0,
         max=65_535,
-        help="Answer as Kafka Connect's REST does, on this port; 0: a free one."
+        help="Answer as Kafka Connect's REST does, on this port; 0: a free one, a group's worker: 8083."
         " The worker then stays when all pipelines have ended.",
     ),
 ]
@@ -50,16 +52,29 @@ ClientCa = Annotated[
     Path | None,
     typer.Option("--rest-client-ca", metavar="PEM", help="Hear only who has a certificate of this one."),
 ]
+WorkerCa = Annotated[
+    Path | None,
+    typer.Option(
+        "--rest-worker-ca",
+        metavar="PEM",
+        help="The authority of other workers' certificates.",
+    ),
+]
 TlsEndsBefore = Annotated[
     bool,
     typer.Option("--rest-tls-ends-before", help="A proxy before this worker ends TLS; it listens in clear."),
 ]
 
 
-def settings(port: int | None, given: RestSettings) -> RestSettings | None:
-    """Take the flags together; without a port nobody is heard."""
+def if_asked(port: int | None, given: RestSettings) -> RestSettings | None:
+    """Take them together; without a port nobody is heard, and what is said beside it is a mistake."""
     if port is not None:
-        return replace(given, port=port)
+        return given
     if given != RestSettings(0):
         raise typer.BadParameter("what is said of REST needs a port too: --rest-port <port>")
     return None
+
+
+def of_a_group(port: int | None, given: RestSettings) -> RestSettings:
+    """Take them together; a group is always asked by REST."""
+    return replace(given, port=_CONNECTS if port is None else port)

@@ -1,6 +1,6 @@
 """`wrackline run`: one pipeline in the foreground, until it is asked to stop, is done, or asks for somebody.
 
-    main thread      status line; hears SIGTERM and SIGINT
+    main thread      figures; hears SIGTERM and SIGINT
     task's thread    claims its generation, opens the source, publishes
     log watch        looks at the slot every few seconds, on a connection of its own
     metrics          answers scrapes, where metrics.port says so
@@ -23,8 +23,11 @@ from threading import Event
 
 import orjson
 
+from wrackline.control.lineage.halves import source_told
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import Log
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
-from wrackline.control.status_line import Narration, Screen, StatusLine
+from wrackline.control.status_line import Narration, Pulse, StatusLine
 from wrackline.producers import assembly, background
 from wrackline.producers.changes import Saved
 from wrackline.producers.kafka.client import Client
@@ -71,38 +74,47 @@ def group_of(name: str) -> str:
     return f"wrackline-{name}"
 
 
-def run(pipeline: Pipeline, tell: Tell = lambda _health, _error: None) -> None:
-    """Run a pipeline that was found good; an error that asks for somebody is raised."""
+def run(
+    pipeline: Pipeline,
+    log: Log,
+    *,
+    tell: Tell = lambda _health, _error: None,
+    draw: Callable[[str], None] | None = None,
+) -> None:
+    """Run a pipeline that was found good; an error that asks for somebody is raised.
+
+    `draw` writes the status line anew on a terminal.
+    """
     if pipeline.source is None or pipeline.values is None:
         raise ValueError("a pipeline with errors does not run")
-    screen, stopping = Screen(time.monotonic), Event()
-    plugin, values = load(pipeline.source), pipeline.values
-    with asked_to_stop() as asked, ExitStack() as opened:
+    stopping, plugin, values = Event(), load(pipeline.source), pipeline.values
+    log = log.bind(pipeline=values.text("name"))
+    with asked_to_stop() as asked, libraries_say(log, values.redactor.clean), ExitStack() as opened:
+        lineage = opened.enter_context(source_told(plugin, values, log))
         source = plugin.open(values, around())
         opened.callback(source.close)
-        opened.callback(screen.close)
         measures = _measures(plugin, source)
         port = values.integer("metrics.port")
         if port:
             pages = {METRICS: metrics_page(measures.families), STATUS: _status_page(values, measures)}
             opened.enter_context(serving(port, pages, "metrics.port"))
-            screen.say(f"metrics: http://{HOST}:{port}{METRICS}")
-        narration = Narration(measures, screen, time.monotonic, tell)
-        begin = partial(_begin, plugin, values, source, narration, stopping)
+            url = f"http://{HOST}:{port}{METRICS}"
+            log.info("metrics", line=f"metrics: {url}", url=url)
+        narration = Narration(measures, log, time.monotonic, tell, lineage)
+        begin = partial(_begin, plugin, values, source, narration, log, stopping)
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
         working = background.begin(work, "task")
-        line = StatusLine(measures, placing(source), time.monotonic)
+        pulse = Pulse(StatusLine(measures, placing(source), time.monotonic), log, time.monotonic, draw)
         while not wait([working], _LOOK).done:
             if asked():
                 stopping.set()
                 if not wait([working], LAST_WORD).done:
                     raise NOT_STOPPED(pipeline=values.text("name"), seconds=LAST_WORD)
             if measures.running:
-                screen.status(line)
+                pulse()
         working.result()
-        screen.status(line, last=True)
-        for last in _last_words(source, completed=narration.completed):
-            screen.say(last)
+        pulse(last=True)
+        _last_words(source, log, completed=narration.completed)
 
 
 def around() -> Surroundings:
@@ -123,22 +135,23 @@ def ownership_of(values: Values) -> Ownership:
     return Ownership(client, group_of(name), name, TASK)
 
 
-def _last_words(source: Source, *, completed: bool) -> Iterator[str]:
+def _last_words(source: Source, log: Log, *, completed: bool) -> None:
     """Say how it ended, and what is left on the server that nobody reads from."""
     if not completed:
-        yield "stopped"
+        log.info("stopped", line="stopped")
         return
-    yield "completed: existing rows are read, and snapshot.mode asks for no more"
-    logs: list[LogState | None] = []
+    log.info("completed", line="completed: existing rows are read, and snapshot.mode asks for no more")
+    left: list[LogState | None] = []
     if isinstance(source, Attended):
         with suppress(WracklineError):  # a server that is gone now changes nothing
-            logs = [source.log_state(partition) for partition in source.partitions()]
-    for log in logs:
-        if log is not None:
-            yield (
-                f"{log.name} stays, and the server keeps all of its log from here on: go on from it with"
-                f" snapshot.mode=initial, or drop it: {log.drop}"
+            left = [source.log_state(partition) for partition in source.partitions()]
+    for one in left:
+        if one is not None:
+            line = (
+                f"{one.name} stays, and the server keeps all of its log from here on: go on from it with"
+                f" snapshot.mode=initial, or drop it: {one.drop}"
             )
+            log.warning("log stays", line=line, name=one.name, drop=one.drop)
 
 
 Begun = tuple[Task, ExitStack]
@@ -169,18 +182,21 @@ def _work(
 
 
 def _begin(
-    plugin: SourcePlugin, values: Values, source: Source, narration: Narration, stopping: Event
+    plugin: SourcePlugin, values: Values, source: Source, narration: Narration, log: Log, stopping: Event
 ) -> Begun:
-    name, say = values.text("name"), narration.say
+    name = values.text("name")
     for partition in source.partitions():
         tables = source.tables(partition)
+        narration.sees(partition, tables)
         first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
         more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
-        say(f"{name}: connected to {plugin.kind}, database {partition.database}")
-        say(f"tables: {len(tables)} ({first}{more})" if tables else "tables: none")
+        line, told = f"database {partition.database}", {"database": partition.database}
+        log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
+        line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
+        log.info("tables", line=line, tables=len(tables), **told)
     ownership = ownership_of(values)
     ownership.prepare()
-    generation = _claim(ownership, source, say, name)
+    generation = _claim(ownership, source, log, name)
     owner = assembly.Owner(group_of(name), TASK, ownership.newest, claimed=generation)
     moments = Moments(time.monotonic, _now_ms, random.random)
     with ExitStack() as opened:
@@ -189,16 +205,18 @@ def _begin(
         return opened.enter_context(made), opened.pop_all()
 
 
-def _claim(ownership: Ownership, source: Source, say: Callable[[str], None], name: str) -> int:
+def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
     claim = ownership.claim(time.monotonic)
     place = placing(source)
     for partition in source.partitions():
         offset = claim.state.resume(name, partition)
         begins = "no stored position" if offset is None else place(orjson.loads(offset.position))
-        log = source.log_state(partition) if isinstance(source, Attended) else None
-        kept = "" if log is None else f"; {log.name} is there"
-        say(f"{partition.database}: begins at {begins}{kept}")
-    say(f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}")
+        state = source.log_state(partition) if isinstance(source, Attended) else None
+        kept = "" if state is None else f"; {state.name} is there"
+        told = {"database": partition.database, "position": None if offset is None else begins}
+        log.info("begins", line=f"{partition.database}: begins at {begins}{kept}", **told)
+    line = f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}"
+    log.info("owner", line=line, generation=claim.generation, task=TASK)
     return claim.generation
 
 

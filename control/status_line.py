@@ -5,9 +5,12 @@ seconds, so that a log stays a log.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from threading import Lock
 
+from wrackline.control.lineage.halves import SourceHalf
+from wrackline.control.logs.lines import Log
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Saved
 from wrackline.producers.lanes import Health
@@ -16,7 +19,7 @@ from wrackline.producers.plugin import LogState
 from wrackline.producers.snapshot.state import parse
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offset_replay import State
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 EVERY, EVERY_ON_TERMINAL = 10.0, 1.0  # seconds
 QUIET = 10.0  # seconds in which the same error is not told again
@@ -24,33 +27,25 @@ _REDRAW, _CLEAR = "\r\x1b[2K", "\x1b[K"
 
 
 class Screen:
-    """Standard output, shared by the threads of a run."""
+    """A terminal, shared by the threads of a run: lines stay, and the status line stands below them."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._lock = clock, Lock()
-        self._live = sys.stdout.isatty()
-        self._every = EVERY_ON_TERMINAL if self._live else EVERY
-        self._due = clock() + self._every
-        self._drawn = ""
+    def __init__(self) -> None:
+        self._lock, self._drawn = Lock(), ""
 
-    def say(self, line: str) -> None:
-        """Write a line that stays."""
+    def write(self, lines: str) -> int:
+        """Write whole lines above the status line."""
         with self._lock:
-            above = _REDRAW if self._live else ""
-            sys.stdout.write(f"{above}{line}\n{self._drawn}")
-            sys.stdout.flush()
+            return sys.stdout.write(f"{_REDRAW}{lines}{self._drawn}")
 
-    def status(self, line: Callable[[], str], *, last: bool = False) -> None:
-        """Write the status line when it is time to, and always the last one."""
-        if not last and self._clock() < self._due:
-            return
-        self._due = self._clock() + self._every
-        text = line()
+    def flush(self) -> None:
+        """Show what was written."""
+        sys.stdout.flush()
+
+    def draw(self, text: str) -> None:
+        """Write the status line anew."""
         with self._lock:
-            ended = last or not self._live
-            self._drawn = "" if ended else text
-            sys.stdout.write(f"{_REDRAW}{text}{_CLEAR}" if self._live else text)
-            sys.stdout.write("\n" if ended else "")
+            self._drawn = text
+            sys.stdout.write(f"{_REDRAW}{text}{_CLEAR}")
             sys.stdout.flush()
 
     def close(self) -> None:
@@ -67,17 +62,15 @@ class Narration:
     def __init__(
         self,
         measures: Measures,
-        screen: Screen,
+        log: Log,
         clock: Callable[[], float],
         tell: Callable[[Health, Exception | None], None],
+        lineage: SourceHalf | None = None,
     ) -> None:
-        self._measures, self._screen, self._clock, self._tell = measures, screen, clock, tell
+        self._lineage = lineage
+        self._measures, self._log, self._clock, self._tell = measures, log, clock, tell
         self._told: tuple[str, float] = ("", 0.0)
         self.completed = False
-
-    def say(self, line: str) -> None:
-        """Say what is no event of the task's."""
-        self._screen.say(line)
 
     def looked(self, partition: SourcePartition, log: LogState | None) -> None:
         """Hand on how the server sees the log."""
@@ -94,9 +87,23 @@ class Narration:
         if error is not None:
             self._recovering(error)
         elif health is Health.RUNNING:
-            self._screen.say("running")
+            self._log.info("running", line="running")
+            if self._lineage is not None:
+                self._lineage.begins()
         elif health is Health.COMPLETED:
             self.completed = True
+            if self._lineage is not None:
+                self._lineage.completed()
+
+    def sees(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
+        """Hand on which tables are captured."""
+        if self._lineage is not None:
+            self._lineage.sees(partition, tables)
+
+    def shaped(self, table: TableSchema, topic: str) -> None:
+        """Hand on how a table's events are written; on any thread."""
+        if self._lineage is not None:
+            self._lineage.shaped(table, topic)
 
     def resumed(self, state: State) -> None:
         """Say which tables stay set aside or unread, and what does not fit together in the offsets."""
@@ -106,18 +113,21 @@ class Narration:
             if table.reason is not None:
                 stays = "set aside" if table.set_aside else "without all of its rows"
                 why = f"[{table.reason.code}] {table.reason.sentence}\n  hint: {table.reason.hint}"
-                self._screen.say(f"{key.table} stays {stays}: {why}")
+                told = {"table": str(key.table), "error": asdict(table.reason)}
+                self._log.warning(f"stays {stays}", line=f"{key.table} stays {stays}: {why}", **told)
         for found in state.findings:
-            self._screen.say(f"offsets: {found.fault.value} at {found.place}")
+            told = {"fault": found.fault.value, "place": str(found.place)}
+            self._log.warning("offsets", line=f"offsets: {found.fault.value} at {found.place}", **told)
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """Say what is set aside."""
         self._measures.fault(partition, fault)
-        self._screen.say(f"{fault.table} is set aside: {fault.error}")
+        told = {"table": str(fault.table), "error": fault.error.document()}
+        self._log.error("set aside", line=f"{fault.table} is set aside: {fault.error}", **told)
 
     def notice(self, error: WracklineError) -> None:
         """Say what does not work beside the stream."""
-        self._screen.say(f"goes on without: {error}")
+        self._log.warning("goes on without", line=f"goes on without: {error}", error=error.document())
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
         """Count them."""
@@ -126,9 +136,40 @@ class Narration:
     def _recovering(self, error: Exception) -> None:
         code = error.code if isinstance(error, WracklineError) else type(error).__name__
         before, when = self._told
-        if code != before or self._clock() - when > QUIET:
-            self._told = code, self._clock()
-            self._screen.say(f"recovering: {error if isinstance(error, WracklineError) else code}")
+        if code == before and self._clock() - when <= QUIET:
+            return
+        self._told = code, self._clock()
+        if isinstance(error, WracklineError):
+            self._log.warning("recovering", line=f"recovering: {error}", error=error.document())
+        else:  # its text may hold anything
+            self._log.warning("recovering", line=f"recovering: {code}", fault=code)
+
+
+class Pulse:
+    """Says how it goes, when it is time to and always at the end."""
+
+    def __init__(
+        self,
+        line: Callable[[], tuple[str, Mapping[str, object]]],
+        log: Log,
+        clock: Callable[[], float],
+        draw: Callable[[str], None] | None = None,
+    ) -> None:
+        """Take who draws the line anew on a terminal; without one it is a line of the log."""
+        self._line, self._log, self._clock, self._draw = line, log, clock, draw
+        self._every = EVERY if draw is None else EVERY_ON_TERMINAL
+        self._due = clock() + self._every
+
+    def __call__(self, *, last: bool = False) -> None:
+        """Say it, if it is time to."""
+        if not last and self._clock() < self._due:
+            return
+        self._due = self._clock() + self._every
+        text, told = self._line()
+        if self._draw is None:
+            self._log.info("figures", line=text, **told)
+        else:
+            self._draw(text)
 
 
 class StatusLine:
@@ -138,24 +179,38 @@ class StatusLine:
         self._measures, self._place, self._clock = measures, place, clock
         self._events, self._when = 0, clock()
 
-    def __call__(self) -> str:
-        """The line as it is now."""
+    def __call__(self) -> tuple[str, Mapping[str, object]]:
+        """The line as it is now, and its figures for programs."""
         events, now = self._measures.events, self._clock()
         rate = (events - self._events) / max(0.001, now - self._when)
         self._events, self._when = events, now
         figures = self._measures.figures()
+        places = {partition: self._placed(one) for partition, one in figures.items()}
         parts = [
-            f"{partition.database}: {self._of(one)}" if len(figures) > 1 else self._of(one)
+            f"{partition.database}: {_of(one, place)}" if len(figures) > 1 else _of(one, place)
+            for (partition, one), place in zip(figures.items(), places.values(), strict=True)
+        ]
+        databases = [
+            {"database": partition.database, **_figures(one), "position": places[partition]}
             for partition, one in figures.items()
         ]
-        return f"{rate:,.0f} events/s  {events:,} in all  {'; '.join(parts)}"
+        told = {"events": events, "events_per_s": round(rate, 1), "databases": databases}
+        return f"{rate:,.0f} events/s  {events:,} in all  {'; '.join(parts)}", told
 
-    def _of(self, figures: Figures) -> str:
-        behind = None if figures.log is None else figures.log.behind
-        lag = "lag -" if behind is None else f"lag {size(behind)}"
-        since = "-" if figures.lag_ms is None else f"{figures.lag_ms:,} ms"
-        position = "-" if figures.position is None else self._place(figures.position.saved())
-        return f"{lag}, {since}  at {position}"
+    def _placed(self, figures: Figures) -> str | None:
+        return None if figures.position is None else self._place(figures.position.saved())
+
+
+def _of(figures: Figures, place: str | None) -> str:
+    behind = _figures(figures)["behind_bytes"]
+    lag = "lag -" if behind is None else f"lag {size(behind)}"
+    since = "-" if figures.lag_ms is None else f"{figures.lag_ms:,} ms"
+    return f"{lag}, {since}  at {place or '-'}"
+
+
+def _figures(figures: Figures) -> Mapping[str, int | None]:
+    behind = None if figures.log is None else figures.log.behind
+    return {"behind_bytes": behind, "lag_ms": figures.lag_ms}
 
 
 def size(count: int) -> str:

@@ -3,34 +3,45 @@
     this process    starts them, prints what they say, begins crashed ones again; hears SIGTERM and SIGINT
     one each        `worker_task.py`: what `wrackline run` does, with a lifeline to this process
 
-In: pipelines' files, all checked before any is started.  Out: lines for people, or with --json one JSON
-object a line.  A pipeline whose error asks for somebody is FAILED with its reason, and the others stream on;
-the worker ends when it is asked to, or when none is left and REST can't wake one.  It knows no database, and
-Kafka only for what is asked of it by REST.
+In: pipelines' files, all checked before any is started.  Out: lines (`worker_telling.py`).  A pipeline
+whose error asks for somebody is FAILED with its reason, and the others stream on; the worker ends when it is
+asked to, or when none is left and REST can't wake one.  It knows no database, and Kafka only for what is
+asked of it by REST.
 """
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import orjson
-
+from wrackline.control import worker_task
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import Log
+from wrackline.control.rest.desk import PipelineDesk
 from wrackline.control.rest.settings import RestSettings
-from wrackline.control.rest.shapes import Standing
 from wrackline.control.run import asked_to_stop
-from wrackline.producers.connect.supervision import State, Status
+from wrackline.control.worker_telling import WORKER, Telling
+from wrackline.producers import sources
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.plugins import known
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
+
+if TYPE_CHECKING:
+    from wrackline.control.rest.crews import Crew, Group
+    from wrackline.control.rest.door import Door
+    from wrackline.control.rest.requests import Desk
+
+Tell = Callable[[WracklineError], None]
 
 SAME_NAME = define(
     "worker.same_name",
@@ -39,77 +50,21 @@ SAME_NAME = define(
     hint="give each a name of its own, or leave one of the files out",
 )
 
+# what the tasks' processes have in common
+LOADED = (
+    "wrackline.control.cli",
+    worker_task.__name__,
+    *(f"{sources.__name__}.{kind}" for kind in known(sources)),
+)
+
 # a process that ends so would end so again
-_FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
+FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 
 
-class Printer:
-    """Prints what happens, a line at a time, and remembers who failed."""
-
-    def __init__(self, stands: Callable[[str, Standing], None], *, json: bool) -> None:
-        """Take who keeps how each pipeline is."""
-        self._stands, self._json = stands, json
-        self._reasons: dict[str, Mapping[str, object]] = {}
-        self.failed: dict[str, int] = {}
-
-    def changed(self, task: str, status: Status, pid: int | None, code: int | None) -> None:
-        """Print a pipeline's new state."""
-        told: dict[str, object] = {"state": status.state.value}
-        if pid is not None:
-            told["pid"] = pid
-        if code is not None:
-            told["exit"] = code
-        self.failed.pop(task, None)
-        if status.state is State.RESTARTING:
-            told["wait_s"] = round(status.begins - status.since, 3)
-        if status.state is State.FAILED:
-            self.failed[task] = Exit.FAULT if code is None else code
-            if task in self._reasons:
-                told["error"] = self._reasons[task]
-        self._stands(task, Standing(status.state, self._why(task) if status.state is State.FAILED else None))
-        self._print(task, told)
-
-    def _why(self, task: str) -> str | None:
-        error = self._reasons.get(task)
-        return None if error is None else f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"
-
-    def listens(self, url: str) -> None:
-        """Say where requests are taken."""
-        self._print("worker", {"requests": url} if self._json else {"line": f"requests: {url}"})
-
-    def wrong(self, task: str, error: WracklineError) -> None:
-        """Print what does not work beside a pipeline; on any thread."""
-        self._print(task, {"line": str(error)})
-
-    def said(self, task: str, line: str) -> None:
-        """Print a line of a pipeline's own."""
-        self._print(task, {"line": line})
-
-    def reported(self, task: str, report: Mapping[str, object]) -> None:
-        """Keep the reason with which a pipeline is about to fail."""
-        error = report.get("error")
-        if isinstance(error, dict):
-            self._reasons[task] = error
-
-    def _print(self, task: str, told: Mapping[str, object]) -> None:
-        if self._json:
-            document = {"ts_ms": time.time_ns() // 1_000_000, "pipeline": task, **told}
-            sys.stdout.write(orjson.dumps(document).decode() + "\n")
-        elif "line" in told:
-            sys.stdout.write(f"[{task}] {told['line']}\n")
-        else:
-            more = " ".join(
-                f"{name}={value}" for name, value in told.items() if name not in ("state", "error")
-            )
-            error = told.get("error")
-            why = f": [{error['code']}] {error['sentence']}" if isinstance(error, dict) else ""
-            sys.stdout.write(f"[{task}] {told['state']} {more}{why}\n")
-        sys.stdout.flush()
-
-
-def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest: RestSettings | None = None) -> int:
+def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
-    commands: dict[str, Sequence[str]] = {}
+    tasks: dict[str, Begin] = {}
+    nursery = Nursery(LOADED)
     files: dict[str, Path] = {}
     named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
@@ -120,46 +75,59 @@ def work(pipelines: Mapping[Path, Pipeline], *, json: bool, rest: RestSettings |
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
-        commands[name] = [sys.executable, "-m", "wrackline.control.worker_task", str(file.absolute())]
+        tasks[name] = nursery.way(worker_task.of_file, file.absolute())
     with asked_to_stop() as asked, ExitStack() as opened:
+        clean = _cleaned(named.values())
+        opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
         supervisor: Supervisor
         crew = FilesCrew(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
-        printer = Printer(crew.stands, json=json)
+        telling = Telling(crew.stands, log, clean)
         supervisor = Supervisor(
-            commands,
-            printer,
-            for_somebody=lambda code: code in _FOR_SOMEBODY,
+            tasks,
+            telling,
+            for_somebody=lambda code: code in FOR_SOMEBODY,
             asked=asked,
             stays=rest is not None,
         )
         if rest is not None:
-            opened.enter_context(_answering(crew, named, rest, printer))
+            desks = {
+                name: PipelineDesk(pipeline, partial(telling.wrong, name)) for name, pipeline in named.items()
+            }
+            door = opened.enter_context(answering(crew, desks, rest, partial(telling.wrong, WORKER)))
+            crew.worker = door.worker
+            telling.listens(f"{door.url}/connectors")
         supervisor.run()
-    return next(iter(printer.failed.values()), Exit.OK)
+    return next(iter(telling.failed.values()), Exit.OK)
 
 
 @contextmanager
-def _answering(
-    crew: FilesCrew, pipelines: Mapping[str, Pipeline], rest: RestSettings, printer: Printer
-) -> Iterator[None]:
-    """Answer by REST."""
+def answering(
+    crew: "Crew", desks: "Mapping[str, Desk]", rest: RestSettings, tell: Tell, group: "Group | None" = None
+) -> "Iterator[Door]":
+    """Answer by REST; a group's connectors are made by it."""
     # here, for who does not listen shall not wait for a web framework to load
-    from wrackline.control.rest import connectors, plugins, requests  # noqa: PLC0415
-    from wrackline.control.rest.desk import PipelineDesk  # noqa: PLC0415
-    from wrackline.control.rest.door import opened  # noqa: PLC0415
+    from starlette.middleware import Middleware  # noqa: PLC0415
 
-    desks = {
-        name: PipelineDesk(pipeline.values, partial(printer.wrong, name))
-        for name, pipeline in pipelines.items()
-        if pipeline.values is not None
-    }
+    from wrackline.control.rest import connectors, plugins, requests, writes  # noqa: PLC0415
+    from wrackline.control.rest.door import opened  # noqa: PLC0415
+    from wrackline.control.rest.forward import Forward  # noqa: PLC0415
+    from wrackline.control.rest.tls import to_other_workers  # noqa: PLC0415
+
     resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
     routes = (
         requests.routes(desks),
         connectors.routes(crew),
+        connectors.by_file() if group is None else writes.routes(group, group.check),
         plugins.routes(Installed(), resolver, OURS),
     )
-    with opened(rest, routes, partial(printer.wrong, "worker")) as door:
-        crew.worker = door.worker
-        printer.listens(f"{door.url}/connectors")
-        yield
+    within = []
+    if group is not None:
+        within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=to_other_workers(rest)))
+    with opened(rest, routes, tell, within) as door:
+        yield door
+
+
+def _cleaned(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:
+    """Return what takes the secrets of all of them out of a text."""
+    redactors = [one.values.redactor for one in pipelines if one.values is not None]
+    return lambda text: reduce(lambda left, redactor: redactor.clean(left), redactors, text)

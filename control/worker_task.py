@@ -1,19 +1,30 @@
 """A worker's child: one pipeline's source half, which ends when its worker does.
 
-In: a pipeline's file, and the number of its end of the lifeline.  Out: what `wrackline run` prints, the
-task's states and the reason of its end through the lifeline, and the exit code of that reason's kind.
+In: a pipeline's file, or the map that REST was given; and its end of the lifeline.  Out: the lines of
+`wrackline run`, the task's states and the reason of its end through the lifeline, and the exit code of that
+reason's kind.
 """
 
+import os
+import socket
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+import typer
+
 from wrackline.control.exits import exit_of
+from wrackline.control.installed import Installed
+from wrackline.control.logs.lines import Log, log_through
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.run import run
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.supervision import State
 from wrackline.producers.lanes import Health
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.pipeline import Pipeline, check
+from wrackline.schemas.secret_refs import Allowed, Resolver
 
 _STATES = {
     Health.STARTING: State.STARTING,
@@ -23,24 +34,40 @@ _STATES = {
 }
 
 
-def main() -> None:
-    """Run the pipeline of the named file."""
-    file, descriptor = Path(sys.argv[1]), int(sys.argv[2])
-    lifeline = Lifeline(descriptor)
+def of_file(file: Path, line: socket.socket) -> None:
+    """Run the pipeline of a file."""
+    _run(partial(good_pipeline, file), line)
+
+
+def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
+    """Run the pipeline of a map of settings, whose references reach what is allowed."""
+
+    def checked(_: Log) -> Pipeline:
+        found = check(given, Installed(), Resolver(allowed, os.environ))
+        for problem in found.problems:
+            if not problem.warning:
+                raise problem.error
+        return found
+
+    _run(checked, line)
+
+
+def _run(pipeline: Callable[[Log], Pipeline], line: socket.socket) -> None:
+    lifeline = Lifeline(line)
     lifeline.hold()
+    log = log_through(lambda line: lifeline.tell({"line": line}))
 
     def tell(health: Health, error: Exception | None) -> None:
-        del error  # what it recovers from, it prints
+        del error  # what it recovers from, it says
         lifeline.tell({"state": _STATES[health].value})
 
     try:
-        run(good_pipeline(file), tell)
+        run(pipeline(log), log, tell=tell)
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)
     except WracklineError as error:
-        reason = {"code": error.code, "kind": type(error).__name__, "sentence": error.sentence}
-        lifeline.tell({"error": {**reason, "hint": error.hint}})
-        sys.stdout.write(f"error {error}\n")
+        lifeline.tell({"error": error.document()})
+        log.error(  # noqa: TRY400 - no traceback: the error says it all
+            "failed", line=f"error {error}", error=error.document()
+        )
         sys.exit(exit_of(error))
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.signal_topic import SignalTopic
 from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
-from wrackline.producers.lanes import NoticeWitness, QueueWitness, Reading, SourceLanes, Witness
+from wrackline.producers.lanes import NoticeWitness, QueueWitness, Reading, ShapeWitness, SourceLanes, Witness
 from wrackline.producers.left_out import Bounds
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
@@ -70,7 +70,7 @@ def task(
     with ExitStack() as opened:
         registry = opened.enter_context(Registry(access(values)))
         own = OwnTopics(server)
-        register = _Schemas(plugin, own, registry).register
+        register = _Schemas(plugin, own, registry, _shaped_of(witness)).register
         source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register))
         opened.callback(source.close)
         partitions = source.partitions()
@@ -121,8 +121,14 @@ def task(
 class _Schemas:
     """Registers a table's schemas under its topic's subjects."""
 
-    def __init__(self, plugin: SourcePlugin, topics: OwnTopics, registry: Registry) -> None:
-        self._plugin, self._topics, self._registry = plugin, topics, registry
+    def __init__(
+        self,
+        plugin: SourcePlugin,
+        topics: OwnTopics,
+        registry: Registry,
+        shaped: Callable[[TableSchema, str], None],
+    ) -> None:
+        self._plugin, self._topics, self._registry, self._shaped = plugin, topics, registry, shaped
 
     def register(self, table: TableSchema) -> WriterIds:
         topic = self._topics.of(table.id)
@@ -130,10 +136,12 @@ class _Schemas:
         value = value_schema(
             table, topic=topic, connector=self._plugin.connector, source_fields=self._plugin.source_fields
         )
-        return WriterIds(
+        ids = WriterIds(
             None if key is None else self._registry.register(f"{topic}-key", dump(key)),
             self._registry.register(f"{topic}-value", dump(value)),
         )
+        self._shaped(table, topic)
+        return ids
 
 
 def _signals(values: Values, server: str, own: str, owner: Owner, partition: SourcePartition) -> SignalTopic:
@@ -214,6 +222,10 @@ def _bound_of(rules: ColumnRules, table: TableSchema, key: bytes) -> Bound | Non
 
 def _tell_of(witness: Witness) -> Callable[[WracklineError], None]:
     return witness.notice if isinstance(witness, NoticeWitness) else lambda _: None
+
+
+def _shaped_of(witness: Witness) -> Callable[[TableSchema, str], None]:
+    return witness.shaped if isinstance(witness, ShapeWitness) else lambda _table, _topic: None
 
 
 def _reading(

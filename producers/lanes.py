@@ -30,7 +30,7 @@ from wrackline.producers.snapshot.work import Limits as SnapshotLimits
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Json, canonical
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 OVERRIDE_UNUSED = define(
     "snapshot.override_unused",
@@ -165,6 +165,15 @@ class NoticeWitness(Protocol):
 
     def notice(self, error: WracklineError) -> None:
         """This does not work, and nothing stops for it."""
+        ...
+
+
+@runtime_checkable
+class ShapeWitness(Protocol):
+    """A witness that also wants to know how tables are written; on any thread."""
+
+    def shaped(self, table: TableSchema, topic: str) -> None:
+        """The schemas of this shape are registered; a shape may be told again."""
         ...
 
 

@@ -8,6 +8,7 @@ from wrackline.schemas.consume_settings import CONSUME
 from wrackline.schemas.filters import HASH, HASH_V2, KEYS, STARS, TRUNCATE, mask_of
 from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
 from wrackline.schemas.keeping_settings import EXCLUSIVE, KEEPING
+from wrackline.schemas.lineage_settings import LINEAGE, LINEAGE_EXCLUSIVE, LINEAGE_NEEDS
 from wrackline.schemas.mode_settings import MODES
 from wrackline.schemas.not_yet_settings import NOT_YET
 from wrackline.schemas.setting import Declared, Importance, Setting
@@ -431,16 +432,18 @@ CORE = Declared(
         *SNAPSHOT,
         *_FAILURES,
         *_METRICS,
+        *LINEAGE,
         *_TARGET,
         *KEEPING,
         *CONSUME,
         *KAFKA_CLIENT.settings,
     ),
     at_most=KAFKA_CLIENT.at_most,
-    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS),
+    needs=(*KAFKA_CLIENT.needs, *SNAPSHOT_NEEDS, *LINEAGE_NEEDS),
     exclusive=(
         *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
         EXCLUSIVE,
+        LINEAGE_EXCLUSIVE,
     ),
     not_honoured=(*KAFKA_CLIENT.not_honoured, *UNHONOURED),
     not_yet=NOT_YET,

@@ -126,7 +126,7 @@ def _process(words: list[str], printed: Path) -> "Iterator[subprocess.Popen[byte
     with (
         printed.open("wb") as out,
         subprocess.Popen(
-            [sys.executable, "-m", "wrackline.control.cli", *words], stdout=out, stderr=subprocess.STDOUT
+            [sys.executable, "-m", "wrackline.control", *words], stdout=out, stderr=subprocess.STDOUT
         ) as process,
     ):
         try:

@@ -18,21 +18,39 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from wrackline.control.rest.answer import Answer, told
-from wrackline.control.rest.connectors import BY_FILE, NO_CONNECTOR, NO_TASK
+from wrackline.control.rest.body import NOT_JSON
+from wrackline.control.rest.connectors import BY_FILE
+from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_TASK, NOT_STOPPED
+from wrackline.control.rest.given import NOT_SETTINGS
 from wrackline.control.rest.guard import Guard
 from wrackline.control.rest.openapi import document
-from wrackline.control.rest.plugins import NO_PLUGIN, NOT_SETTINGS, OTHER_CLASS
-from wrackline.control.rest.requests import NO_REQUEST, NOT_JSON
+from wrackline.control.rest.plugins import NO_PLUGIN, OTHER_CLASS
+from wrackline.control.rest.positions import NO_OFFSETS, NOT_OFFSETS
+from wrackline.control.rest.requests import NO_REQUEST
 from wrackline.control.rest.roles import NOT_ALLOWED, UNLISTED, allowed
 from wrackline.control.rest.settings import HOSTS
+from wrackline.control.rest.writes import BAD_NAME, INVALID, MASKED, NOT_CONNECTOR, OTHER_NAME
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.versions import OURS
 
+_BAD: Final = (
+    NOT_SETTINGS,
+    OTHER_CLASS,
+    NOT_CONNECTOR,
+    OTHER_NAME,
+    BAD_NAME,
+    INVALID,
+    MASKED,
+    NOT_OFFSETS,
+    NO_OFFSETS,
+    NOT_STOPPED,
+)
 _STATUS: Final = {
     **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code), 404),
-    **dict.fromkeys((NOT_SETTINGS.code, OTHER_CLASS.code), 400),
+    **dict.fromkeys((one.code for one in _BAD), 400),
     **dict.fromkeys((NOT_ALLOWED.code, UNLISTED.code), 403),
     BY_FILE.code: 405,
+    NO_COORDINATOR.code: 409,
     NOT_JSON.code: 415,
 }
 

@@ -1,7 +1,25 @@
-"""A request's body, up to a bound."""
+"""A request's body: what it is said to be, and its bytes, up to a bound."""
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
+
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.redaction import shown_name
+
+NOT_JSON = define(
+    "rest.not_json",
+    Definite,
+    "the request's body is {given}, not application/json",
+    hint="send it with the header Content-Type: application/json",
+)
+
+
+async def json_of(request: Request, most: int) -> bytes:
+    """Take the body if it is said to be JSON, which a page of another site can't say unasked."""
+    said = request.headers.get("content-type", "of no type").partition(";")[0].strip().lower()
+    if said != "application/json":
+        raise NOT_JSON(given=shown_name(said))
+    return await body_of(request, most)
 
 
 async def body_of(request: Request, most: int) -> bytes:

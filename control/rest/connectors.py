@@ -5,34 +5,23 @@
     PUT  /connectors/{c}/pause|resume|stop           POST /connectors/{c}/restart[?includeTasks&onlyFailed]
     GET  /connectors/{c}/tasks/{n}/status            POST /connectors/{c}/tasks/{n}/restart
 
-In: a crew, which runs the pipelines.  Out: routes.  The files that a worker was started with say what its
-pipelines are, so nothing here makes, changes or removes one: who tries is answered so, with 405.
+In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes one.  In a group
+`writes.py` does; a worker that was started with files has its connectors from them, and who tries there is
+answered so, with 405.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
 from wrackline.control.rest import shapes
 from wrackline.control.rest.answer import Answer
+from wrackline.control.rest.crews import NO_CONNECTOR, NO_TASK, Crew
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Wish
-from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.redaction import shown_name
 
-NO_CONNECTOR = define(
-    "rest.no_connector",
-    Definite,
-    "this worker runs no connector {name}",
-    hint="those that this worker runs: GET /connectors",
-)
-NO_TASK = define(
-    "rest.no_task",
-    Definite,
-    "connector {name} has no task {task}",
-    hint="its tasks: GET /connectors/{name}/tasks",
-)
 BY_FILE = define(
     "rest.by_file",
     OperatorNeeded,
@@ -41,43 +30,12 @@ BY_FILE = define(
 )
 
 
-class Crew(Protocol):
-    """Runs pipelines; any thread may ask.  What asks Kafka may wait for it."""
-
-    worker: str  # host and port, as Connect names a worker
-
-    def names(self) -> Sequence[str]:
-        """Name the pipelines."""
-        ...
-
-    def config(self, name: str) -> Mapping[str, str]:
-        """Return what a pipeline's file says; secrets are masked."""
-        ...
-
-    def standing(self, name: str) -> Standing:
-        """Say how its process is."""
-        ...
-
-    def wish(self, name: str, wish: Wish) -> None:
-        """Have it run, pause, stop or begin again, soon."""
-        ...
-
-    def topics(self, name: str) -> Sequence[str]:
-        """Name its topics that are there."""
-        ...
-
-    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
-        """Return its committed positions by partition of the source."""
-        ...
-
-
 def routes(crew: Crew) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors", default_response_class=Answer)
     _looks(made, crew)
     _looks_at_tasks(made, crew)
     _wishes(made, crew)
-    _refusals(made)
     return made
 
 
@@ -202,8 +160,11 @@ def _wishes(made: APIRouter, crew: Crew) -> None:
         return Response(status_code=204)
 
 
-def _refusals(made: APIRouter) -> None:
-    def by_file(request: Request) -> Response:
+def by_file() -> APIRouter:
+    """Make the routes that say of a worker by files where its connectors come from."""
+    made = APIRouter(prefix="/connectors", default_response_class=Answer)
+
+    def refused(request: Request) -> Response:
         """Say where a worker's pipelines come from."""
         raise BY_FILE(method=f"{request.method} {shown_name(request.url.path)}")
 
@@ -213,4 +174,5 @@ def _refusals(made: APIRouter) -> None:
         "/{name}/config": ["PUT", "PATCH"],
         "/{name}/offsets": ["PATCH", "DELETE"],
     }.items():
-        made.add_api_route(path, by_file, methods=methods)
+        made.add_api_route(path, refused, methods=methods)
+    return made

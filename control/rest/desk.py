@@ -6,15 +6,17 @@ from typing import Any
 from wrackline.control import requests
 from wrackline.control.signalling import send
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.settings import Values
+from wrackline.schemas.pipeline import Pipeline
 
 
 class PipelineDesk:
     """Sends signals to a pipeline, and reads its receipts; any thread may ask."""
 
-    def __init__(self, values: Values, tell: Callable[[WracklineError], None]) -> None:
-        """Take the pipeline's settings, and who hears of a receipt that can't be read."""
-        self._values, self._tell = values, tell
+    def __init__(self, pipeline: Pipeline, tell: Callable[[WracklineError], None]) -> None:
+        """Take the pipeline, and who hears of a receipt that can't be read."""
+        if pipeline.values is None:
+            raise ValueError("a pipeline with errors has no requests")
+        self._values, self._tell = pipeline.values, tell
 
     def send(self, body: bytes) -> None:
         """Send a signal that was found good."""

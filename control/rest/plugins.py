@@ -8,14 +8,14 @@ resolved by what the worker's own environment allows, never by what is sent.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.rest.answer import Answer
 from wrackline.control.rest.body import body_of
+from wrackline.control.rest.given import MOST, document
+from wrackline.control.rest.given import settings as settings_of
 from wrackline.schemas import pipeline
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.redaction import shown_name
@@ -28,20 +28,12 @@ NO_PLUGIN = define(
     "there is no plug-in {name}",
     hint="those that are installed: GET /connector-plugins",
 )
-NOT_SETTINGS = define(
-    "rest.not_settings",
-    Definite,
-    "the request's body is no object of settings: {why}",
-    hint='send one such as {{"connector.class": "postgres", "name": "shop"}}',
-)
 OTHER_CLASS = define(
     "rest.other_class",
     Definite,
     "the settings are of the class {given}, and the path names {asked}",
     hint="name the same in both",
 )
-_MOST = 1 << 20  # bytes of settings
-_MOST_SETTINGS = 10_000
 
 
 def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> APIRouter:
@@ -72,7 +64,7 @@ def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> API
     @made.put("/{name}/config/validate")
     async def validate(name: str, request: Request) -> Response:
         """Say of settings what is wrong with them."""
-        given = _settings(await body_of(request, _MOST))
+        given = settings_of(document(await body_of(request, MOST)))
         return await run_in_threadpool(judged, name, given)  # thousands of settings take a while
 
     def judged(name: str, given: Mapping[str, str]) -> Response:
@@ -80,23 +72,3 @@ def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> API
         return Answer(found.registry.described(name, found.given, found.problems))
 
     return made
-
-
-def _settings(body: bytes) -> dict[str, str]:
-    """Read settings as Connect takes them: a flat object; what is no text is written as JSON has it."""
-    if len(body) > _MOST:
-        raise NOT_SETTINGS(why=f"it is larger than {_MOST} bytes")
-    try:
-        read: Any = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise NOT_SETTINGS(why="it is no JSON") from None
-    if not isinstance(read, dict):
-        raise NOT_SETTINGS(why="it is no object")
-    if len(read) > _MOST_SETTINGS:
-        raise NOT_SETTINGS(why=f"it has more than {_MOST_SETTINGS} of them")
-    given = {}
-    for name, value in read.items():
-        if not isinstance(value, str | int | float | bool):
-            raise NOT_SETTINGS(why=f"{shown_name(name)} is no text, number, true or false")
-        given[name] = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return given

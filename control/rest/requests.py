@@ -17,8 +17,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from wrackline.control.rest.answer import Answer, told
-from wrackline.control.rest.body import body_of
-from wrackline.control.rest.connectors import NO_CONNECTOR
+from wrackline.control.rest.body import json_of
+from wrackline.control.rest.crews import NO_CONNECTOR
 from wrackline.schemas import signals
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.redaction import shown_name
@@ -28,12 +28,6 @@ NO_REQUEST = define(
     Definite,
     "no request {id} is known",
     hint="one that was just sent is known once the pipeline's task has taken it up: ask again",
-)
-NOT_JSON = define(
-    "rest.not_json",
-    Definite,
-    "the request's body is {given}, not application/json",
-    hint="send it with the header Content-Type: application/json",
 )
 
 
@@ -62,10 +56,7 @@ def routes(desks: Mapping[str, Desk]) -> APIRouter:
     async def ask(name: str, request: Request) -> Response:
         """Take a request."""
         desk = desk_of(name)
-        given = request.headers.get("content-type", "of no type").partition(";")[0].strip().lower()
-        if given != "application/json":
-            raise NOT_JSON(given=shown_name(given))
-        body = await body_of(request, signals.SIZE_MAX)
+        body = await json_of(request, signals.SIZE_MAX)
         read = signals.parse_message(body, str(uuid.uuid4()))
         if isinstance(read, signals.Rejected):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400

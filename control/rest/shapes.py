@@ -22,10 +22,11 @@ _IDLE: Final = (State.STOPPED, State.COMPLETED)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a pipeline's process is; `reason` is why it failed."""
+    """How a pipeline's process is; `reason` is why it failed, `worker` who has it, if not who is asked."""
 
     state: State
     reason: str | None = None
+    worker: str | None = None
 
 
 def info(name: str, config: Mapping[str, str], standing: Standing) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def status(name: str, standing: Standing, worker: str) -> dict[str, Any]:
     word = _WORDS.get(standing.state, standing.state.value)
     of_connector = _RUNNING if standing.state in (State.FAILED, State.RESTARTING) else word
     tasks = [task_status(standing, worker)] if _has_task(standing) else []
-    connector = {"state": of_connector, "worker_id": worker}
+    connector = {"state": of_connector, "worker_id": standing.worker or worker}
     return {"name": name, "connector": connector, "tasks": tasks, "type": "source"}
 
 
@@ -47,7 +48,7 @@ def task_status(standing: Standing, worker: str) -> dict[str, Any]:
     """Say how the task is, and why it failed."""
     trace = {} if standing.reason is None else {"trace": standing.reason}
     word = _WORDS.get(standing.state, standing.state.value)
-    return {"id": TASK, "state": word, "worker_id": worker, **trace}
+    return {"id": TASK, "state": word, "worker_id": standing.worker or worker, **trace}
 
 
 def tasks(name: str, config: Mapping[str, str], standing: Standing) -> list[dict[str, Any]]:

@@ -39,9 +39,9 @@ SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",  # a deep folder's path would be too long for a socket
     "wal_level": "logical",
-    "max_wal_senders": "20",
-    "max_replication_slots": "20",
-    "max_connections": "100",
+    "max_wal_senders": "64",
+    "max_replication_slots": "64",
+    "max_connections": "300",
     "max_prepared_transactions": "10",
     "shared_buffers": "64MB",
     "max_wal_size": "2GB",

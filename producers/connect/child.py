@@ -1,20 +1,51 @@
 """One task's process, as its worker sees it: started, heard, asked to stop, killed.
 
-In: a command; one word is added to it, the number of its end of the lifeline.  Out: its reports and the lines
-that it prints, as they come, the last one too, and its exit code.  It is right because the worker never waits
-for a child (what it says is read when there is something), and because a child can't outlive its worker: it
-holds the other end of a line that the kernel closes.
+In: how its process is begun.  Out: its reports and the lines that it prints, as they come, the last one too,
+and its exit code.  It is right because the worker never waits for a child (what it says is read when there
+is something), and because a child can't outlive its worker: it holds the other end of a line that the kernel
+closes.
 """
 
 import os
 import socket
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Protocol
 
 import orjson
 
 MOST_LINE = 1 << 16  # bytes of a line, above which it is cut
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Running(Protocol):
+    """A process, as `subprocess` has it."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        ...
+
+    def poll(self) -> int | None:
+        """Return its exit code, a signal as a negative number; None while it runs."""
+        ...
+
+    def wait(self) -> object:
+        """Return when it has ended."""
+        ...
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        ...
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        ...
+
+
+Begin = Callable[[socket.socket, Connection], Running]  # its end of the lifeline, and what it prints to
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +92,14 @@ def _pieces(line: bytes, most: int) -> list[bytes]:
 class Child:
     """A process that runs."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, begin: Begin) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [*command, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C goes to the worker, which stops its children in order
-            )
-        self._line = ours
+        printed, written = Pipe(duplex=False)
+        with theirs, written:
+            self._process = begin(theirs, written)
+        self._line, self._printed = ours, printed
         ours.setblocking(False)
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
-        self._printed = self._process.stdout.fileno()
-        os.set_blocking(self._printed, False)
+        os.set_blocking(printed.fileno(), False)
         # The reports are whole whatever their size: our own code wrote them, and half of one can't be read.
         self._lines, self._reports = _Lines(MOST_LINE), _Lines()
 
@@ -91,14 +114,23 @@ class Child:
         return self._process.poll()
 
     @property
+    def memory(self) -> int:
+        """How many bytes of memory it has to itself; 0 when it has ended."""
+        try:
+            _, resident, shared, *_ = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
+        except (OSError, ValueError):
+            return 0
+        return (int(resident) - int(shared)) * _PAGE
+
+    @property
     def descriptors(self) -> tuple[int, int]:
         """What to wait for, to hear from it or of its end."""
-        return self._line.fileno(), self._printed
+        return self._line.fileno(), self._printed.fileno()
 
     def hear(self) -> Iterator[Said | Reported]:
         """Give what it has said since, without waiting; of one that has ended all of it."""
         ended = self.exit_code is not None  # first: what it said before its end is all there
-        printed = self._lines.add(_read(self._printed))
+        printed = self._lines.add(_read(self._printed.fileno()))
         for line in [*printed, *self._lines.rest()] if ended else printed:
             yield Said(line.decode(errors="replace").rstrip("\r"))
         for report in self._reports.add(_read(self._line.fileno())):
@@ -118,8 +150,7 @@ class Child:
             self._process.kill()
         self._process.wait()
         self._line.close()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        self._printed.close()
 
 
 def _read(descriptor: int) -> bytes:

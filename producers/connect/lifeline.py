@@ -25,8 +25,8 @@ _MOST = 4096
 class Lifeline:
     """The child's end."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._line = socket.socket(fileno=descriptor)
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
         self._lock = Lock()
 
     def hold(self) -> None:

@@ -94,6 +94,18 @@ class Client:
             "logger": _LOG,
         }
 
+    def reporter(self, name: str) -> Settings:
+        """What a producer is made with that says something now and then, in no transaction."""
+        return {
+            "linger.ms": 5,
+            **self._of(READING),
+            "client.id": name,
+            "enable.idempotence": True,
+            "acks": "all",
+            "allow.auto.create.topics": False,
+            "logger": _LOG,
+        }
+
     def reader(self, identity: Identity) -> Settings:
         """What the reader of one's own offsets is made with; it joins no group."""
         return {

@@ -109,7 +109,7 @@ class World:
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
             process = subprocess.Popen(
-                [*COMMAND, "run", str(file)],
+                [*COMMAND, "run", "--text", str(file)],
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 env={

@@ -3,5 +3,8 @@
 import pytest
 
 pytest.register_assert_rewrite(
-    "tests.contract.source_suite", "tests.contract.log_suite", "tests.contract.target_suite"
+    "tests.contract.source_suite",
+    "tests.contract.log_suite",
+    "tests.contract.target_suite",
+    "tests.contract.group_suite",
 )

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 from wrackline.consumers.plugin import SparkNeeds
 from wrackline.consumers.targets.delta import config, connect
+from wrackline.schemas.located import Located, by_address
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +34,10 @@ class DeltaPlugin:
         )
 
         return DeltaTarget(settings, spark)
+
+    def located(self, settings: Values, table: TableId) -> Located:
+        """Return where a table lies."""
+        return by_address(connect.place(settings).path(table))
 
 
 PLUGIN = DeltaPlugin()

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 from wrackline.consumers.plugin import SparkNeeds
 from wrackline.consumers.targets.iceberg import config, connect
+from wrackline.schemas.located import Located
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
+from wrackline.schemas.table import TableId
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +34,10 @@ class IcebergPlugin:
         )
 
         return IcebergTarget(settings, spark)
+
+    def located(self, settings: Values, table: TableId) -> Located:
+        """Return where a table lies."""
+        return connect.located(settings, table)
 
 
 PLUGIN = IcebergPlugin()

@@ -17,6 +17,7 @@ from wrackline.consumers.names import Case, Identifiers, target_name
 from wrackline.consumers.plugin import SparkNeeds
 from wrackline.consumers.targets.iceberg.config import OF_OUR_OWN
 from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.located import Located, by_address
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
@@ -63,6 +64,21 @@ class Place:
 def place(settings: Values) -> Place:
     """Return where the settings put the tables."""
     return Place(settings.text("target.namespace"), _TABLE_NAMES[settings.text("target.catalog.type")])
+
+
+def located(settings: Values, table: TableId) -> Located:
+    """Return where a table is to readers of lineage: its folder; or its catalogue, where that alone knows.
+
+    Glue keeps a database's tables in a folder whose name ends in .db, unless somebody has told it otherwise.
+    """
+    where, kind = place(settings), settings.text("target.catalog.type")
+    *levels, name = *where.levels(table), target_name(table.name, where.names)
+    if kind in ("rest", "hive"):
+        catalogue = by_address(settings.text("target.catalog.uri")).namespace
+        namespace = catalogue.replace("thrift:", "hive:", 1) if kind == "hive" else catalogue
+        return Located(namespace, ".".join((*levels, name)))
+    folders = "/".join(levels) if kind == "hadoop" else f"{'.'.join(levels)}.db"
+    return by_address(f"{_warehouse(settings).rstrip('/')}/{folders}/{name}")
 
 
 def needs(settings: Values) -> SparkNeeds:

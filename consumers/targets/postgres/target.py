@@ -33,6 +33,7 @@ from wrackline.consumers.targets.postgres.upkeep import upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.evolution import ChangeType, Widening
 from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.located import Located
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import MOST_DIGITS, Kind
@@ -360,6 +361,13 @@ class PostgresPlugin:
         server = Server(settings)
         server.connect().close()
         return PostgresTarget(server.connect, layout, lines)
+
+    def located(self, settings: Values, table: TableId) -> Located:
+        """Return where readers find a table."""
+        layout = Layout(settings.text("target.schema"), settings.text("target.storage.schema"))
+        place, database = layout.place(table), settings.text("target.dbname")
+        host, port = settings.text("target.hostname"), settings.integer("target.port")
+        return Located(f"postgres://{host}:{port}", f"{database}.{place.schema}.{place.name}")
 
 
 PLUGIN = PostgresPlugin()

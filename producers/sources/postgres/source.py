@@ -38,6 +38,7 @@ from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
+from wrackline.schemas.located import Located
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -318,6 +319,11 @@ class PgPlugin:
     def open(self, settings: Values, around: Surroundings) -> PgSource:
         """Take the settings; the first connection is made when something is asked."""
         return PgSource(settings, around)
+
+    def located(self, settings: Values, table: TableId) -> Located:
+        """Return where a table is."""
+        host, port = settings.text("database.hostname"), settings.integer("database.port")
+        return Located(f"postgres://{host}:{port}", str(table))
 
 
 PLUGIN = PgPlugin()

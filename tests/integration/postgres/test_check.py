@@ -288,7 +288,7 @@ database.sslmode = "disable"
 
 
 def command(file: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "wrackline.control.cli", "check", str(file), *more]
+    words = [sys.executable, "-m", "wrackline.control", "check", str(file), *more]
     said = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert "hunter2" not in said.stdout + said.stderr
     assert "Traceback" not in said.stderr

@@ -1,9 +1,11 @@
 """`wrackline run` as a process: streams, is measured, ends cleanly, goes on, gives way to a second one."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from tests.fixtures.servers import Database
 from tests.integration.running.world import CANARY, World, free_port, wait_until
 from wrackline.control import run
 from wrackline.control.exits import Exit
+from wrackline.control.logs.lines import log_to
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.control.status import WORKER, asked
@@ -137,11 +140,23 @@ def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> N
 def test_it_waits_for_a_server_that_is_not_there_as_often_as_it_is_told(world: World) -> None:
     text = world.file.read_text()
     world.file.write_text("errors.max.retries = 1\n" + text.replace(world.kafka.bootstrap, "127.0.0.1:1"))
-    ended = world.command("run")
+    ended = world.command("run", "--text")
     assert ended.returncode == Exit.TRANSIENT
     assert "recovering: [kafka.unreachable]" in ended.stdout
     assert "[kafka.unreachable]" in ended.stderr
     assert "stopped" not in ended.stdout
+    for_programs = world.command("run")
+    told = [json.loads(line) for line in for_programs.stdout.splitlines()]
+    assert for_programs.stderr == ""
+    assert all({"ts_ms", "level", "event", "line"} <= one.keys() for one in told)
+    by_event = {one["event"]: one for one in told}
+    assert (
+        by_event["recovering"]["error"]["code"] == by_event["failed"]["error"]["code"] == "kafka.unreachable"
+    )
+    assert by_event["tables"]["tables"] == 1
+    assert {one.get("pipeline") for one in told} == {world.prefix, None}
+    assert [one["event"] for one in told if "pipeline" not in one] == ["failed"]
+    assert CANARY not in for_programs.stdout
 
 
 def test_a_task_that_does_not_stop_is_no_success(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +167,7 @@ def test_a_task_that_does_not_stop_is_no_success(world: World, monkeypatch: pyte
     world.write()
     threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGTERM]).start()
     with pytest.raises(Transient, match=r"run\.not_stopped"):
-        run.run(good_pipeline(world.file))
+        run.run(good_pipeline(world.file), log_to(sys.stdout, json=False))
 
 
 def test_an_error_ends_it_with_its_code_and_the_exit_code_of_its_kind(world: World) -> None:
@@ -161,12 +176,12 @@ def test_an_error_ends_it_with_its_code_and_the_exit_code_of_its_kind(world: Wor
     world.arrived(1)
     assert running.stop() == Exit.OK
     world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
-    ended = world.command("run")
+    ended = world.command("run", "--text")
     assert ended.returncode == Exit.DEFINITE, ended.stdout
     assert "[pg.slot_missing]" in ended.stderr
     assert "hint: " in ended.stderr
 
     world.file.write_text(world.file.read_text().replace("metrics.port", "metrics.prot"))
-    refused = world.command("run")
+    refused = world.command("run", "--text")
     assert refused.returncode == Exit.FINDINGS
     assert "metrics.prot" in refused.stdout

@@ -38,11 +38,14 @@ class Working:
     def text(self) -> str:
         return self._said.read_text()
 
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """All that it has said."""
+        return [json.loads(line) for line in self.text.rpartition("\n")[0].splitlines()]
+
     def told(self, pipeline: str, state: str) -> list[dict[str, Any]]:
         """Every time that this pipeline was in this state."""
-        whole = self.text.rpartition("\n")[0].splitlines()
-        documents = [json.loads(line) for line in whole]
-        return [one for one in documents if one["pipeline"] == pipeline and one.get("state") == state]
+        return [one for one in self.lines if one["pipeline"] == pipeline and one.get("state") == state]
 
     @property
     def requests(self) -> str:
@@ -145,6 +148,8 @@ def test_a_killed_pipeline_comes_back_and_nothing_is_lost_or_doubled(
     assert (ended["exit"], 0 < ended["wait_s"] <= 1) == (-signal.SIGKILL, True)
     again = working.waits_for(one.prefix, "RUNNING", 2)["pid"]
     assert again not in (killed, other)
+    own = [line for line in working.lines if line["event"] == "connected"]
+    assert [(line["pipeline"], line["database"]) for line in own].count((one.prefix, one.database.name)) == 2
     one.arrived(60)
     two.arrived(5)
     if shutil.which("kcat"):  # as the README says

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 CANARY = "canary'pass\\word 7!"
 PATIENCE = 60.0
-COMMAND = (sys.executable, "-m", "wrackline.control.cli")
+COMMAND = (sys.executable, "-m", "wrackline.control")
 FILE = """
 name = "{name}"
 topic.prefix = "{prefix}"
@@ -139,7 +139,7 @@ class World:
         """Start `wrackline run` and wait until it runs, or says something else."""
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
-            command = [*COMMAND, "run", str(self.file)]
+            command = [*COMMAND, "run", "--text", str(self.file)]
             process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         running = Running(process, printed)
         self.started.append(running)

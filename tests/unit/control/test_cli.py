@@ -32,7 +32,7 @@ url = "http://r:8081"
 
 def wrackline(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "wrackline.control.cli", *arguments],
+        [sys.executable, "-m", "wrackline.control", *arguments],
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,6 +1,7 @@
 """What `wrackline consume` says and ends with, where no server is needed."""
 
 import json
+import sys
 
 import pytest
 
@@ -19,6 +20,7 @@ from wrackline.control.consume_boundaries import check_boundaries
 from wrackline.control.consume_telling import Teller
 from wrackline.control.driving import pace, upkeep
 from wrackline.control.exits import Exit, exit_of_all
+from wrackline.control.logs.lines import log_to
 from wrackline.control.target_alone import NO_TARGET
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.settings import Values
@@ -36,7 +38,7 @@ def values(**given: str) -> Values:
 
 def test_a_pipeline_that_ends_in_kafka_is_not_consumed() -> None:
     with pytest.raises(OperatorNeeded) as caught:
-        consume(checked(GOOD), once=True, json=False, spark_log=None)
+        consume(checked(GOOD), log_to(sys.stdout, json=True), once=True, spark_log=None)
     assert caught.value.code == NO_TARGET.code
 
 
@@ -109,7 +111,8 @@ def test_what_makes_values_right_is_not_set_from_outside() -> None:
 
 def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     now = iter([0.0, 0.0, 1.0, 10.0])
-    teller = Teller("shop", Figures("s"), json=False, clock=lambda: next(now, 10.0))
+    log = log_to(sys.stdout, json=True).bind(pipeline="shop")
+    teller = Teller(log, Figures("s"), clock=lambda: next(now, 10.0))
     teller.merged("s.d.p.t", READ, 1.5)
     teller.merged("s.d.p.t", READ, 1.5)  # too soon for a line
     teller.failed("s.d.p.t", Standing(BUSY, stopped=True))
@@ -124,7 +127,7 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixture[str]) -> None:
     figures = Figures("s")
-    teller = Teller("shop", figures, json=True, clock=lambda: 0.0)
+    teller = Teller(log_to(sys.stdout, json=True), figures, clock=lambda: 0.0)
     for letters in (2, 0, 1):
         figures.batch(Account(READ, Applied(), letters=letters))
         teller.merged("s.d.p.t", READ, 0.1)
@@ -133,9 +136,8 @@ def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixtu
     assert told == [("d.p.t", 2, 2), ("d.p.t", 1, 3)]
 
 
-def test_lines_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    teller = Teller("shop", Figures("s"), json=False)
+def test_lines_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    teller = Teller(log_to(sys.stdout, json=False), Figures("s"))
     teller.failed("s.d.p.t", Standing(BUSY))
     teller.ends(whole=False)
     said = capsys.readouterr().out

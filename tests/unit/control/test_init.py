@@ -286,7 +286,7 @@ def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
     typed += ["WRACKLINE_DB_PASSWORD", "shop", "", "broker:9092", "http://registry:8081", ""]
     ours, theirs = pty.openpty()
     asked = subprocess.Popen(
-        [sys.executable, "-m", "wrackline.control.cli", "init", str(file)],
+        [sys.executable, "-m", "wrackline.control", "init", str(file)],
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -307,7 +307,7 @@ def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
 def test_the_shells_complete(shell: str) -> None:
     def answered(**environ: str) -> str:
         return subprocess.run(
-            [sys.executable, "-m", "wrackline.control.cli"],
+            [sys.executable, "-m", "wrackline.control"],
             capture_output=True,
             text=True,
             timeout=120,

@@ -59,7 +59,8 @@ def crew() -> Crew:
 @pytest.fixture
 def port(crew: Crew) -> Iterator[int]:
     installed = plugins.routes(Installed(), Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"}), "1.2.3")
-    with opened(RestSettings(0), [connectors.routes(crew), installed], tell=print) as door:
+    routes = (connectors.routes(crew), connectors.by_file(), installed)
+    with opened(RestSettings(0), routes, tell=print) as door:
         yield door.port
 
 

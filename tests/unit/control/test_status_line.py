@@ -1,11 +1,13 @@
 """The status line: what it says, when it is due, and that other lines never run into it."""
 
 import sys
+from typing import TextIO, cast
 
 import pytest
 
 from tests.fakes.place import Place
-from wrackline.control.status_line import Narration, Screen, StatusLine
+from wrackline.control.logs.lines import log_to
+from wrackline.control.status_line import Narration, Pulse, Screen, StatusLine
 from wrackline.producers import set_aside
 from wrackline.producers.batching import Publication, Tally
 from wrackline.producers.changes import Fault
@@ -48,34 +50,39 @@ def test_the_line_says_rate_lag_and_position() -> None:
     clock = Clock()
     measures = made(clock)
     line = StatusLine(measures, lambda saved: f"place {saved['lsn']}", clock)
-    assert line() == "0 events/s  0 in all  lag -, -  at -"
+    assert line()[0] == "0 events/s  0 in all  lag -, -  at -"
     measures.published([publication(3000)], 0.1)
     measures.looked(PARTITION, LogState("slot", None, 9, 1_234_567, None, None, None))
     clock.now += 2
-    assert line() == "1,500 events/s  3,000 in all  lag 1.2 MB, 12 ms  at place 7"
+    text, told = line()
+    assert text == "1,500 events/s  3,000 in all  lag 1.2 MB, 12 ms  at place 7"
+    place = {"database": "shop", "behind_bytes": 1_234_567, "lag_ms": 12, "position": "place 7"}
+    assert told == {"events": 3000, "events_per_s": 1500.0, "databases": [place]}
     clock.now += 2
-    assert line().startswith("0 events/s  3,000 in all")
+    assert line()[0].startswith("0 events/s  3,000 in all")
 
 
 def test_off_a_terminal_it_is_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    screen = Screen(clock)
+    texts = iter(["now", "now", "at last"])
+    pulse = Pulse(lambda: (next(texts), {}), log_to(sys.stdout, json=False), clock)
     for _ in range(25):
         clock.now += 1
-        screen.status(lambda: "now")
-    screen.status(lambda: "at last", last=True)
+        pulse()
+    pulse(last=True)
     assert capsys.readouterr().out == "now\nnow\nat last\n"
 
 
 def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    clock = Clock()
-    screen = Screen(clock)
+    clock, screen = Clock(), Screen()
+    log = log_to(cast("TextIO", screen), json=False)
+    pulse = Pulse(lambda: ("now", {}), log, clock, screen.draw)
+    pulse()  # too soon
     clock.now += 1
-    screen.status(lambda: "now")
-    screen.say("said")
+    pulse()
+    log.info("said", line="said")
     screen.close()
     assert capsys.readouterr().out == "\r\x1b[2Know\x1b[K\r\x1b[2Ksaid\nnow\n"
 
@@ -83,7 +90,7 @@ def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
 def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     measures = made(clock)
-    narration = Narration(measures, Screen(clock), clock, lambda _health, _error: None)
+    narration = Narration(measures, log_to(sys.stdout, json=False), clock, lambda _health, _error: None)
     for _ in range(12):
         narration.health(Health.RECOVERING, LOST())
         clock.now += 1
@@ -101,7 +108,8 @@ def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.C
         ORDERS._replace(name="unread"): saved(SnapshotState(jobs=(failed,))),
     }
     of = {TableKey("c", "shop1", table): TableState(1, state) for table, state in states.items()}
-    Narration(made(clock), Screen(clock), clock, lambda _health, _error: None).resumed(State({}, of, ()))
+    log = log_to(sys.stdout, json=False)
+    Narration(made(clock), log, clock, lambda _health, _error: None).resumed(State({}, of, ()))
     assert capsys.readouterr().out == (
         "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
         "shop.public.unread stays without all of its rows: [test.unread] it has no key\n  hint: give it one\n"

@@ -8,21 +8,25 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from select import select
 from typing import Any
 
 import orjson
 from fastapi import FastAPI
+from starlette.middleware import Middleware
 
+from tests.fakes.group import FakeGroup
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.crew import FilesCrew
 from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, plugins, requests
+from wrackline.control.rest import connectors, plugins, requests, writes
 from wrackline.control.rest.door import opened
+from wrackline.control.rest.forward import Forward
 from wrackline.control.rest.settings import LOOPBACK as HOST
 from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
-from wrackline.producers.connect.supervision import State
+from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
@@ -84,6 +88,18 @@ class Crew(FilesCrew):
         return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
 
 
+class Group(FakeGroup):
+    """Connectors that are made by REST; `shop` and `north_shop` are stopped, `orders` runs."""
+
+    def begin_anew(self) -> None:
+        """Forget what a case did."""
+        self._configs.clear()
+        for name, wish in (("shop", Wish.STOP), ("north_shop", Wish.STOP), ("orders", Wish.RUN)):
+            self.put(name, {"name": name, **GOOD}, wish)
+        self._positions.clear()
+        self.asked.clear()
+
+
 class Desk:
     """Keeps what was sent."""
 
@@ -127,11 +143,23 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     routes = (
         requests.routes({"shop": desk, "orders": desk}),
         connectors.routes(crew),
+        connectors.by_file(),
         plugins.routes(Installed(), resolver, "1.2.3"),
     )
     told: list[WracklineError] = []
     with opened(rest, routes, tell=told.append) as door:
         yield Worker(door.port, door.application, crew, desk, told)
+
+
+@contextmanager
+def writing() -> Iterator[tuple[int, Group]]:
+    """Serve a group's REST until the block ends."""
+    group = Group()
+    check_ = partial(check, plugins=Installed(), resolve=Resolver(Allowed.from_environment(ENVIRON), ENVIRON))
+    hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
+    routes = (connectors.routes(group), writes.routes(group, check_))
+    with opened(ALONE, routes, print, [hop]) as door:
+        yield door.port, group
 
 
 def request(ask: str, headers: Mapping[str, str], body: bytes) -> bytes:

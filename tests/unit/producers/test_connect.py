@@ -1,29 +1,47 @@
 """A worker and its children, without any server: what is heard, what is begun again, who outlives whom."""
 
 import signal
+import socket
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
 from threading import Event, Thread
 
 import pytest
 
-from wrackline.producers.connect.child import MOST_LINE, Child, Reported, Said
+from wrackline.producers.connect.child import MOST_LINE, Begin, Child, Reported, Running, Said
 from wrackline.producers.connect.lifeline import ALONE
 from wrackline.producers.connect.supervision import FIRST_WAIT, LONGEST_WAIT, WELL, State, Status, Wish
 from wrackline.producers.connect.supervisor import Supervisor
 
 HELD = """
-import signal, sys, time
+import signal, socket, sys, time
 from wrackline.producers.connect import lifeline
 {before}
 lifeline.GRACE = 0.1
-line = lifeline.Lifeline(int(sys.argv[1]))
+line = lifeline.Lifeline(socket.socket(fileno=int(sys.argv[1])))
 line.hold()
 line.tell({{"state": "RUNNING"}})
 print("here", flush=True)
 time.sleep(60)
 """
+
+
+def way(command: Sequence[str]) -> Begin:
+    """How a process is begun as a command; one word is added to it, the number of its end of the lifeline."""
+
+    def begin(line: socket.socket, output: Connection) -> Running:
+        return subprocess.Popen(
+            [*command, str(line.fileno())],
+            stdout=output.fileno(),
+            stderr=subprocess.STDOUT,
+            pass_fds=(line.fileno(),),
+            start_new_session=True,
+        )
+
+    return begin
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -49,7 +67,7 @@ def heard(child: Child, count: int) -> list[Said | Reported]:
     [("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", ALONE)],
 )
 def test_a_child_ends_when_the_line_to_its_worker_does(before: str, code: int) -> None:
-    child = Child([sys.executable, "-c", HELD.format(before=before)])
+    child = Child(way([sys.executable, "-c", HELD.format(before=before)]))
     try:
         assert Reported({"state": "RUNNING"}) in heard(child, 2)
         assert child.exit_code is None
@@ -63,7 +81,7 @@ def test_a_child_ends_when_the_line_to_its_worker_does(before: str, code: int) -
 @pytest.mark.parametrize("end", ["", "\n"], ids=["without an end", "with one"])
 def test_a_line_that_is_too_long_is_cut(end: str) -> None:
     written = f"print('x' * {3 * MOST_LINE + 1}, end={end!r}, flush=True)"
-    child = Child([sys.executable, "-c", f"import time; {written}; time.sleep(60)"])
+    child = Child(way([sys.executable, "-c", f"import time; {written}; time.sleep(60)"]))
     try:
         lines = [one.line for one in heard(child, 3) if isinstance(one, Said)]
         assert [set(line) for line in lines[:3]] == [{"x"}] * 3
@@ -75,7 +93,7 @@ def test_a_line_that_is_too_long_is_cut(end: str) -> None:
 def test_a_report_is_whole_however_long_it_is() -> None:
     line = "b'{\"y\":\"' + b'y' * " + str(3 * MOST_LINE) + " + b'\"}\\n'"
     code = f"import socket, sys; socket.socket(fileno=int(sys.argv[1])).sendall({line})"
-    child = Child([sys.executable, "-c", code])
+    child = Child(way([sys.executable, "-c", code]))
     try:
         (report,) = [one.report for one in heard(child, 1) if isinstance(one, Reported)]
         assert report == {"y": "y" * 3 * MOST_LINE}
@@ -84,7 +102,7 @@ def test_a_report_is_whole_however_long_it_is() -> None:
 
 
 def test_the_last_words_of_a_child_are_heard_although_no_line_ends_with_them() -> None:
-    child = Child([sys.executable, "-c", "print('first'); print('last', end='')"])
+    child = Child(way([sys.executable, "-c", "print('first'); print('last', end='')"]))
     try:
         until(lambda: child.exit_code is not None)
         assert list(child.hear()) == [Said("first"), Said("last")]
@@ -137,7 +155,7 @@ class Heard:
 
 def test_a_worker_whose_tasks_have_all_failed_ends() -> None:
     commands = {
-        name: [sys.executable, "-c", f"raise SystemExit({code})"] for name, code in (("a", 4), ("b", 5))
+        name: way([sys.executable, "-c", f"raise SystemExit({code})"]) for name, code in (("a", 4), ("b", 5))
     }
     listener = Heard()
     Supervisor(commands, listener, for_somebody=lambda code: code in (4, 5), asked=lambda: False).run()
@@ -150,7 +168,7 @@ def test_a_worker_whose_tasks_are_all_done_ends() -> None:
     says = HELD.replace("RUNNING", "COMPLETED").replace("time.sleep(60)", "").format(before="")
     listener = Heard()
     Supervisor(
-        {"a": [sys.executable, "-c", says]}, listener, for_somebody=lambda _: False, asked=lambda: False
+        {"a": way([sys.executable, "-c", says])}, listener, for_somebody=lambda _: False, asked=lambda: False
     ).run()
     assert listener.states == [("a", "STARTING"), ("a", "COMPLETED")]
 
@@ -158,7 +176,7 @@ def test_a_worker_whose_tasks_are_all_done_ends() -> None:
 def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
     """Paused, resumed, begun anew, stopped: its process ends or begins, and no end is a crash."""
     listener, over = Heard(), Event()
-    commands = {"a": [sys.executable, "-c", HELD.format(before="")]}
+    commands = {"a": way([sys.executable, "-c", HELD.format(before="")])}
     supervisor = Supervisor(commands, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True)
     running = Thread(target=supervisor.run)
     running.start()
@@ -204,7 +222,7 @@ def test_a_failed_task_is_begun_again_by_a_wish_alone() -> None:
 def test_the_last_wish_counts_while_a_process_still_ends(first: Wish, second: Wish, ends: str) -> None:
     listener, over = Heard(), Event()
     slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
-    commands = {"a": [sys.executable, "-c", HELD.format(before=slow)]}
+    commands = {"a": way([sys.executable, "-c", HELD.format(before=slow)])}
     supervisor = Supervisor(commands, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True)
     running = Thread(target=supervisor.run)
     running.start()
@@ -218,3 +236,98 @@ def test_the_last_wish_counts_while_a_process_still_ends(first: Wish, second: Wi
     finally:
         over.set()
         running.join(60)
+
+
+@pytest.fixture
+def over() -> Event:
+    return Event()
+
+
+def running_with(
+    listener: Heard, over: Event, tasks: Mapping[str, Begin], most_memory: int | None = None
+) -> tuple[Supervisor, Thread]:
+    supervisor = Supervisor(
+        tasks, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True, most_memory=most_memory
+    )
+    running = Thread(target=supervisor.run)
+    running.start()
+    return supervisor, running
+
+
+HELD_WELL = way([sys.executable, "-c", HELD.format(before="")])
+
+
+def test_a_task_comes_is_given_anew_and_goes_while_the_others_run(over: Event) -> None:
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {})
+    try:
+        supervisor.give("a", HELD_WELL)
+        until(lambda: listener.states == [("a", "STARTING"), ("a", "RUNNING")])
+        supervisor.give("b", HELD_WELL, Wish.PAUSE)
+        until(lambda: listener.states[2:] == [("b", "PAUSED")])
+        supervisor.give("a", HELD_WELL)
+        until(lambda: [state for _, state in listener.states[3:]] == ["RESTARTING", "STARTING", "RUNNING"])
+        child = supervisor._children["a"]
+        assert supervisor.let_go("a").wait(60)
+        assert child.exit_code is not None, "the event says that the process has ended"
+        assert supervisor.let_go("b").wait(60)
+        assert supervisor.let_go("nobody").wait(60)
+        assert len(listener.states) == 6, "of who was let go nothing is said"
+    finally:
+        over.set()
+        running.join(60)
+    assert not running.is_alive()
+
+
+def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wrackline.producers.connect.supervisor.MOVING", 0.3)
+    deaf = way([sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")])
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {"a": deaf})
+    try:
+        until(lambda: ("a", "RUNNING") in listener.states)
+        child = supervisor._children["a"]
+        first, second = supervisor.let_go("a"), supervisor.let_go("a")
+        assert first.wait(60)
+        assert second.wait(60)
+        assert child.exit_code == -signal.SIGKILL
+    finally:
+        over.set()
+        running.join(60)
+
+
+def test_who_was_let_go_and_is_given_again_begins_once_its_old_process_has_ended(over: Event) -> None:
+    slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
+    listener = Heard()
+    supervisor, running = running_with(
+        listener, over, {"a": way([sys.executable, "-c", HELD.format(before=slow)])}
+    )
+    try:
+        until(lambda: ("a", "RUNNING") in listener.states)
+        gone = supervisor.let_go("a")
+        supervisor.give("a", HELD_WELL)
+        assert gone.wait(60)
+        until(lambda: [state for _, state in listener.states].count("RUNNING") == 2)
+        assert [state for _, state in listener.states].count("STARTING") == 2
+    finally:
+        over.set()
+        running.join(60)
+
+
+def test_a_process_with_too_much_memory_is_ended_and_begun_again(over: Event) -> None:
+    class Hearing(Heard):
+        lines: tuple[str, ...] = ()
+
+        def said(self, task: str, line: str) -> None:
+            self.lines += (f"{task} {line}",)
+
+    listener, fat = Hearing(), 'held = bytearray(b"x") * (200 << 20)'
+    _, running = running_with(
+        listener, over, {"a": way([sys.executable, "-c", HELD.format(before=fat)])}, 100 << 20
+    )
+    try:
+        until(lambda: ("a", "RESTARTING") in listener.states)
+    finally:
+        over.set()
+        running.join(60)
+    assert any("worker.memory" in line and "task.memory.max.bytes" in line for line in listener.lines)

@@ -1,0 +1,143 @@
+"""What a group keeps of its connectors: the records of `<group>-configs`, and what they add up to.  Pure.
+
+    coordinator         {"worker", "url", "term"}   who writes here; a new one says so first
+    connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
+    target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
+    task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
+    restart-<name>      {"at"}                      a message: nothing is kept of it
+
+A connector is there when it has all three of its own.  `cut` tells one configuration from the next, also of
+a connector that was deleted and made again.  A record that nobody can read is passed over and named: one
+connector's fault may not stop the others.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from wrackline.producers.connect.supervision import Wish
+from wrackline.schemas.errors import Definite, define
+
+TASK: Final = 0
+_COORDINATOR: Final = b"coordinator"
+_STATES: Final = {Wish.RUN: "STARTED", Wish.PAUSE: "PAUSED", Wish.STOP: "STOPPED"}
+_WISHES: Final = {word: wish for wish, word in _STATES.items()}
+
+UNREADABLE = define(
+    "group.record",
+    Definite,
+    "a record of {topic} at {offset} can't be read, and is passed over",
+    hint="look at it: kcat -C -t {topic} -o {offset} -c 1; only the group's coordinator may write there",
+)
+
+Change = tuple[bytes, bytes | None]
+Document = Mapping[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A connector as its group keeps it."""
+
+    name: str
+    config: Mapping[str, str] = field(repr=False)  # secrets among it
+    cut: int
+    wish: Wish
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """Who writes, since when: `term` tells two of the same worker apart."""
+
+    worker: str
+    url: str
+    term: str
+
+
+class Kept:
+    """The fold of the records."""
+
+    def __init__(self) -> None:
+        self.office: Office | None = None
+        self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
+        self._wishes: dict[str, Wish] = {}
+        self._slots: dict[str, int] = {}
+
+    def apply(self, key: bytes, value: bytes | None) -> str | None:
+        """Take the next record; return the connector that it has begin again.
+
+        ValueError, KeyError or TypeError: nothing is known of such a record.
+        """
+        document = None if value is None else orjson.loads(value)
+        kind, _, name = key.decode().partition("-")
+        match kind:
+            case "coordinator" if document is not None:
+                self.office = Office(document["worker"], document["url"], document["term"])
+            case "connector":
+                _keep(self._configs, name, document, lambda read: (_texts(read["config"]), int(read["cut"])))
+            case "target":
+                _keep(self._wishes, name, document, lambda read: _WISHES[read["state"]])
+            case "task":
+                of = name.removesuffix(f"-{TASK}")
+                _keep(self._slots, of, document, lambda read: int(read["slot"]))
+            case "restart":
+                return None if document is None else name
+            case _:
+                raise ValueError(kind)
+        return None
+
+    @property
+    def connectors(self) -> dict[str, Connector]:
+        """Those that are there."""
+        return {
+            name: Connector(name, config, cut, self._wishes[name], self._slots[name])
+            for name, (config, cut) in self._configs.items()
+            if name in self._wishes and name in self._slots
+        }
+
+
+def office(new: Office) -> tuple[bytes, bytes]:
+    """Say who writes from here on."""
+    return _COORDINATOR, orjson.dumps({"worker": new.worker, "url": new.url, "term": new.term})
+
+
+def put(connector: Connector) -> list[Change]:
+    """Keep a connector whole."""
+    config = {"config": dict(connector.config), "cut": connector.cut}
+    return [
+        (f"connector-{connector.name}".encode(), orjson.dumps(config)),
+        target(connector.name, connector.wish),
+        (f"task-{connector.name}-{TASK}".encode(), orjson.dumps({"slot": connector.slot})),
+    ]
+
+
+def target(name: str, wish: Wish) -> Change:
+    """Keep what is wished of it."""
+    return f"target-{name}".encode(), orjson.dumps({"state": _STATES[wish]})
+
+
+def remove(name: str) -> list[Change]:
+    """Forget it."""
+    keys = (f"connector-{name}", f"target-{name}", f"restart-{name}", f"task-{name}-{TASK}")
+    return [(key.encode(), None) for key in keys]
+
+
+def restart(name: str, at_ms: int) -> Change:
+    """Have it begin again."""
+    return f"restart-{name}".encode(), orjson.dumps({"at": at_ms})
+
+
+def _keep(known: dict[str, T], name: str, document: Document | None, read: Callable[[Document], T]) -> None:
+    if document is None:
+        known.pop(name, None)
+    else:
+        known[name] = read(document)
+
+
+def _texts(config: object) -> Mapping[str, str]:
+    if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
+        raise TypeError
+    return config

@@ -1,0 +1,91 @@
+"""The file of a group of workers: its name, and what its connectors have in common.
+
+    group.id = "prod"
+    [kafka]
+    bootstrap.servers = "broker1:9092"
+    [schema.registry]
+    url = "http://registry:8081"
+
+In: a TOML file.  Out: the group, or all faults of the file.  What is given here of Kafka and the registry
+goes for every connector that does not name its own; the group's own topics are in that Kafka.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from wrackline.control.check_file import Checked, of_problem
+from wrackline.producers.kafka.client import Client
+from wrackline.schemas.core_settings import CORE
+from wrackline.schemas.pipeline import parse, read_file
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.setting import Declared, Importance, Setting
+from wrackline.schemas.setting_kinds import Kind, at_least, matching, split_list
+from wrackline.schemas.settings import Registry
+
+_GROUP: Final = "Group"
+_SHARED: Final = ("kafka.", "schema.registry.")
+_MOST_RECORD: Final = 4 << 20
+
+_OWN = (
+    Setting(
+        "group.id",
+        Kind.STRING,
+        "The group's name: workers of the same one share its connectors, and its topics begin with it.",
+        None,
+        Importance.HIGH,
+        _GROUP,
+        required=True,
+        validator=matching(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}", "1 to 100 letters, digits, dots, _ or -"),
+    ),
+    Setting(
+        "task.memory.max.bytes",
+        Kind.LONG,
+        "Memory that a task's process may have to itself; one that has more is ended, and begun again.",
+        str(2 << 30),
+        Importance.MEDIUM,
+        _GROUP,
+        validator=at_least(64 << 20),
+    ),
+)
+
+_ALLOWING = ("secrets.allow.env", "secrets.allow.folders")
+_TAKEN = tuple(one for one in CORE.settings if one.name.startswith(_SHARED) or one.name in _ALLOWING)
+_NAMES = frozenset(one.name for one in _TAKEN)
+
+GROUP = Declared(
+    settings=(*_OWN, *_TAKEN),
+    needs=tuple(need for need in CORE.needs if {need.name, need.needed} <= _NAMES),
+    not_honoured=tuple(entry for entry in CORE.not_honoured if entry.name.startswith(_SHARED)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of workers, as its file describes it."""
+
+    id: str
+    defaults: Mapping[str, str] = field(repr=False)  # what a connector gets unless it names its own
+    client: Client = field(repr=False)
+    allowed: Allowed
+    most_memory: int
+
+
+def load(path: Path, environ: Mapping[str, str]) -> Group | Checked:
+    """Read a group's file; its findings, if it can't be used."""
+    given, faults = parse(read_file(path), str(path))
+    names, folders = (tuple(split_list(given.get(name, ""))) for name in _ALLOWING)
+    allowed = Allowed.from_environment(environ).widened(names, folders)
+    reading = Registry(GROUP).read(given, Resolver(allowed, environ))
+    values = reading.values
+    if faults or values is None:
+        ordered = sorted((*faults, *reading.problems), key=lambda problem: problem.warning)
+        return Checked(tuple(map(of_problem, ordered)))
+    return Group(
+        values.text("group.id"),
+        {name: text for name, text in given.items() if name.startswith(_SHARED)},
+        Client(values.below("kafka."), _MOST_RECORD),
+        allowed,
+        values.integer("task.memory.max.bytes"),
+    )

@@ -1,0 +1,187 @@
+"""`wrackline worker --group`: one worker of a group, whose connectors come by REST.
+
+    this thread     the supervisor: starts tasks' processes, hears them, begins crashed ones again
+    member          takes part in the group; ends the tasks of slots that become another's
+    follower        hears the group's records
+    coordinator     holds the pen while the first slot is ours
+    rest            answers
+
+In: the group, and where REST listens.  Out: lines as `wrackline worker` prints them.  Leaving is in order:
+REST closes, the tasks end, the others take the slots over at once.  A worker that is killed is missed after
+6 s; its tasks end with it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from threading import Event, Thread
+from typing import Final
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from wrackline.control import worker_task
+from wrackline.control.group.crew import GroupCrew
+from wrackline.control.group.follower import Follower
+from wrackline.control.group.hands import Hands
+from wrackline.control.group.member import Member
+from wrackline.control.group.records import Change, Connector
+from wrackline.control.group.settings import Group
+from wrackline.control.group.slots import SLOTS
+from wrackline.control.logs.libraries import libraries_say
+from wrackline.control.logs.lines import Log
+from wrackline.control.rest.desk import PipelineDesk
+from wrackline.control.rest.settings import RestSettings
+from wrackline.control.run import asked_to_stop
+from wrackline.control.worker import FOR_SOMEBODY, LOADED, answering
+from wrackline.control.worker_telling import WORKER, Telling
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.nursery import Nursery
+from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.knock import knock
+from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.topics import InternalTopics, internal_topics
+
+Tell = Callable[[WracklineError], None]
+
+_FIRST: Final = 60.0  # seconds for what is in the group's topics to be heard
+_LAST: Final = 5.0  # seconds for the last reports to be sent
+_LEAVE: Final = 40.0  # seconds for the tasks to end, and the group to be left
+_MOST_RECORD: Final = {"max.message.bytes": str(4 << 20)}
+
+NOT_READ = define(
+    "group.not_read",
+    Transient,
+    "what the group {group} has kept was not read within {seconds:.0f} s",
+    hint="see whether Kafka answers: kcat -b <brokers> -C -t {group}-configs -e -q; then start it again",
+)
+
+
+def work(group: Group, log: Log, rest: RestSettings) -> int:
+    """Take part in a group until it is asked to stop; return the exit code."""
+    with asked_to_stop() as asked, joined(group, asked, log, rest) as (_, supervisor):
+        supervisor.run()
+    return 0
+
+
+@contextmanager
+def joined(
+    group: Group, asked: Callable[[], bool], log: Log, rest: RestSettings
+) -> Iterator[tuple[GroupCrew, Supervisor]]:
+    """Be in a group; its tasks run while the supervisor does."""
+    knock(group.client, time.monotonic)
+    topics = internal_topics(group.id)
+    _prepare(group.client, topics)
+    hands: Hands
+    clean = group.client.redactor.clean
+    telling = Telling(lambda name, standing: hands.stands(name, standing), log, clean)  # noqa: PLW0108 - it comes later
+    supervisor = Supervisor(
+        {},
+        telling,
+        for_somebody=lambda code: code in FOR_SOMEBODY,
+        asked=asked,
+        stays=True,
+        most_memory=group.most_memory,
+    )
+    tell = partial(telling.wrong, WORKER)
+    with ExitStack() as opened:
+        opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
+        report = opened.enter_context(_reporting(group.client, topics.status))
+        hands = Hands(topics, supervisor, partial(_begin, Nursery(LOADED), group), report, tell)
+        reader = group.client.reader(Identity(group.id, "follower", 0, 0))
+        follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell)
+        follower.start()
+        opened.callback(follower.stop)
+        if not follower.wait_for(lambda: follower.caught_up, _FIRST):
+            raise NOT_READ(group=group.id, seconds=_FIRST)
+        crew = GroupCrew(group, hands, follower, tell)
+        door = opened.enter_context(answering(crew, _Desks(crew, tell), rest, tell, crew))
+        hands.begin(door.worker)
+        crew.begin(door.worker, door.url)
+        opened.enter_context(
+            _member(group, hands, crew, tell, partial(telling.listens, f"{door.url}/connectors"))
+        )
+        yield crew, supervisor
+
+
+@contextmanager
+def _member(
+    group: Group, hands: Hands, crew: GroupCrew, tell: Tell, ready: Callable[[], None]
+) -> Iterator[None]:
+    """Be a member, on a thread of its own; say when the group is one that can be asked for anything."""
+
+    def owns(slots: frozenset[int]) -> None:
+        hands.owns(slots)
+        crew.owns(slots)
+
+    reader = group.client.reader(Identity(group.id, crew.worker, 0, 0)) | {"group.id": group.id}
+    member = Member(reader, internal_topics(group.id).tasks, owns, hands.loses, tell)
+    leaving = Event()
+
+    def take_part() -> None:
+        while not leaving.is_set() and not (member.assigned and crew.led):
+            member.poll()
+        ready()
+        while not leaving.is_set():
+            member.poll()
+        crew.end()
+        member.leave()
+
+    thread = Thread(target=take_part, name="member", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        thread.join(_LEAVE)
+        hands.leave()
+
+
+def _begin(nursery: Nursery, group: Group, connector: Connector) -> Begin:
+    given = {**group.defaults, **connector.config}
+    return nursery.way(worker_task.of_map, given, group.allowed)
+
+
+def _prepare(client: Client, topics: InternalTopics) -> None:
+    """Make the group's topics, unless they are there."""
+    admin = AdminClient(client.admin())
+    for topic, partitions in ((topics.configs, 1), (topics.status, 1), (topics.tasks, SLOTS)):
+        offsets_topic.prepare(admin, topic, partitions, -1, _MOST_RECORD)
+
+
+@contextmanager
+def _reporting(client: Client, topic: str) -> Iterator[Callable[[Change], None]]:
+    """Send reports, none of which is waited for: a later one says more."""
+    producer = Producer(client.reporter("reports"))
+
+    def report(change: Change) -> None:
+        key, value = change
+        producer.poll(0)
+        with suppress(BufferError):  # Kafka has been away for long
+            producer.produce(topic, value, key, 0)
+
+    try:
+        yield report
+    finally:
+        producer.flush(_LAST)
+
+
+class _Desks(Mapping[str, PipelineDesk]):
+    """The requests of each of the group's connectors."""
+
+    def __init__(self, crew: GroupCrew, tell: Tell) -> None:
+        self._crew, self._tell = crew, tell
+
+    def __getitem__(self, name: str) -> PipelineDesk:
+        if name not in self._crew.names():
+            raise KeyError(name)
+        return PipelineDesk(self._crew.pipeline(name), self._tell)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._crew.names())
+
+    def __len__(self) -> int:
+        return len(self._crew.names())

@@ -1,0 +1,1 @@
+"""OpenLineage: which tables a pipeline reads and writes, column by column, told to who keeps such maps."""

@@ -1,0 +1,1 @@
+"""What the long-running commands say: one chain for their own lines and for those of libraries."""

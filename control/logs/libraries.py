@@ -1,0 +1,79 @@
+"""What libraries log, said among our own lines: librdkafka, Spark's Python side, uvicorn, Python's warnings.
+
+In: their records, from warnings on.  Out: events `library`, each with the logger's name, without the
+pipeline's secrets and what looks like one: others wrote them.  The same line is said once in a while: a
+broker that is away is a thousand lines that differ by a number alone.
+"""
+
+import logging
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from wrackline.control.logs.lines import Log
+
+QUIET = 10.0  # seconds in which the same line is not said again
+_KNOWN = 200  # lines that are remembered
+_NUMBER = re.compile(r"\d+")
+
+
+class Repeats:
+    """Which lines were said lately; numbers in them make no difference."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._said: OrderedDict[str, tuple[float, int]] = OrderedDict()  # when, and how often not since then
+
+    def admit(self, line: str) -> int | None:
+        """Return how often a line was left out since it was said; None: it is left out now too."""
+        key, now = _NUMBER.sub("0", line), self._clock()
+        when, left_out = self._said.get(key, (now - QUIET, 0))
+        if now - when < QUIET:
+            self._said[key] = when, left_out + 1
+            return None
+        self._said[key] = now, 0
+        self._said.move_to_end(key)
+        while len(self._said) > _KNOWN:
+            self._said.popitem(last=False)
+        return left_out
+
+
+class Libraries(logging.Handler):
+    """Hands records on as lines."""
+
+    def __init__(self, log: Log, clean: Callable[[str], str], clock: Callable[[], float]) -> None:
+        super().__init__(logging.WARNING)
+        self._log, self._clean, self._repeats = log, clean, Repeats(clock)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it, unless it was said just now; a logger's lock keeps threads apart."""
+        try:
+            said = self._clean(record.getMessage()).strip()
+        except (TypeError, ValueError):  # its words don't fit its form; that is the library's own affair
+            return
+        left_out = self._repeats.admit(f"{record.name}: {said}")
+        if left_out is None:
+            return
+        often = {"repeated": left_out} if left_out else {}
+        more = f" (and {left_out} times since it was said)" if left_out else ""
+        told = {"logger": record.name, **often}
+        self._log.log(_level(record), "library", line=f"{record.name}: {said}{more}", **told)
+
+
+@contextmanager
+def libraries_say(log: Log, clean: Callable[[str], str]) -> Iterator[None]:
+    """Have what libraries log said by `log` until the block ends, cleaned of the pipeline's secrets."""
+    handler, root = Libraries(log, clean, time.monotonic), logging.getLogger()
+    root.addHandler(handler)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        root.removeHandler(handler)
+
+
+def _level(record: logging.LogRecord) -> int:
+    return min(max(record.levelno // 10 * 10, logging.WARNING), logging.CRITICAL)

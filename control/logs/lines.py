@@ -1,0 +1,93 @@
+"""The lines of `run`, `worker` and `consume`: text for people, or one JSON object a line for programs.
+
+    log.info("running", line="running: into iceberg, pid 7", target="iceberg", pid=7)
+
+In: an event's stable name, its fields, and as `line` the sentence for people.  Out: on a terminal that
+sentence; elsewhere all of it, behind when it was (`ts_ms`), how bad (`level`) and whose (`pipeline`).  A
+field holds names, numbers and errors' documents, never a value of a row and never a secret.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Annotated, TextIO
+
+import orjson
+import structlog
+import typer
+from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+
+Log = FilteringBoundLogger
+AsJson = Annotated[
+    bool | None,
+    typer.Option(
+        "--json/--text",
+        help="Print one JSON object a line, or text for people; without either: text on a terminal alone.",
+        show_default=False,
+    ),
+]
+
+_FIRST = ("ts_ms", "level", "event", "pipeline")
+_LEVELS = logging.getLevelNamesMapping()
+
+
+def as_json(*, asked: bool | None) -> bool:
+    """Choose the form: what was asked for, or text on a terminal alone."""
+    return not sys.stdout.isatty() if asked is None else asked
+
+
+def log_to(out: TextIO, *, json: bool, named: bool = False) -> Log:
+    """Return what writes lines to a file; `named` has a line of text begin with its pipeline."""
+    return _log(structlog.WriteLogger(out), _json if json else _named_text if named else _text)
+
+
+def log_through(hand: Callable[[Mapping[str, object]], None]) -> Log:
+    """Return what hands each line on as it is, for a process that has another one print."""
+    return _log(_Handed(hand), lambda _logger, _method, record: record)
+
+
+def say_again(log: Log, record: Mapping[str, object], pipeline: str) -> None:
+    """Say what another process has handed on."""
+    told = {name: value for name, value in record.items() if name not in ("level", "event", "pipeline")}
+    level = _LEVELS.get(str(record.get("level")).upper(), logging.INFO)
+    log.log(level, str(record.get("event")), pipeline=pipeline, **told)
+
+
+class _Handed:
+    """What structlog calls with a whole line, by the name of its level."""
+
+    def __init__(self, hand: Callable[[Mapping[str, object]], None]) -> None:
+        self._hand = hand
+
+    def info(self, **record: object) -> None:
+        self._hand(record)
+
+    debug = warning = error = critical = info
+
+
+def _log(written: WrappedLogger, last: Processor) -> Log:
+    log: Log = structlog.wrap_logger(
+        written,
+        processors=[structlog.processors.add_log_level, _stamped, last],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    )
+    return log
+
+
+def _stamped(_logger: WrappedLogger, _method: str, record: EventDict) -> EventDict:
+    record.setdefault("ts_ms", time.time_ns() // 1_000_000)  # what is said again has its own
+    return record
+
+
+def _json(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
+    ordered = {name: record[name] for name in _FIRST if name in record}
+    return orjson.dumps({**ordered, **record}, default=str).decode()
+
+
+def _text(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
+    return str(record["line"])
+
+
+def _named_text(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
+    return f"[{record['pipeline']}] {record['line']}"

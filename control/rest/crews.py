@@ -1,0 +1,107 @@
+"""Who runs the pipelines, as REST knows it: a crew can be looked at, and a group's connectors can be changed.
+
+In: nothing.  Out: the two protocols, and what each of them may refuse.  A worker by files is a crew; its
+files alone say which connectors there are.  In a group REST says it, and one worker, the coordinator, writes
+it down.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from wrackline.control.rest.shapes import Standing
+from wrackline.producers.connect.supervision import Wish
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
+from wrackline.schemas.pipeline import Pipeline
+
+NO_CONNECTOR = define(
+    "rest.no_connector",
+    Definite,
+    "this worker runs no connector {name}",
+    hint="those that this worker runs: GET /connectors",
+)
+NO_TASK = define(
+    "rest.no_task",
+    Definite,
+    "connector {name} has no task {task}",
+    hint="its tasks: GET /connectors/{name}/tasks",
+)
+NOT_STOPPED = define(  # the sentence is Connect's
+    "rest.not_stopped",
+    OperatorNeeded,
+    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the"
+    " specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
+    hint="PUT /connectors/{name}/stop, and ask again when GET /connectors/{name}/status lists no task",
+)
+NO_COORDINATOR = define(
+    "rest.no_coordinator",
+    Transient,
+    "no worker of the group does what writes just now: it is being chosen",
+    hint="ask again in some seconds",
+)
+
+
+class Crew(Protocol):
+    """Runs pipelines; any thread may ask.  What asks Kafka may wait for it."""
+
+    worker: str  # host and port, as Connect names a worker
+
+    def names(self) -> Sequence[str]:
+        """Name the pipelines."""
+        ...
+
+    def config(self, name: str) -> Mapping[str, str]:
+        """Return what a pipeline's file says; secrets are masked."""
+        ...
+
+    def standing(self, name: str) -> Standing:
+        """Say how its process is."""
+        ...
+
+    def wish(self, name: str, wish: Wish) -> None:
+        """Have it run, pause, stop or begin again, soon."""
+        ...
+
+    def topics(self, name: str) -> Sequence[str]:
+        """Name its topics that are there."""
+        ...
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        """Return its committed positions by partition of the source."""
+        ...
+
+
+class Group(Crew, Protocol):
+    """A crew whose connectors are made by REST.  A name that it does not know is NO_CONNECTOR."""
+
+    def elsewhere(self) -> str | None:
+        """Where what writes is done: None here, else that worker's URL; raises NO_COORDINATOR meanwhile."""
+        ...
+
+    def defaults(self) -> Mapping[str, str]:
+        """Settings that a connector gets unless it names them."""
+        ...
+
+    def given(self, name: str) -> Mapping[str, str]:
+        """The flat map as it was given, secrets unmasked, references unresolved: never to be shown."""
+        ...
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        """Check settings whole, with what the group allows its connectors to reach."""
+        ...
+
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        """Keep settings that were found good, and for a new connector whether it runs (None: it does).
+
+        What was asked is to be seen on this worker when it returns.
+        """
+        ...
+
+    def remove(self, name: str) -> None:
+        """Forget a connector; its task is ended; its positions stay, as Connect's do."""
+        ...
+
+    def edit_offsets(
+        self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+    ) -> None:
+        """Set positions, None removes one; None for all of them.  NOT_STOPPED unless it was stopped."""
+        ...

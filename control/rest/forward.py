@@ -1,0 +1,189 @@
+"""Sends what writes to the worker that does it, the group's coordinator; whoever asks need not know which.
+
+In: an application, and who says where the coordinator is.  Out: the same, behind one hop.  A request that
+came over that hop is never sent on: two workers that take each other for the coordinator would send it to and
+fro.  Nothing goes over but the method, the path, the body with its type, and who asks (Authorization).  The
+answer is passed on as it is; a redirect is not followed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from ssl import SSLContext
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+import h11
+from fastapi import Request, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from wrackline.control.rest.answer import told
+from wrackline.control.rest.body import body_of
+from wrackline.control.rest.crews import NO_COORDINATOR
+from wrackline.control.rest.given import MOST
+from wrackline.schemas.errors import Definite, Transient, WracklineError, define
+
+AWAY = define(
+    "rest.coordinator_away",
+    Transient,
+    "the worker that does what writes, {place}, can't be reached: {why}",
+    hint="ask again in some seconds: when it is gone, the group chooses another",
+)
+NO_ANSWER = define(
+    "rest.no_answer",
+    Transient,
+    "the worker that does what writes, {place}, had the request and gave no answer: {why}",
+    hint="look whether it was done (GET /connectors/<name>), then ask again",
+)
+TOO_LARGE = define(
+    "rest.too_large",
+    Definite,
+    "the request's body is larger than {most} bytes",
+    hint="send less at once",
+)
+
+MARK: Final = "X-Wrackline-Forwarded"
+_STATUS: Final = {NO_ANSWER.code: 504, TOO_LARGE.code: 413}  # others: 409, as Connect's while it rebalances
+_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
+_PORTS: Final = {"http": 80, "https": 443}
+_SENT: Final = ("content-type", "authorization")
+_PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after")
+_CONNECT_S: Final = 5.0
+_ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka
+_MOST_ANSWER: Final = 4 << 20  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The coordinator's answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Forward:
+    """The application, for what is done here."""
+
+    def __init__(self, app: ASGIApp, elsewhere: Callable[[], str | None], tls: SSLContext | None) -> None:
+        """Take who says where, and what a coordinator behind TLS has to show; with it, no other is asked."""
+        self._app, self._elsewhere, self._tls = app, elsewhere, tls
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or have the coordinator answer."""
+        answer: ASGIApp = self._app
+        if scope["type"] == "http" and _writes(scope["method"], scope["path"]):
+            try:
+                url = self._elsewhere()
+                if url is not None:
+                    answer = await self._asked(Request(scope, receive), url)
+            except WracklineError as error:
+                answer = told(_STATUS.get(error.code, 409), error.sentence, error.code, error.hint)
+        await answer(scope, receive, send)
+
+    async def _asked(self, request: Request, url: str) -> Response:
+        if MARK in request.headers:
+            unknown = NO_COORDINATOR()
+            raise unknown
+        body = await body_of(request, MOST)
+        if len(body) > MOST:
+            raise TOO_LARGE(most=MOST)
+        place = _place(url, self._tls)
+        heard = await _exchanged(place, _written(request, place.netloc, body), self._tls)
+        passed = {name: heard.headers[name] for name in _PASSED if name in heard.headers}
+        made = _path(heard.headers.get("location", ""))
+        return Response(heard.body, heard.status, {**passed, **({"location": made} if made else {})})
+
+
+def _writes(method: str, path: str) -> bool:
+    return method in _WRITES and (path == "/connectors" or path.startswith("/connectors/"))
+
+
+def _place(url: str, tls: SSLContext | None) -> SplitResult:
+    """Take the coordinator's address apart; what has a name and password, or no TLS, is no coordinator's."""
+    try:
+        place = urlsplit(url)
+        good = url.isascii() and place.scheme in _PORTS and place.hostname and "@" not in place.netloc
+        good = good and place.port != 0  # or it raises
+    except ValueError:
+        good = False
+    if not good:
+        raise AWAY(place="(unknown)", why="what it says of itself is no http or https address")
+    if tls is not None and place.scheme != "https":
+        raise AWAY(place=place.netloc, why="it does not offer TLS, as this worker does")
+    return place
+
+
+def _written(request: Request, host: str, body: bytes) -> tuple[h11.Connection, bytes]:
+    """Write the request as it goes to the coordinator, from the path as it came."""
+    query: bytes = request.scope["query_string"]
+    target: bytes = request.scope["raw_path"] + (b"?" + query if query else b"")
+    headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+    own = {"host": host, "content-length": str(len(body)), MARK: "1", "connection": "close"}
+    asked = h11.Connection(h11.CLIENT)
+    pieces = (
+        h11.Request(method=request.method, target=target, headers=list({**headers, **own}.items())),
+        h11.Data(body),
+        h11.EndOfMessage(),
+    )
+    return asked, b"".join(asked.send(piece) or b"" for piece in pieces)
+
+
+async def _exchanged(
+    place: SplitResult, written: tuple[h11.Connection, bytes], tls: SSLContext | None
+) -> Heard:
+    asked, sent = written
+    async with _connected(place, tls) as (reader, writer):
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                writer.write(sent)
+                return await _heard(asked, reader)
+        except TimeoutError:
+            raise NO_ANSWER(place=place.netloc, why=f"none within {_ANSWER_S:.0f} s") from None
+        except (OSError, h11.RemoteProtocolError) as error:
+            raise NO_ANSWER(place=place.netloc, why=type(error).__name__) from error
+
+
+@asynccontextmanager
+async def _connected(
+    place: SplitResult, tls: SSLContext | None
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    secured = (tls or True) if place.scheme == "https" else None
+    port = place.port or _PORTS[place.scheme]
+    try:
+        async with asyncio.timeout(_CONNECT_S):
+            reader, writer = await asyncio.open_connection(place.hostname, port, ssl=secured)
+    except (OSError, UnicodeError) as error:  # a name that can be no host's is the latter
+        raise AWAY(place=place.netloc, why=type(error).__name__) from error
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
+
+
+async def _heard(asked: h11.Connection, reader: asyncio.StreamReader) -> Heard:
+    """Read one answer, up to a bound."""
+    head, body = h11.Response(status_code=500, headers=[]), bytearray()
+    while len(body) <= _MOST_ANSWER:
+        match asked.next_event():
+            case h11.NEED_DATA:
+                asked.receive_data(await reader.read(1 << 16))
+            case h11.Response() as head:
+                pass
+            case h11.Data() as piece:
+                body += piece.data
+            case h11.EndOfMessage():
+                headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+                return Heard(head.status_code, headers, bytes(body))
+            case h11.ConnectionClosed():
+                raise h11.RemoteProtocolError("it hung up")
+            case _:
+                pass
+    raise h11.RemoteProtocolError(f"more than {_MOST_ANSWER} bytes")
+
+
+def _path(location: str) -> str:
+    """Return where a connector was made, at whichever worker one asks; what leads elsewhere is left out."""
+    path = urlsplit(location).path
+    return path if _writes("POST", path) else ""

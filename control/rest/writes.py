@@ -1,0 +1,228 @@
+"""Connectors made, changed and removed by REST, and their positions: what Kafka Connect's clients write.
+
+    POST /connectors                        {"name", "config", "initial_state": RUNNING, PAUSED or STOPPED}
+    PUT, PATCH /connectors/{c}/config       all of it; a merge patch, in which null takes a setting out
+    DELETE /connectors/{c}                  its positions stay
+    PATCH, DELETE /connectors/{c}/offsets   of a connector that was stopped
+
+In: a group, and who checks settings.  Out: routes.  Nothing is written before all of it was found good, by
+the same check as `PUT /connector-plugins/{p}/config/validate`, with the group's defaults below the settings.
+One write is done after the other: each changes what the one before left.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Request, Response
+
+from wrackline.control.rest import given, positions, shapes
+from wrackline.control.rest.answer import Answer
+from wrackline.control.rest.body import json_of
+from wrackline.control.rest.crews import NO_CONNECTOR, Group
+from wrackline.control.rest.given import NOT_SETTINGS
+from wrackline.control.rest.masked import masks, restored
+from wrackline.producers.connect.supervision import Wish
+from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.redaction import shown_name
+
+NOT_CONNECTOR = define(
+    "rest.not_connector",
+    Definite,
+    "the request's body is no connector: {why}",
+    hint='send one such as {{"name": "shop", "config": {{"connector.class": "postgres"}}}}',
+)
+OTHER_NAME = define(  # the sentence is Connect's
+    "rest.other_name",
+    Definite,
+    "Connector name configuration ({given}) doesn't match connector name in the URL ({name})",
+    hint="name the same in both, or leave it out of the settings",
+)
+BAD_NAME = define(  # what a reference leads to, and what is left without blanks, may be a good one
+    "rest.bad_name",
+    Definite,
+    "a connector is known by {name} as it stands, and that is no name",
+    hint="name it by letters, digits, dots, _ or - alone",
+)
+INVALID = define(  # the sentence is Connect's
+    "rest.invalid",
+    Definite,
+    "Connector configuration is invalid and contains the following {count} error(s):{errors}",
+    hint="correct the settings, and send them again",
+)
+MASKED = define(
+    "rest.masked",
+    Definite,
+    "a secret is shown as stars in {names}, and none is stored that they could stand for",
+    hint="send the secret, or better a reference to it: ${{env:NAME}}, ${{file:PATH:KEY}}, ${{dir:PATH:KEY}}",
+)
+EXISTS = define(
+    "rest.exists",
+    OperatorNeeded,
+    "Connector {name} already exists",
+    hint="to change it: PUT /connectors/{name}/config",
+)
+TOO_LIKE = define(
+    "rest.too_like",
+    OperatorNeeded,
+    "connector {name} can't be made beside {other}: Kafka takes . and _ in a topic's name for the same",
+    hint="choose another name",
+)
+
+_ELSEWHERE = (
+    "You can also find the above list of errors at the endpoint"
+    " `/connector-plugins/{connectorType}/config/validate`"
+)
+_MOST_ERRORS: Final = 20  # that are told at once
+_MOST_STORED: Final = 900_000  # bytes: a record of Kafka's has a million at most, unless it is told otherwise
+_MOST_NAMES: Final = 5
+_WISHES: Final = {"RUNNING": Wish.RUN, "PAUSED": Wish.PAUSE, "STOPPED": Wish.STOP}
+
+Check = Callable[[Mapping[str, str]], Pipeline]
+
+
+def routes(group: Group, check: Check) -> APIRouter:
+    """Make the routes."""
+    made = APIRouter(prefix="/connectors", default_response_class=Answer)
+    writer, turn = Writer(group, check), CapacityLimiter(1)
+
+    async def in_turn(write: Callable[..., Response], *of: object) -> Response:
+        return await to_thread.run_sync(write, *of, limiter=turn)
+
+    @made.post("")
+    async def create(request: Request) -> Response:
+        """Make a connector."""
+        name, config, wish = _connector(given.document(await json_of(request, given.MOST)))
+        return await in_turn(writer.create, name, config, wish)
+
+    @made.put("/{name}/config")
+    async def put(name: str, request: Request) -> Response:
+        """Give a connector all its settings; make it, if there is none."""
+        return await in_turn(
+            writer.put, name, given.settings(given.document(await json_of(request, given.MOST)))
+        )
+
+    @made.patch("/{name}/config")
+    async def patch(name: str, request: Request) -> Response:
+        """Change some of its settings."""
+        return await in_turn(
+            writer.patch, name, given.changed(given.document(await json_of(request, given.MOST)))
+        )
+
+    @made.delete("/{name}")
+    async def remove(name: str) -> Response:
+        """Forget it."""
+        return await in_turn(writer.remove, name)
+
+    @made.patch("/{name}/offsets")
+    async def alter(name: str, request: Request) -> Response:
+        """Set its positions."""
+        return await in_turn(writer.edit, name, positions.edits(await json_of(request, given.MOST)))
+
+    @made.delete("/{name}/offsets")
+    async def reset(name: str) -> Response:
+        """Forget its positions."""
+        return await in_turn(writer.edit, name, None)
+
+    return made
+
+
+class Writer:
+    """Writes one thing after the other, each once it was found good."""
+
+    def __init__(self, group: Group, check: Check) -> None:
+        self._group, self._check = group, check
+
+    def create(self, name: str, sent: Mapping[str, str], wish: Wish | None) -> Response:
+        """Make a connector that is not there yet."""
+        config = self._good(name, sent)
+        if name in self._group.names():
+            raise EXISTS(name=name)
+        return self._kept(name, config, wish)
+
+    def put(self, name: str, sent: Mapping[str, str]) -> Response:
+        """Make a connector, or give it other settings."""
+        if name in self._group.names():
+            stored = self._group.given(name)
+            sent = restored(self._checked(stored).registry, stored, sent)
+        return self._kept(name, self._good(name, sent), None)
+
+    def patch(self, name: str, sent: Mapping[str, str | None]) -> Response:
+        """Change some settings of a connector."""
+        self._known(name)
+        stored = self._group.given(name)
+        patched = {**stored, **restored(self._checked(stored).registry, stored, sent)}
+        left = {setting: text for setting, text in patched.items() if text is not None}
+        return self._kept(name, self._good(name, left), None)
+
+    def remove(self, name: str) -> Response:
+        """Forget a connector."""
+        self._known(name)
+        self._group.remove(name)
+        return Response(status_code=204)
+
+    def edit(self, name: str, edits: positions.Edits | None) -> Response:
+        """Set or forget positions."""
+        self._known(name)
+        self._group.edit_offsets(name, edits)
+        return Answer(positions.RESET if edits is None else positions.ALTERED)
+
+    def _known(self, name: str) -> None:
+        if name not in self._group.names():
+            raise NO_CONNECTOR(name=shown_name(name))
+
+    def _checked(self, config: Mapping[str, str]) -> Pipeline:
+        return self._check({**self._group.defaults(), **config})
+
+    def _good(self, name: str, sent: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the settings with their name, or raise what is wrong with them."""
+        config = {**sent, "name": sent.get("name", name)}
+        if config["name"] != name:
+            raise OTHER_NAME(given=shown_name(config["name"]), name=shown_name(name))
+        if len(orjson.dumps(config)) > _MOST_STORED:
+            raise NOT_SETTINGS(why=f"all of them are larger than {_MOST_STORED} bytes")
+        checked = self._checked(config)
+        starred = list(masks(checked.registry, config))
+        if starred:
+            raise MASKED(names=_some(starred, _MOST_NAMES, ", "))
+        wrong = [str(problem.error) for problem in checked.problems if not problem.warning]
+        if wrong:
+            told = _some(wrong, _MOST_ERRORS, "\n")
+            raise INVALID(count=len(wrong), errors=f"\n{told}\n{_ELSEWHERE}")
+        if checked.values is None or checked.values.text("name") != name:
+            raise BAD_NAME(name=shown_name(name))
+        return config
+
+    def _kept(self, name: str, config: Mapping[str, str], wish: Wish | None) -> Response:
+        """Write settings that were found good, and show what came of it."""
+        known = self._group.names()
+        like = [one for one in known if one != name and one.replace(".", "_") == name.replace(".", "_")]
+        if like and name not in known:
+            raise TOO_LIKE(name=name, other=like[0])
+        self._group.put(name, config, wish)
+        told = shapes.info(name, self._group.config(name), self._group.standing(name))
+        if name in known:
+            return Answer(told)
+        return Answer(told, 201, {"Location": f"/connectors/{name}"})
+
+
+def _connector(read: Mapping[str, Any]) -> tuple[str, dict[str, str], Wish | None]:
+    """Take an object as a connector: its name, its settings, and whether it is to run."""
+    unknown = set(read) - {"name", "config", "initial_state"}
+    if unknown:
+        raise NOT_CONNECTOR(why=f"nothing is known of {shown_name(min(unknown))}")
+    name, config, state = read.get("name"), read.get("config"), read.get("initial_state")
+    if not isinstance(name, str) or not name.strip():
+        raise NOT_CONNECTOR(why="it has no name")
+    if not isinstance(config, dict):
+        raise NOT_CONNECTOR(why="its config is no object of settings")
+    if state is not None and (not isinstance(state, str) or state.upper() not in _WISHES):
+        raise NOT_CONNECTOR(why=f"its initial_state is none of {', '.join(_WISHES)}")
+    return name.strip(), given.settings(config), None if state is None else _WISHES[state.upper()]
+
+
+def _some(texts: Sequence[str], most: int, between: str) -> str:
+    more = f"{between}and {len(texts) - most} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more

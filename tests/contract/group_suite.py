@@ -1,0 +1,138 @@
+"""What REST is promised by a group: what was written is seen, nothing else was touched.
+
+A real group runs all of it in a few lines:
+
+    class TestGroup(GroupSuite):
+        @pytest.fixture
+        def make_crew(self, ...) -> MakeCrew:
+            return make      # a group that has no connectors yet, each time it is called
+
+What takes a group a while, as ending a task does, is waited for up to `patience` seconds.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from wrackline.control.rest.crews import NO_CONNECTOR, NOT_STOPPED, Group
+from wrackline.producers.connect.supervision import State, Wish
+from wrackline.schemas.errors import WracklineError
+
+MakeCrew = Callable[[], Group]
+
+SHOP = {"server": "shop1", "database": "shop"}
+CONFIG = {
+    "connector.class": "postgres",
+    "topic.prefix": "shop1",
+    "database.hostname": "db.invalid",
+    "database.user": "wrackline",
+    "database.password": "c4n4ry",
+    "database.dbname": "shop",
+    "snapshot.mode": "no_data",
+}
+
+
+class GroupSuite:
+    """One promise a test."""
+
+    patience = 30.0
+
+    @pytest.fixture
+    def crew(self, make_crew: MakeCrew) -> Group:
+        """A group of one worker, the coordinator."""
+        return make_crew()
+
+    def config(self, name: str, **more: str) -> Mapping[str, str]:
+        return {**CONFIG, "name": name, **more}
+
+    def made(self, crew: Group, name: str = "shop", wish: Wish = Wish.STOP) -> None:
+        crew.put(name, self.config(name), wish)
+
+    def becomes(self, crew: Group, name: str, state: State) -> None:
+        until = time.monotonic() + self.patience
+        while crew.standing(name).state is not state:
+            assert time.monotonic() < until, crew.standing(name)
+            time.sleep(0.05)  # a group says nothing when a task ends, it is asked
+
+    def test_it_begins_with_nothing_and_writes_here(self, crew: Group) -> None:
+        assert list(crew.names()) == []
+        assert crew.elsewhere() is None
+        assert crew.worker
+
+    def test_what_was_put_is_seen_when_put_returns(self, crew: Group) -> None:
+        self.made(crew)
+        assert list(crew.names()) == ["shop"]
+        assert crew.given("shop") == self.config("shop")
+        assert crew.standing("shop").reason is None
+
+    def test_a_secret_is_given_and_not_shown(self, crew: Group) -> None:
+        self.made(crew)
+        assert crew.given("shop")["database.password"] == "c4n4ry"
+        assert crew.config("shop") == {**self.config("shop"), "database.password": "***"}
+
+    def test_defaults_are_neither_given_nor_shown_with_a_connector(self, crew: Group) -> None:
+        self.made(crew)
+        assert not set(crew.defaults()) & set(crew.given("shop"))
+        assert set(crew.config("shop")) == set(crew.given("shop"))
+
+    def test_settings_are_replaced_not_added_to(self, crew: Group) -> None:
+        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), Wish.STOP)
+        crew.put("shop", self.config("shop"), None)
+        assert crew.given("shop") == self.config("shop")
+
+    def test_a_change_of_settings_wakes_nobody(self, crew: Group) -> None:
+        self.made(crew)
+        self.becomes(crew, "shop", State.STOPPED)
+        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), None)
+        assert crew.standing("shop").state is State.STOPPED
+
+    @pytest.mark.parametrize(("wish", "state"), [(Wish.STOP, State.STOPPED), (Wish.PAUSE, State.PAUSED)])
+    def test_a_connector_is_made_as_it_is_wished(self, crew: Group, wish: Wish, state: State) -> None:
+        self.made(crew, wish=wish)
+        self.becomes(crew, "shop", state)
+
+    def test_a_connector_of_which_nothing_is_wished_is_begun(self, crew: Group) -> None:
+        crew.put("shop", self.config("shop"), None)
+        assert crew.standing("shop").state not in (State.STOPPED, State.PAUSED)
+        crew.wish("shop", Wish.STOP)
+        self.becomes(crew, "shop", State.STOPPED)
+
+    def test_names_that_only_case_tells_apart_are_two(self, crew: Group) -> None:
+        self.made(crew)
+        self.made(crew, "Shop")
+        crew.remove("Shop")
+        assert crew.given("shop") == self.config("shop")
+
+    def test_what_was_removed_is_gone_and_the_others_stay(self, crew: Group) -> None:
+        self.made(crew)
+        self.made(crew, "orders")
+        crew.remove("shop")
+        assert list(crew.names()) == ["orders"]
+        assert crew.given("orders") == self.config("orders")
+
+    def test_what_was_made_again_has_nothing_of_before(self, crew: Group) -> None:
+        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), Wish.STOP)
+        crew.remove("shop")
+        self.made(crew, wish=Wish.PAUSE)
+        assert crew.given("shop") == self.config("shop")
+        self.becomes(crew, "shop", State.PAUSED)
+
+    @pytest.mark.parametrize("ask", ["given", "config", "standing", "remove", "edit_offsets"])
+    def test_who_is_unknown_is_said(self, crew: Group, ask: str) -> None:
+        self.made(crew)
+        more = (None,) if ask == "edit_offsets" else ()
+        with pytest.raises(WracklineError) as told:
+            getattr(crew, ask)("nobody", *more)
+        assert told.value.code == NO_CONNECTOR.code
+        assert list(crew.names()) == ["shop"]
+
+    @pytest.mark.parametrize("edits", [None, [(SHOP, {"lsn": "0/1"})]])
+    def test_positions_of_what_is_not_stopped_are_not_edited(
+        self, crew: Group, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+    ) -> None:
+        self.made(crew, wish=Wish.PAUSE)
+        with pytest.raises(WracklineError) as told:
+            crew.edit_offsets("shop", edits)
+        assert told.value.code == NOT_STOPPED.code
+        assert list(crew.offsets("shop")) == []

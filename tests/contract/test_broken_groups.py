@@ -1,0 +1,72 @@
+"""The group suite sees: each of these groups breaks one promise, and the named test fails for it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.contract.group_suite import GroupSuite
+from tests.contract.promises import broken
+from tests.fakes.group import DEFAULTS, FakeGroup
+from wrackline.producers.connect.supervision import Wish
+
+
+class KeepsNothing(FakeGroup):
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        del name, config, wish
+
+
+class ShowsSecrets(FakeGroup):
+    def config(self, name: str) -> Mapping[str, str]:
+        return self.given(name)
+
+
+class KeepsDefaults(FakeGroup):
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        super().put(name, {**DEFAULTS, **config}, wish)
+
+
+class Adds(FakeGroup):
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        before = self.given(name) if name in self.names() else {}
+        super().put(name, {**before, **config}, wish)
+
+
+class Wakes(FakeGroup):
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        super().put(name, config, wish)
+        self.wish(name, wish or Wish.RUN)
+
+
+class MakesStopped(FakeGroup):
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        super().put(name, config, wish or Wish.STOP)
+
+
+class IgnoresCase(FakeGroup):
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        super().put(name.lower(), config, wish)
+
+
+class RemovesAll(FakeGroup):
+    def remove(self, name: str) -> None:
+        del name
+        for one in self.names():
+            super().remove(one)
+
+
+BROKEN = [
+    (KeepsNothing, "test_what_was_put_is_seen_when_put_returns"),
+    (ShowsSecrets, "test_a_secret_is_given_and_not_shown"),
+    (KeepsDefaults, "test_defaults_are_neither_given_nor_shown_with_a_connector"),
+    (Adds, "test_settings_are_replaced_not_added_to"),
+    (Wakes, "test_a_change_of_settings_wakes_nobody"),
+    (MakesStopped, "test_a_connector_of_which_nothing_is_wished_is_begun"),
+    (IgnoresCase, "test_names_that_only_case_tells_apart_are_two"),
+    (RemovesAll, "test_what_was_removed_is_gone_and_the_others_stay"),
+]
+
+
+@pytest.mark.parametrize(("group", "promise"), BROKEN)
+def test_the_suite_catches(group: type[FakeGroup], promise: str) -> None:
+    assert broken(GroupSuite, [promise], FakeGroup) == set()
+    assert broken(GroupSuite, [promise], group) == {promise}

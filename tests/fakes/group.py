@@ -1,0 +1,100 @@
+"""A group of one worker in memory: what REST makes is kept and runs nowhere; what is asked is done at once.
+
+In: the installed sources.  Out: a `Group` as `control/rest/crews.py` has it.  `coordinator` may be set, as if
+another worker did what writes.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from wrackline.control.installed import Installed
+from wrackline.control.rest.crews import NO_CONNECTOR, NOT_STOPPED
+from wrackline.control.rest.shapes import Standing
+from wrackline.producers.connect.supervision import State, Wish
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.pipeline import Pipeline, check
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.secret_refs import Allowed, Resolver
+
+WORKER = "127.0.0.1:8083"
+DEFAULTS = {"kafka.bootstrap.servers": "broker1:9092", "schema.registry.url": "http://registry:8081"}
+_STATES = {Wish.PAUSE: State.PAUSED, Wish.STOP: State.STOPPED}
+
+Partition = frozenset[tuple[str, str]]
+
+
+class FakeGroup:
+    """Keeps what it is told."""
+
+    worker = WORKER
+
+    def __init__(self) -> None:
+        self.coordinator: str | WracklineError | None = None
+        self.asked: list[str] = []  # what reached it, in order
+        self._configs: dict[str, dict[str, str]] = {}
+        self._wishes: dict[str, Wish] = {}
+        self._positions: dict[str, dict[Partition, object]] = {}
+
+    def elsewhere(self) -> str | None:
+        if isinstance(self.coordinator, WracklineError):
+            raise self.coordinator
+        return self.coordinator
+
+    def names(self) -> Sequence[str]:
+        return list(self._configs)
+
+    def defaults(self) -> Mapping[str, str]:
+        return DEFAULTS
+
+    def given(self, name: str) -> Mapping[str, str]:
+        self._known(name)
+        return self._configs[name]
+
+    def config(self, name: str) -> Mapping[str, str]:
+        given = self.given(name)
+        return self.check({**DEFAULTS, **given}).registry.shown(given)
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        return check(settings, Installed(), Resolver(Allowed(), {}))
+
+    def standing(self, name: str) -> Standing:
+        self._known(name)
+        return Standing(_STATES.get(self._wishes[name], State.RUNNING))
+
+    def wish(self, name: str, wish: Wish) -> None:
+        self._known(name)
+        self.asked.append(f"{wish.value} {name}")
+        self._wishes[name] = wish
+
+    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+        self.asked.append(f"put {name}")
+        if name not in self._configs:
+            self._wishes[name] = wish or Wish.RUN
+        self._configs[name] = dict(config)
+
+    def remove(self, name: str) -> None:
+        self._known(name)
+        self.asked.append(f"remove {name}")
+        del self._configs[name], self._wishes[name]
+
+    def topics(self, name: str) -> Sequence[str]:
+        self._known(name)
+        return []
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        self._known(name)
+        return [(dict(partition), at) for partition, at in self._positions.get(name, {}).items()]
+
+    def edit_offsets(
+        self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+    ) -> None:
+        self._known(name)
+        if self._wishes[name] is not Wish.STOP:
+            raise NOT_STOPPED(name=name)
+        self.asked.append(f"offsets {name}")
+        kept = {} if edits is None else self._positions.get(name, {})
+        changed = {frozenset(partition.items()): position for partition, position in edits or ()}
+        self._positions[name] = {p: at for p, at in {**kept, **changed}.items() if at is not None}
+
+    def _known(self, name: str) -> None:
+        if name not in self._configs:
+            raise NO_CONNECTOR(name=shown_name(name))

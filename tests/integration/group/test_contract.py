@@ -1,0 +1,51 @@
+"""The real group keeps what REST is promised: one worker of it, in this process."""
+
+import sys
+import uuid
+from collections.abc import Iterator
+from threading import Event, Thread
+
+import pytest
+
+from tests.contract.group_suite import GroupSuite, MakeCrew
+from tests.integration.running.world import wait_until
+from wrackline.control.group.crew import GroupCrew
+from wrackline.control.group.settings import Group
+from wrackline.control.group.work import joined
+from wrackline.control.logs.lines import log_to
+from wrackline.control.rest.settings import RestSettings
+from wrackline.control.stack.servers import Broker
+from wrackline.producers.kafka.client import client
+from wrackline.schemas.secret_refs import Allowed
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module")
+def worker(kafka: Broker) -> Iterator[GroupCrew]:
+    """A worker that is alone in its group."""
+    defaults = {
+        "kafka.bootstrap.servers": kafka.bootstrap,
+        "schema.registry.url": "http://registry.invalid:8081",
+    }
+    group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed(), 2 << 30)
+    over = Event()
+    with joined(group, over.is_set, log_to(sys.stdout, json=True), RestSettings(0)) as (crew, supervisor):
+        running = Thread(target=supervisor.run)
+        running.start()
+        wait_until(lambda: crew.led)
+        yield crew
+        over.set()
+        running.join(60)
+    assert not running.is_alive()
+
+
+class TestGroup(GroupSuite):
+    @pytest.fixture
+    def make_crew(self, worker: GroupCrew) -> MakeCrew:
+        def emptied() -> GroupCrew:
+            for name in worker.names():
+                worker.remove(name)
+            return worker
+
+        return emptied

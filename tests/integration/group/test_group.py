@@ -1,0 +1,128 @@
+"""Workers in a group, as processes: they share the connectors, and take them over from who is gone."""
+
+import pytest
+
+from tests.integration.group.world import GroupWorld, asked
+from tests.integration.running.world import CANARY, wait_until
+from wrackline.control.exits import Exit
+
+pytestmark = pytest.mark.servers
+
+
+def test_a_client_of_connect_makes_changes_and_removes_a_connector(world: GroupWorld) -> None:
+    worker = world.start()
+    connect, name = worker.connect, world.name(1)
+    made = connect.create_connector({"name": name, "config": world.config(1)})
+    assert made["config"]["database.password"] == "${env:WRACKLINE_DB_PASSWORD}"
+    assert world.runs(worker, 1) == {worker.id: 1}
+    world.insert(1, 1, 5)
+    world.arrived(1, 5)
+    connect.pause_connector(name)
+    wait_until(lambda: connect.get_connector_status(name)["tasks"][0]["state"] == "PAUSED")
+    world.insert(1, 6, 8)
+    connect.resume_connector(name)
+    world.arrived(1, 8)
+    connect.update_connector(name, world.config(1, **{"heartbeat.interval.ms": "5000"}))
+    assert connect.get_connector_config(name)["heartbeat.interval.ms"] == "5000"
+    world.insert(1, 9, 10)
+    world.arrived(1, 10)
+    wait_until(lambda: worker.began(name) == 3)
+    connect.restart_connector_task(name, 0)
+    wait_until(lambda: worker.began(name) == 4)
+    connect.delete_connector(name)
+    assert connect.list_connectors() == []
+    assert worker.stop() == Exit.OK
+    assert CANARY not in worker.text
+
+
+def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) -> None:
+    worker = world.start()
+    name = world.name(1)
+    offsets = f"{worker.url}/connectors/{name}/offsets"
+    worker.connect.create_connector({"name": name, "config": world.config(1)})
+    world.runs(worker, 1)
+    world.insert(1, 1, 3)
+    world.arrived(1, 3)
+    assert asked("DELETE", offsets)[0] == 400
+    worker.connect.stop_connector(name)
+    wait_until(lambda: worker.connect.get_connector_status(name)["connector"]["state"] == "STOPPED")
+    (kept,) = asked("GET", offsets)[1]["offsets"]
+    assert asked("PATCH", offsets, {"offsets": [kept]})[0] == 200
+    assert asked("GET", offsets)[1]["offsets"] == [kept]
+    world.insert(1, 4, 6)
+    worker.connect.resume_connector(name)
+    world.arrived(1, 6)
+    worker.connect.stop_connector(name)
+    wait_until(lambda: worker.connect.get_connector_status(name)["connector"]["state"] == "STOPPED")
+    assert asked("DELETE", offsets)[0] == 200
+    assert asked("GET", offsets)[1]["offsets"] != [kept]
+
+
+def test_workers_share_connectors_and_take_over_from_who_leaves_or_is_killed(world: GroupWorld) -> None:
+    first = world.start()
+    for number in range(6):
+        first.connect.create_connector({"name": world.name(number), "config": world.config(number)})
+    world.runs(first, 6)
+    second = world.start()
+    shares = world.runs(first, 6, on={first.id, second.id})
+    assert set(shares.values()) == {3}
+    assert sum(second.began(world.name(number)) for number in range(6)) == 3, "only what must has moved"
+    for number in range(6):
+        world.insert(number, 1, 5)
+    second.kill()
+    for number in range(6):
+        world.insert(number, 6, 10)
+    world.runs(first, 6, on={first.id})
+    for number in range(6):
+        world.arrived(number, 10)
+    third = world.start()
+    world.runs(third, 6, on={first.id, third.id})
+    assert first.stop() == Exit.OK
+    for number in range(6):
+        world.insert(number, 11, 15)
+    world.runs(third, 6, on={third.id})
+    for number in range(6):
+        world.arrived(number, 15)
+    assert third.stop() == Exit.OK
+
+
+def test_any_worker_takes_what_writes_and_another_coordinates_once_the_first_is_killed(
+    world: GroupWorld,
+) -> None:
+    workers = [world.start() for _ in range(2)]
+    for number in range(2):  # one of the two is not the coordinator
+        workers[number].connect.create_connector({"name": world.name(number), "config": world.config(number)})
+    wait_until(lambda: all(len(one.connect.list_connectors()) == 2 for one in workers))
+    status, told = asked("POST", f"{workers[0].url}/connectors", {"name": world.name(0), "config": {}})
+    assert status in (400, 409), told
+    killed, left = workers
+    killed.kill()
+    world.runs(left, 2, on={left.id})
+    left.connect.pause_connector(world.name(0))
+    wait_until(lambda: left.connect.get_connector_status(world.name(0))["tasks"][0]["state"] == "PAUSED")
+    again = world.start()
+    wait_until(lambda: len(again.connect.list_connectors()) == 2)
+    again.connect.resume_connector(world.name(0))
+    world.insert(0, 1, 3)
+    world.arrived(0, 3)
+
+
+def test_a_frozen_worker_that_comes_back_does_no_harm(world: GroupWorld) -> None:
+    first = world.start()
+    first.connect.create_connector({"name": world.name(1), "config": world.config(1)})
+    world.runs(first, 1)
+    world.insert(1, 1, 3)
+    world.arrived(1, 3)
+    second = world.start()
+    frozen, other = (first, second) if world.places(first)[world.name(1)] == first.id else (second, first)
+    wait_until(lambda: other.connect.list_connectors() == [world.name(1)])
+    frozen.freeze()
+    wait_until(lambda: world.places(other).get(world.name(1)) == other.id)
+    world.insert(1, 4, 6)
+    world.arrived(1, 6)
+    frozen.thaw()
+    world.insert(1, 7, 9)
+    world.arrived(1, 9)
+    wait_until(lambda: world.name(1) in world.places(frozen))
+    frozen.connect.pause_connector(world.name(1))
+    wait_until(lambda: not world.places(frozen))

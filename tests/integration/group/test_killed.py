@@ -1,0 +1,57 @@
+"""Three workers under load, each of which is killed in turn: nothing is lost or doubled."""
+
+from threading import Event, Thread
+from typing import Self
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.integration.group.world import GroupWorld
+from tests.integration.running.world import wait_until
+
+pytestmark = pytest.mark.servers
+
+
+class Load:
+    """Inserts into all tables by turns, each row in a transaction of its own, until it is ended."""
+
+    def __init__(self, world: GroupWorld, tables: int) -> None:
+        self._dsn, self._tables, self._over = world.database.dsn, tables, Event()
+        self.rows = 0
+        self._thread = Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            while not self._over.wait(0.2):
+                self.rows += 1
+                for number in range(self._tables):
+                    connection.execute(
+                        sql.SQL("INSERT INTO {} VALUES (%s, 'n')").format(sql.Identifier(f"t{number}")),
+                        [self.rows],
+                    )
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(30, marks=pytest.mark.deep)])
+def test_no_event_is_lost_or_doubled_however_often_a_worker_is_killed(world: GroupWorld, count: int) -> None:
+    workers = [world.start() for _ in range(3)]
+    for number in range(count):
+        workers[0].connect.create_connector({"name": world.name(number), "config": world.config(number)})
+    world.runs(workers[0], count)
+    with Load(world, count) as load:
+        for killed in workers:
+            killed.kill()
+            workers = [*workers[1:], world.start()]
+            world.runs(workers[-1], count, on={one.id for one in workers})
+            before = load.rows
+            wait_until(lambda: load.rows > before + 5)  # noqa: B023 - at once
+    for number in range(count):
+        world.arrived(number, load.rows)

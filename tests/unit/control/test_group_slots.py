@@ -1,0 +1,97 @@
+"""Which slot a task gets: a free one, of a worker that has least to do, spread evenly."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wrackline.control.group.records import Connector
+from wrackline.control.group.slots import SLOTS, slot_for
+from wrackline.producers.connect.supervision import Wish
+
+
+def placed(
+    count: int, owners: dict[int, str], connectors: dict[str, Connector] | None = None
+) -> dict[str, Connector]:
+    made = dict(connectors or {})
+    for number in range(len(made), len(made) + count):
+        name = f"c{number}"
+        made[name] = Connector(name, {}, 1, Wish.RUN, slot_for(name, made, owners))
+    return made
+
+
+def shares(connectors: dict[str, Connector], owners: dict[int, str]) -> Counter[str]:
+    return Counter(owners[one.slot] for one in connectors.values())
+
+
+def joined(owners: dict[int, str], newcomer: str) -> dict[int, str]:
+    """What the client's assignor does when a worker joins: it takes the lowest slots of each."""
+    workers = sorted(set(owners.values()))
+    keeps = -(-SLOTS // (len(workers) + 1))
+    after = dict(owners)
+    for worker in workers:
+        own = sorted(slot for slot, owner in owners.items() if owner == worker)
+        after |= dict.fromkeys(own[: len(own) - keeps], newcomer)
+    return after
+
+
+ALONE = dict.fromkeys(range(SLOTS), "a")
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=SLOTS, max_size=SLOTS), st.integers(1, 140))
+def test_no_slot_has_two_tasks_while_its_worker_has_a_free_one_and_the_least_loaded_get_more(
+    workers: list[str], count: int
+) -> None:
+    owners = dict(enumerate(workers))
+    made = placed(count, owners)
+    loads = shares(made, owners)
+    assert max(loads[worker] for worker in set(workers)) - min(loads[worker] for worker in set(workers)) <= 1
+    used = Counter(one.slot for one in made.values())
+    for worker in set(workers):
+        own = [used[slot] for slot in range(SLOTS) if owners[slot] == worker]
+        assert max(own) - min(own) <= 1
+
+
+@given(st.integers(1, SLOTS))
+def test_who_joins_gets_its_share_and_nothing_moves_but_that(count: int) -> None:
+    made = placed(count, ALONE)
+    two = joined(ALONE, "b")
+    assert abs(shares(made, two)["b"] - count / 2) <= 1
+    three = joined(two, "c")
+    assert abs(shares(made, three)["c"] - count / 3) <= 4  # a third of the slots is no half of a half
+    for one in made.values():
+        assert two[one.slot] in ("a", "b")
+        assert three[one.slot] in (two[one.slot], "c")
+
+
+@given(st.integers(1, 60), st.data())
+def test_a_task_that_begins_again_keeps_its_slot_unless_another_worker_has_less(
+    count: int, data: st.DataObject
+) -> None:
+    two = joined(ALONE, "b")
+    made = placed(count, two)
+    name = data.draw(st.sampled_from(sorted(made)))
+    rests = made | {name: Connector(name, {}, 1, Wish.PAUSE, made[name].slot)}
+    others = Counter(two[one.slot] for one in rests.values() if one.wish is Wish.RUN)
+    again = slot_for(name, rests, two)
+    if others[two[made[name].slot]] <= min(others["a"], others["b"]):
+        assert again == made[name].slot
+    else:
+        assert others[two[again]] == min(others["a"], others["b"])
+
+
+def test_where_nobody_is_known_yet_slots_are_spread_all_the_same() -> None:
+    made = placed(16, {})
+    assert sorted(one.slot // 8 for one in made.values()) == list(range(16))
+
+
+def test_paused_tasks_count_for_no_worker_and_take_no_slot_that_another_could_have() -> None:
+    two = joined(ALONE, "b")
+    made = placed(10, two)
+    paused = {
+        name: Connector(name, {}, 1, Wish.PAUSE if two[one.slot] == "a" else Wish.RUN, one.slot)
+        for name, one in made.items()
+    }
+    more = placed(5, two, paused)
+    assert all(two[one.slot] == "a" for name, one in more.items() if name not in made)
+    assert len({one.slot for one in more.values()}) == len(more)

@@ -1,0 +1,211 @@
+"""The lines of the long-running commands: two forms of one thing, and nobody prints beside them."""
+
+import ast
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.unit.test_house import ROOT, imported
+from wrackline.control.logs.libraries import QUIET, Libraries, Repeats, libraries_say
+from wrackline.control.logs.lines import log_through, log_to, say_again
+from wrackline.control.rest.shapes import Standing
+from wrackline.control.worker_telling import Telling
+from wrackline.producers.connect.supervision import State, Status
+from wrackline.producers.kafka.client import client
+from wrackline.schemas.errors import Transient
+from wrackline.schemas.redaction import Redactor, Secret
+
+BUSY = Transient("test.busy", "busy", "wait")
+LONG_RUNNING = ("control.run", "control.worker", "control.worker_task", "control.consume", "control.auto_cdc")
+PRINTS = {
+    "control.logs.lines",  # the one way out
+    "control.status_line",  # a terminal's last line
+    "control.output",  # findings, for people
+    "control.spark_session",  # flushes what is ours before Java gets the descriptor
+}
+
+
+def lines(out: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_a_line_for_programs_begins_with_what_every_line_has() -> None:
+    out = io.StringIO()
+    log = log_to(out, json=True).bind(pipeline="shop")
+    log.warning("waits", line=f"waits: {BUSY}", table="d.p.t", error=BUSY.document())
+    (line,) = lines(out)
+    assert list(line)[:4] == ["ts_ms", "level", "event", "pipeline"]
+    assert (line["level"], line["event"], line["pipeline"]) == ("warning", "waits", "shop")
+    assert line["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
+    assert line["line"] == "waits: [test.busy] busy\n  hint: wait"
+
+
+def test_a_line_for_people_is_its_sentence() -> None:
+    out = io.StringIO()
+    log_to(out, json=False).info("running", line="running", pid=7)
+    log_to(out, json=False, named=True).info("running", line="running", pipeline="shop")
+    assert out.getvalue() == "running\n[shop] running\n"
+
+
+def test_what_another_process_hands_on_is_said_again_as_it_was() -> None:
+    handed: list[Mapping[str, object]] = []
+    log = log_through(handed.append).bind(pipeline="its own")
+    log.error("set aside", line="t is set aside", table="t", error=BUSY.document())
+    log.info("figures", line="7 in all", events=7)
+    sent = json.loads(json.dumps(handed))  # as it goes through a line
+    out = io.StringIO()
+    for record in sent:
+        say_again(log_to(out, json=True), record, "shop")
+    assert lines(out) == [{**record, "pipeline": "shop"} for record in sent]
+
+
+def test_a_worker_says_states_lines_and_what_was_printed() -> None:
+    out, stands = io.StringIO(), list[tuple[str, Standing]]()
+    telling = Telling(lambda *stand: stands.append(stand), log_to(out, json=True), Redactor([]).clean)
+    telling.changed("shop", Status(State.RUNNING, 1.0), 7, None)
+    telling.said("shop", "java says password=c4n4ry")
+    telling.reported("shop", {"line": {"event": "tables", "level": "info", "line": "tables: 1", "ts_ms": 5}})
+    telling.reported("shop", {"error": BUSY.document()})
+    telling.changed("shop", Status(State.FAILED, 2.0), None, 3)
+    state, printed, own, failed = lines(out)
+    assert (state["event"], state["state"], state["pid"]) == ("state", "RUNNING", 7)
+    assert (printed["event"], printed["line"]) == ("printed", "java says password=***")
+    assert own == {"ts_ms": 5, "level": "info", "event": "tables", "pipeline": "shop", "line": "tables: 1"}
+    assert (failed["level"], failed["error"], failed["exit"]) == ("error", BUSY.document(), 3)
+    assert failed["line"] == "FAILED exit=3: [test.busy] busy"
+    assert stands[-1] == ("shop", Standing(State.FAILED, str(BUSY)))
+    assert telling.failed == {"shop": 3}
+
+
+def test_a_repeated_line_is_said_once_in_a_while() -> None:
+    now = [0.0]
+    repeats = Repeats(lambda: now[0])
+    assert [repeats.admit(f"{count} errors") for count in range(5)] == [0, None, None, None, None]
+    assert repeats.admit("another") == 0
+    now[0] = QUIET
+    assert repeats.admit("9 errors") == 4
+    assert repeats.admit("9 errors") is None
+
+
+def test_repeats_are_remembered_within_a_bound() -> None:
+    repeats = Repeats(lambda: 0.0)
+    for number in range(2000):
+        repeats.admit("x" * number)
+    assert len(repeats._said) <= 200
+
+
+def test_libraries_are_said_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    root = logging.getLogger()
+    before = list(root.handlers)
+    monkeypatch.setattr(warnings, "filters", [])
+    with libraries_say(log_to(out, json=True), Redactor([Secret("c4n4ry")]).clean):
+        broker = logging.getLogger("wrackline.kafka")
+        for number in range(50):
+            broker.log(logging.WARNING, "FAIL [rdkafka#%s] c4n4ry refused, token=abc", number)
+        broker.info("nobody need know")
+        warnings.warn("soon gone", stacklevel=1)
+    said = lines(out)
+    assert said[0]["line"] == "wrackline.kafka: FAIL [rdkafka#0] *** refused, token=***"
+    assert (said[0]["event"], said[0]["logger"], said[0]["level"]) == (
+        "library",
+        "wrackline.kafka",
+        "warning",
+    )
+    assert "soon gone" in str(said[1]["line"])
+    assert len(said) == 2
+    assert root.handlers == before
+
+
+def test_how_often_a_line_was_left_out_is_said() -> None:
+    out, now = io.StringIO(), [0.0]
+    handler = Libraries(log_to(out, json=True), lambda text: text, lambda: now[0])
+    record = logging.LogRecord("x", logging.ERROR, "", 0, "away", (), None)
+    for _ in range(3):
+        handler.handle(record)
+    now[0] = QUIET
+    handler.handle(record)
+    unfit = logging.LogRecord("x", logging.ERROR, "", 0, "words %s that do not fit", ("a", "b"), None)
+    handler.handle(unfit)
+    assert [line.get("repeated") for line in lines(out)] == [None, 2]
+
+
+def test_a_broker_that_is_not_there_is_said_among_our_lines() -> None:
+    out = io.StringIO()
+    with libraries_say(log_to(out, json=True), lambda text: text):
+        admin = AdminClient(client("127.0.0.1:1").admin())
+        while not out.getvalue():  # ends with the test's own limit
+            admin.poll(0.1)
+    line = lines(out)[0]
+    assert (line["event"], line["logger"]) == ("library", "wrackline.kafka")
+    assert "127.0.0.1:1" in str(line["line"])
+
+
+def reached(modules: tuple[str, ...]) -> dict[str, ast.AST]:
+    """Every module of ours that these import, near or far, but those that a command line alone needs."""
+    found: dict[str, ast.AST] = {}
+    todo = list(modules)
+    while todo:
+        name = todo.pop()
+        path = ROOT / name.replace(".", "/")
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if name in found or not file.exists():
+            continue
+        tree = found[name] = ast.parse(file.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wrackline."):
+                module = (node.module or "").removeprefix("wrackline.")
+                todo += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        todo += [one.removeprefix("wrackline.") for one in imported(tree) if one.startswith("wrackline.")]
+    return found
+
+
+def printing(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            yield "print"
+        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr"):
+            of = node.value
+            if isinstance(of, ast.Name) and of.id == "sys":
+                yield f"sys.{node.attr}"
+
+
+def test_nobody_prints_beside_the_log() -> None:
+    found = reached(LONG_RUNNING)
+    assert {"control.driving", "producers.task", "consumers.driver", "control.logs.libraries"} <= found.keys()
+    beside = {name: said for name, tree in found.items() if (said := set(printing(tree)))}
+    assert beside.keys() <= PRINTS | {"control.auto_cdc"}, beside
+    assert beside["control.auto_cdc"] == {"sys.stdout"}  # where its log goes
+    assert set(printing(ast.parse("print(1)\nsys.stderr.write('x')"))) == {"print", "sys.stderr"}
+
+
+def wrackline(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "wrackline.control.cli", *words]
+    environment = {**os.environ, "NO_COLOR": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize("verb", ["run", "worker", "consume"])
+def test_off_a_terminal_findings_are_lines_for_programs(verb: str, tmp_path: Path) -> None:
+    missing = wrackline(verb, str(tmp_path / "none.toml"))
+    (line,) = map(json.loads, missing.stdout.splitlines())
+    assert (line["event"], line["error"]["code"]) == ("finding", "pipeline.file")
+    assert missing.stderr == ""
+    (tmp_path / "bad.toml").write_text('name = "shop"\nnonsense = 1\n')
+    found = wrackline(verb, str(tmp_path / "bad.toml"))
+    told = [json.loads(line) for line in found.stdout.splitlines()]
+    assert {one["event"] for one in told} == {"finding"}
+    assert all(one["level"] == "error" and one["error"]["hint"] for one in told)
+    for_people = wrackline(verb, "--text", str(tmp_path / "bad.toml"))
+    assert for_people.returncode == found.returncode
+    assert not for_people.stdout.startswith("{")
+    assert "\n  hint: " in for_people.stdout

@@ -1,0 +1,276 @@
+"""What writes goes to the coordinator and nowhere else, over real sockets; a group of two in memory."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from pathlib import Path
+
+import orjson
+import pytest
+import requests
+from starlette.middleware import Middleware
+
+from tests.contract.group_suite import CONFIG
+from tests.fakes.group import FakeGroup
+from tests.integration.postgres.certificates import issue
+from tests.unit.control.test_rest import Client
+from wrackline.control.installed import Installed
+from wrackline.control.rest import connectors, forward, writes
+from wrackline.control.rest.crews import NO_COORDINATOR
+from wrackline.control.rest.door import opened
+from wrackline.control.rest.forward import MARK, Forward
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
+from wrackline.schemas import pipeline
+from wrackline.schemas.secret_refs import Allowed, Resolver
+
+Serve = Callable[..., int]
+Says = Callable[..., tuple[str, list[bytes]]]
+ACCEPTED = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+SHOP = orjson.dumps({"name": "shop", "config": CONFIG})
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    check = partial(pipeline.check, plugins=Installed(), resolve=Resolver(Allowed(), {}))
+    with ExitStack() as held:
+
+        def serves(group: FakeGroup, tls: ssl.SSLContext | None = None) -> int:
+            routes = (connectors.routes(group), writes.routes(group, check))
+            hop = Middleware(Forward, elsewhere=group.elsewhere, tls=tls)
+            return held.enter_context(opened(RestSettings(0), routes, print, [hop])).port
+
+        yield serves
+
+
+@pytest.fixture
+def coordinator() -> FakeGroup:
+    return FakeGroup()
+
+
+@pytest.fixture
+def follower() -> FakeGroup:
+    return FakeGroup()
+
+
+@pytest.fixture
+def client(serve: Serve, coordinator: FakeGroup, follower: FakeGroup) -> Client:
+    follower.coordinator = f"http://{HOST}:{serve(coordinator)}"
+    return Client(serve(follower))
+
+
+@pytest.fixture
+def says() -> Iterator[Says]:
+    """Something that hears one request whole, and says this; what it heard is kept."""
+    with ExitStack() as held:
+
+        def listens(answer: bytes, tls: ssl.SSLContext | None = None) -> tuple[str, list[bytes]]:
+            listening = held.enter_context(closing(socket.create_server((HOST, 0))))
+            listening.settimeout(10)
+            heard: list[bytes] = []
+
+            def once() -> None:
+                taken, _ = listening.accept()
+                taken.settimeout(10)
+                with (
+                    suppress(OSError),
+                    taken if tls is None else tls.wrap_socket(taken, server_side=True) as taken,
+                ):
+                    heard.append(taken.recv(1 << 16))
+                    if answer:
+                        taken.sendall(answer)
+
+            thread = threading.Thread(target=once)
+            thread.start()
+            held.callback(thread.join, 10)
+            return f"{'https' if tls else 'http'}://{HOST}:{listening.getsockname()[1]}", heard
+
+        yield listens
+
+
+def test_what_writes_is_done_by_the_coordinator_and_answered_as_it_answers(
+    client: Client, coordinator: FakeGroup, follower: FakeGroup
+) -> None:
+    status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["name"]) == (201, "shop")
+    assert client.ask("POST", "/connectors", SHOP)[1]["code"] == "rest.exists"
+    assert client.ask("PUT", "/connectors/shop/pause")[0] == 202
+    assert client.ask("POST", "/connectors/shop/restart?includeTasks=true&onlyFailed=true")[0] == 202
+    assert client.ask("PUT", "/connectors/shop/config", orjson.dumps(CONFIG))[0] == 200
+    assert client.ask("DELETE", "/connectors/shop") == (204, None)
+    assert coordinator.asked == ["put shop", "pause shop", "put shop", "remove shop"]
+    assert not follower.asked
+
+
+def test_where_a_connector_was_made_is_said_without_a_worker(client: Client) -> None:
+    made = requests.post(f"http://{HOST}:{client.port}/connectors", json=orjson.loads(SHOP), timeout=10)
+    assert made.headers["Location"] == "/connectors/shop"
+
+
+def test_what_only_looks_is_answered_here(
+    client: Client, coordinator: FakeGroup, follower: FakeGroup
+) -> None:
+    coordinator.put("theirs", {**CONFIG, "name": "theirs"}, None)
+    follower.put("ours", {**CONFIG, "name": "ours"}, None)
+    assert client.ask("GET", "/connectors") == (200, ["ours"])
+    assert client.ask("GET", "/connectors/ours/status")[0] == 200
+    assert client.ask("GET", "/health")[0] == 200
+
+
+def test_what_came_over_the_hop_is_not_sent_on(client: Client, serve: Serve, coordinator: FakeGroup) -> None:
+    coordinator.coordinator = f"http://{HOST}:{client.port}"  # each takes the other for it
+    status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["error_code"], told["code"]) == (409, 409, "rest.no_coordinator")
+    own = FakeGroup()
+    port = serve(own)
+    own.coordinator = f"http://{HOST}:{port}"  # or a worker itself
+    assert Client(port).ask("POST", "/connectors", SHOP)[1]["code"] == "rest.no_coordinator"
+    assert not own.asked
+
+
+def test_while_the_group_chooses_one_asks_again(client: Client, follower: FakeGroup) -> None:
+    follower.coordinator = NO_COORDINATOR()
+    status, told = client.ask("DELETE", "/connectors/shop")
+    assert (status, told["code"], bool(told["hint"])) == (409, "rest.no_coordinator", True)
+    assert client.ask("GET", "/connectors")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://127.0.0.1:1",
+        "file:///etc/passwd",
+        "127.0.0.1:8083",
+        "http://",
+        "http://user:c4n4ry@127.0.0.1:1",
+        "http://127.0.0.1:0",
+        "http://127.0.0.1:99999",
+        "http://[::1",
+        "http://höst:1",
+        "http://" + "a" * 300 + ":1",
+    ],
+)
+def test_an_address_that_is_none_is_not_asked(client: Client, follower: FakeGroup, url: str) -> None:
+    follower.coordinator = url
+    status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["code"]) == (409, "rest.coordinator_away")
+    assert "c4n4ry" not in str(told)
+
+
+def test_a_coordinator_that_is_gone_is_said(client: Client, follower: FakeGroup) -> None:
+    with socket.create_server((HOST, 0)) as one:
+        port = one.getsockname()[1]
+    follower.coordinator = f"http://{HOST}:{port}"
+    status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["code"]) == (409, "rest.coordinator_away")
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_one_that_breaks_off_leaves_open_what_it_did(
+    client: Client, follower: FakeGroup, says: Says, answer: bytes
+) -> None:
+    follower.coordinator, _ = says(answer)
+    status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["code"]) == (504, "rest.no_answer")
+
+
+def test_one_that_never_answers_is_not_waited_for_for_ever(
+    client: Client, follower: FakeGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forward, "_ANSWER_S", 0.2)
+    with socket.create_server((HOST, 0)) as silent:  # the system takes the connection, nobody reads
+        follower.coordinator = f"http://{HOST}:{silent.getsockname()[1]}"
+        status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["code"]) == (504, "rest.no_answer")
+
+
+def test_an_answer_without_end_is_not_kept(
+    client: Client,
+    follower: FakeGroup,
+    says: Says,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forward, "_MOST_ANSWER", 1000)
+    follower.coordinator, _ = says(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + b"x" * 5000)
+    status, told = client.ask("POST", "/connectors", SHOP)
+    assert (status, told["code"]) == (504, "rest.no_answer")
+
+
+def test_a_redirect_is_not_followed_and_leads_nobody_elsewhere(
+    client: Client, follower: FakeGroup, says: Says
+) -> None:
+    follower.coordinator, heard = says(
+        b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://evil.example/x\r\nSet-Cookie: a=b\r\n"
+        b"Content-Length: 0\r\n\r\n"
+    )
+    url = f"http://{HOST}:{client.port}/connectors"
+    answer = requests.post(url, json=orjson.loads(SHOP), timeout=10, allow_redirects=False)
+    assert answer.status_code == 307
+    assert not {"location", "set-cookie"} & {name.lower() for name in answer.headers}
+    assert len(heard) == 1
+
+
+def test_nothing_goes_over_but_what_is_needed(
+    client: Client,
+    follower: FakeGroup,
+    says: Says,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    follower.coordinator, heard = says(ACCEPTED)
+    headers = {
+        "Authorization": "Basic me",
+        "Cookie": "a=b",
+        "Content-Type": "application/json",
+        "X-Forwarded-For": "1.2.3.4",
+    }
+    assert client.ask("PUT", "/connectors/sh%C3%B6p%20/config?x=%2e&y", b"{}", headers)[0] == 202
+    head, _, body = heard[0].partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    sent = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    assert first == "PUT /connectors/sh%C3%B6p%20/config?x=%2e&y HTTP/1.1", "as it came"
+    assert body == b"{}"
+    assert sent == {
+        "content-type": "application/json",
+        "authorization": "Basic me",
+        "host": follower.coordinator.removeprefix("http://"),
+        "content-length": "2",
+        MARK.lower(): "1",
+        "connection": "close",
+    }
+
+
+def test_a_body_too_large_is_not_sent_on(client: Client, follower: FakeGroup) -> None:
+    follower.coordinator = "http://127.0.0.1:1"
+    status, told = client.ask("POST", "/connectors", b"x" * ((1 << 20) + 9))
+    assert (status, told["code"]) == (413, "rest.too_large")
+
+
+def test_a_coordinator_behind_tls_shows_who_it_is(
+    serve: Serve, follower: FakeGroup, says: Says, tmp_path: Path
+) -> None:
+    authority = issue("authority", authority=True)
+    files = issue("worker", by=authority, hosts=(HOST,)).write(tmp_path, "worker")
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(*files)
+    trusts = ssl.create_default_context(cafile=authority.write(tmp_path, "authority")[0])
+    follower.coordinator, heard = says(ACCEPTED, own)
+    assert Client(serve(follower, trusts)).ask("POST", "/connectors", SHOP)[0] == 202
+    assert len(heard) == 1
+    follower.coordinator, heard = says(ACCEPTED, own)
+    status, told = Client(serve(follower)).ask("POST", "/connectors", SHOP)
+    assert (status, told["code"], heard) == (409, "rest.coordinator_away", []), "a stranger is told nothing"
+    follower.coordinator = "http://127.0.0.1:1"
+    status, told = Client(serve(follower, trusts)).ask("POST", "/connectors", SHOP)
+    assert (status, "TLS" in told["message"]) == (409, True), "nor is anybody asked in the open"
+
+
+def test_who_is_not_heard_is_not_heard_elsewhere(client: Client, coordinator: FakeGroup) -> None:
+    origin = {"Origin": "http://evil.example", "Content-Type": "application/json"}
+    assert client.ask("POST", "/connectors", SHOP, origin)[0] == 403
+    assert not coordinator.asked
