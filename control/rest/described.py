@@ -61,7 +61,7 @@ ROUTES: Final[Mapping[str, Described]] = {
         "Set its positions, once it is stopped", {200: "Message"}, "ChangedOffsets", errors=_CHANGES
     ),
     "DELETE /connectors/{name}/offsets": Described(
-        "Forget its positions, once it is stopped", {200: "Message"}, errors=(_BY_FILE,)
+        "Forget its positions, once it is stopped", {200: "Message"}, errors=(400, _BY_FILE)
     ),
     "GET /connectors/{name}/tasks": Described("List its tasks", {200: "Tasks"}),
     "GET /connectors/{name}/tasks-config": Described("Show what its tasks were given", {200: "TaskSettings"}),

@@ -1,6 +1,7 @@
 """The committed description of REST: valid, complete, and true of what is answered."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from fastapi.routing import iter_route_contexts
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its types are not installed
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working
+from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working, writing
 from wrackline.control.pages.openapi_page import page
 from wrackline.control.rest.described import ROUTES
 from wrackline.control.rest.openapi import document
 from wrackline.control.rest.roles import ROLES
+from wrackline.producers.connect.supervision import Wish
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
@@ -89,27 +91,42 @@ def bodies(route: str) -> list[bytes]:
                 b'{"type":"execute-snapshot","data":{}}',
                 b"{",
             ]
+        case "NewConnector":
+            return [orjson.dumps({"name": "new", "config": GOOD}), b"{}", b"["]
+        case "ChangedOffsets":
+            moved = {"partition": {"server": "shop1", "database": "shop"}, "offset": {"lsn": "0/1"}}
+            return [orjson.dumps({"offsets": [moved]}), b"{}", b"["]
         case _:
-            return [orjson.dumps({"name": "shop", **GOOD}), b"{}", b"["]
+            return [orjson.dumps(GOOD), b"{}", b"["]
 
 
 @pytest.mark.parametrize("route", sorted(ROUTES))
 def test_what_is_answered_is_as_it_is_described(worker: Worker, route: str) -> None:
+    _asks_all(worker.port, route)
+
+
+@pytest.mark.parametrize(
+    "route", sorted(route for route in ROUTES if " /connectors" in route and "/requests" not in route)
+)
+def test_so_it_is_in_a_group(route: str) -> None:
+    with writing() as (port, group):
+        for name in ("shop", "orders"):
+            group.put(name, {"name": name, **GOOD}, None)
+        group.wish("orders", Wish.STOP)
+        _asks_all(port, route)
+
+
+def _asks_all(port: int, route: str) -> None:
     method, path = route.replace(":path", "").split()
     answers = document()["paths"][path][method.lower()]["responses"]
+    queries = ("", "?expand=info&expand=status", "?includeTasks=true&onlyFailed=true", "?onlyFailed=x")
     for name in ("shop", "orders", "postgres", "nobody"):
         filled = path.format(name=name, task="0", id="one")
-        for query in (
-            "",
-            "?expand=info&expand=status",
-            "?includeTasks=true&onlyFailed=true",
-            "?onlyFailed=x",
-        ):
-            for body in bodies(route):
-                asked = request(f"{method} {filled}{query}", {"Content-Type": "application/json"}, body)
-                heard = exchange(worker.port, asked)
-                assert str(heard.status) in answers, heard
-                _holds(answers[str(heard.status)], heard.document)
+        for query, body in product(queries, bodies(route)):
+            asked = request(f"{method} {filled}{query}", {"Content-Type": "application/json"}, body)
+            heard = exchange(port, asked)
+            assert str(heard.status) in answers, heard
+            _holds(answers[str(heard.status)], heard.document)
 
 
 def _holds(answer: dict[str, Any], told: Any) -> None:
