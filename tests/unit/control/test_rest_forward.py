@@ -299,8 +299,8 @@ def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
             f"https://localhost:{asked}/connectors",
             SHOP,
             headers={"Content-Type": "application/json", "Origin": f"https://localhost:{asked}", **who},
-            verify=ca,
-            cert=(certificate, key),
+            verify=str(ca),
+            cert=(str(certificate), str(key)),
             timeout=30,
         )
         assert answer.status_code == status, answer.text
