@@ -37,6 +37,11 @@ def check_file(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Chec
         pipeline = load(path, plugins, environ)
     except WracklineError as error:
         return Checked((_finding(path.name, error, Severity.ERROR),))
+    return of_pipeline(pipeline)
+
+
+def of_pipeline(pipeline: Pipeline) -> Checked:
+    """Write a configuration's problems as findings."""
     ordered = sorted(pipeline.problems, key=lambda problem: problem.warning)
     return Checked(tuple(map(of_problem, ordered)), pipeline)
 

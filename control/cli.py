@@ -1,29 +1,28 @@
 """The command line: verbs over the same functions that REST and the console use.
 
 In: arguments.  Out: text for people, or with --json one JSON document on standard output; the exit code is
-one of `Exit`.  An error prints its code, sentence and hint; its traceback only with --debug.
+one of `Exit` (`ending.py`).
 """
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TextIO, cast
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from wrackline.control import rest_flags
+from wrackline.control.assessing import with_servers
 from wrackline.control.check_file import check_file
-from wrackline.control.check_server import check_server
-from wrackline.control.check_target import check_target
 from wrackline.control.delete_cli import delete
 from wrackline.control.doctor import examine
-from wrackline.control.exits import Exit, exit_of
+from wrackline.control.doing import doing
+from wrackline.control.ending import ending
+from wrackline.control.exits import Exit
 from wrackline.control.explain import Explained, all_settings, explained, find_setting
 from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
@@ -31,7 +30,8 @@ from wrackline.control.letters_cli import app as letters_app
 from wrackline.control.logs.lines import AsJson, Log, as_json, log_to
 from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
-from wrackline.control.pipeline_file import good_pipeline, show_findings
+from wrackline.control.pipeline_file import Unfit, findings_document, good_pipeline, show_findings
+from wrackline.control.remote import commands as remote
 from wrackline.control.rest.settings import LOOPBACK, RestSettings
 from wrackline.control.rest_cli import app as rest_app
 from wrackline.control.run import run
@@ -42,7 +42,6 @@ from wrackline.control.status_line import Screen
 from wrackline.control.tables_cli import tables
 from wrackline.control.tail.command import tail
 from wrackline.control.worker import work
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
 
@@ -65,6 +64,8 @@ app.command()(delete)
 app.command()(status)
 app.command()(tail)
 app.command()(tables)
+for verb in (remote.connectors, remote.pause, remote.resume, remote.restart, remote.stop, remote.apply):
+    app.command()(verb)
 
 
 @app.callback()
@@ -105,16 +106,15 @@ def check(
     """Check a pipeline's file, its source's server, its tables and its target; nothing is changed."""
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
-    if checked.pipeline is not None and not checked.stops and not offline:
-        looked = check_server(checked.pipeline)
-        of_target = check_target(checked.pipeline, looked.topics)
-        checked = replace(checked, findings=(*checked.findings, *looked.findings, *of_target))
+    if not offline:
+        with doing("source, Kafka and target are asked", json=json):
+            checked = with_servers(checked)
+    if checked.stops:
+        raise Unfit(file, checked)
     if json:
-        print_json({"file": str(file), "ok": not checked.stops, "findings": checked.findings})
+        print_json(findings_document(file, checked))
     else:
         show_findings(file, checked)
-    if checked.stops:
-        raise typer.Exit(Exit.FINDINGS)
 
 
 @app.command(name="run")
@@ -129,8 +129,8 @@ def run_pipeline(
     It publishes the source's changes to Kafka; what merges them into a target is started apart.
     """
     if as_json(asked=json) or not sys.stdout.isatty():
-        log, of_findings = _log(context, asked=json)
-        run(good_pipeline(file, of_findings), log)
+        log = _log(context, asked=json)
+        run(good_pipeline(file), log)
         return
     with closing(Screen()) as screen:
         run(good_pipeline(file), log_to(cast("TextIO", screen), json=False), draw=screen.draw)
@@ -156,8 +156,8 @@ def consume_pipeline(
     # here, for who does not merge needs no Spark
     from wrackline.control.consume import consume  # noqa: PLC0415
 
-    log, of_findings = _log(context, asked=json)
-    code = consume(good_pipeline(file, of_findings), log, once=once, spark_log=spark_log)
+    log = _log(context, asked=json)
+    code = consume(good_pipeline(file), log, once=once, spark_log=spark_log)
     if code:
         raise typer.Exit(code)
 
@@ -166,7 +166,7 @@ def consume_pipeline(
 def worker(  # noqa: PLR0913 - each is a flag
     context: typer.Context,
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[pipeline.toml...]", help="The pipelines' files.")
+        list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")
     ] = None,
     *,
     group: Annotated[
@@ -205,21 +205,16 @@ def worker(  # noqa: PLR0913 - each is a flag
         rest_worker_ca,
         rest_tls_ends_before,
     )
-    log, of_findings = _log(context, asked=json, named=True)
+    log = _log(context, asked=json, named=True)
     if (group is None) == (not files):
         raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
     if group is not None:
         # here, for it listens always, and who does not shall not wait for a web framework to load
         from wrackline.control.group_cli import take_part  # noqa: PLC0415
 
-        code = take_part(
-            group,
-            log,
-            of_findings,
-            rest_flags.of_a_group(rest_port, rest),
-        )
+        code = take_part(group, log, rest_flags.of_a_group(rest_port, rest))
     else:
-        pipelines = {file: good_pipeline(file, of_findings) for file in files or ()}
+        pipelines = {file: good_pipeline(file) for file in files or ()}
         code = work(pipelines, log, rest_flags.if_asked(rest_port, rest))
     if code:
         raise typer.Exit(code)
@@ -269,28 +264,15 @@ def settings(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with one of `Exit`."""
-    asked = Options()
-    try:
-        app(args=arguments, prog_name="wrackline", obj=asked)
-    except WracklineError as error:
-        _show_error(error, asked)
-        sys.exit(exit_of(error))
-    except BrokenPipeError:  # the reader of our output, as `head`, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(Exit.OK)
-    except Exception as error:  # noqa: BLE001 - the last rim; its text may hold anything, so only --debug shows it
-        if asked.debug:
-            traceback.print_exc()
-        _show_fault(type(error).__name__, asked)
-        sys.exit(Exit.FAULT)
+    ending(app, arguments)
 
 
-def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> tuple[Log, Log | None]:
-    """Return the log of a command that runs for long; and where findings go, unless they are shown."""
+def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> Log:
+    """Return the log of a command that runs for long; as JSON it has its last error too."""
     json = as_json(asked=asked)
     log = log_to(sys.stdout, json=json, named=named)
     context.ensure_object(Options).log = log if json else None
-    return log, log if json else None
+    return log
 
 
 def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
@@ -308,26 +290,6 @@ def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
         case NotHonoured(), False:
             effect = "refused" if found.refused else "no effect"
             say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
-
-
-def _show_error(error: WracklineError, asked: Options) -> None:
-    if asked.debug:
-        traceback.print_exception(error)
-    if asked.log is not None:
-        asked.log.error("failed", line=f"error {error}", error=error.document())
-        return
-    if asked.json:
-        print_json({"error": error.document()})
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error", "bold red"), f" {error}"))
-
-
-def _show_fault(name: str, asked: Options) -> None:
-    line = f"a fault of Wrackline's own ({name}); the same command with --debug shows where"
-    if asked.log is not None:
-        asked.log.critical("fault", line=line, fault=name)
-    else:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
 
 
 def _code_as_json(entry: Explained) -> dict[str, str]:

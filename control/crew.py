@@ -39,6 +39,10 @@ class FilesCrew:
         """Name the pipelines."""
         return list(self._pipelines)
 
+    def pipeline(self, name: str) -> Pipeline:
+        """Return one as its file said when the worker was started."""
+        return self._pipelines[name]
+
     def config(self, name: str) -> Mapping[str, str]:
         """Return what a pipeline's file says; secrets are masked."""
         pipeline = self._pipelines[name]

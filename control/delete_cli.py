@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from wrackline.control.delete.finding import Found, Wanted, find, places
+from wrackline.control.delete.finding import Found, Places, Wanted, find, places
 from wrackline.control.delete.removing import remove
+from wrackline.control.doing import doing
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 
@@ -32,23 +33,31 @@ def delete(  # noqa: PLR0913 - each is a flag
     pipeline, wanted = good_pipeline(file), Wanted(topics, tables, not without_source)
     gone: list[str] = []
 
-    def tell(name: str) -> None:
-        gone.append(name)
-        if not json:
-            say(f"removed: {name}")
-
     with places(pipeline, wanted) as at:
-        found = find(at, pipeline, wanted)
+        with doing("source, Kafka and target are asked what is there", json=json):
+            found = find(at, pipeline, wanted)
         if not json:
             _say(at.name, found)
         if found.goes and not dry_run:
             if not yes:
                 _ask(at.name)
-            remove(at, found, tell)
+            _remove(at, found, gone, json=json)
     if json:
         print_json(_document(at.name, found, gone))
     elif found.goes and not dry_run:
         say(f"{at.name} is deleted; its file is still there: {file}")
+
+
+def _remove(at: Places, found: Found, gone: list[str], *, json: bool) -> None:
+    with doing("the pipeline is fenced", json=json) as shown:
+
+        def tell(name: str) -> None:
+            gone.append(name)
+            shown.now("removing", len(gone), len(found.goes))
+            if not json:
+                say(f"removed: {name}")
+
+        remove(at, found, tell)
 
 
 def _say(name: str, found: Found) -> None:

@@ -16,6 +16,7 @@ class Exit(IntEnum):
     OPERATOR = 4  # do what the hint says first
     DEFINITE = 5  # the same command can never succeed
     FAULT = 70  # a fault of Wrackline's own
+    LEFT = 130  # Ctrl-C, or a question was answered with no
 
 
 _BY_KIND: tuple[tuple[type[WracklineError], Exit], ...] = (

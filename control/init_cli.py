@@ -15,6 +15,8 @@ from typing import Annotated
 
 import typer
 
+from wrackline.control.ending import USAGE
+from wrackline.control.exits import Exit
 from wrackline.control.init import answers, document, questions, writing
 from wrackline.control.init.questions import Question
 from wrackline.control.installed import Installed
@@ -254,10 +256,14 @@ def _ask(setting: Setting, default: str | None) -> str:
 
 
 def _refuse_gaps(missing: Sequence[str], *, json: bool) -> None:
-    if missing and json:
-        print_json({"missing": missing})
-    if missing:
-        raise typer.BadParameter(f"nobody can be asked here, and these are missing: {', '.join(missing)}")
+    if not missing:
+        return
+    why = f"nobody can be asked here, and these are missing: {', '.join(missing)}"
+    if not json:
+        raise typer.BadParameter(why)
+    print_json({"error": USAGE(why=why, command="wrackline init").document(), "missing": missing})
+    typer.echo(f"Error: {why}", err=True)
+    raise typer.Exit(Exit.USAGE)
 
 
 def _place(flag: str, variable: str | None, path: Path | None) -> answers.Where | None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wrackline.control.doing import doing
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
+from wrackline.control.tail.shown import escaped
 from wrackline.schemas.table import TableId
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ app = typer.Typer(
 )
 File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
 Table = Annotated[
-    str | None, typer.Argument(metavar="[TABLE]", help="database.schema.table, as in its topic; none: all.")
+    str | None, typer.Argument(metavar="TABLE", help="database.schema.table, as in its topic; none: all.")
 ]
 OneTable = Annotated[str, typer.Argument(metavar="TABLE", help="database.schema.table, as in its topic.")]
 
@@ -39,7 +41,7 @@ def list_letters(context: typer.Context, file: File, table: Table = None, *, jso
     """Show where each letter's record stands, since when it is kept, and why."""
     context.ensure_object(Options).json = json
     found = []
-    with _desk(file) as opened:
+    with doing("the target is asked", json=json), _desk(file) as opened:
         for each in _tables(opened, table):
             found += [(each, letter) for letter in opened.letters(each)]
     if json:
@@ -69,8 +71,10 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
     """Merge what can be read by now; what can't stays. The exit codes are those of consume --once."""
     context.ensure_object(Options).json = json
     told = []
-    with _replays(file) as opened:
-        for each in _tables(opened.desk, table):
+    with doing("Spark is started", json=json) as shown, _replays(file) as opened:
+        tables = _tables(opened.desk, table)
+        for done_before, each in enumerate(tables):
+            shown.now(escaped(str(each)), done_before, len(tables))
             done = opened.replay(each)
             told.append({"table": str(each), "merged": done.merged, "left": dict(done.left)})
             if not json and (done.merged or done.left):
@@ -93,7 +97,7 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
 def drop(context: typer.Context, file: File, table: OneTable, *, json: Json = False) -> None:
     """Forget a table's letters: their rows come no more, unless they are read again."""
     context.ensure_object(Options).json = json
-    with _desk(file) as opened:
+    with doing("the target is asked", json=json), _desk(file) as opened:
         (each,) = _tables(opened, table)
         count = opened.drop(each)
     if json:

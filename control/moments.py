@@ -1,8 +1,14 @@
-"""A moment that somebody names on the command line."""
+"""Moments: this one, and one that somebody names on the command line."""
 
+import time
 from datetime import UTC, datetime
 
 import typer
+
+
+def now_ms() -> int:
+    """Return milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def moment(text: str) -> datetime:

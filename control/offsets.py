@@ -11,7 +11,7 @@ What an edit writes carries n = OUTSIDE_ANY_TRANSACTION, so the topic shows wher
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -102,6 +102,10 @@ class Desk:
         self._name, self._kind, self._source, self._ownership = name, kind, source, ownership
         self._place = placing(source)
 
+    def partitions(self) -> Sequence[SourcePartition]:
+        """Return the parts of the source that have a position each."""
+        return self._source.partitions()
+
     def show(self) -> list[Stored]:
         """Return what is committed; nothing before the first start."""
         state = self._ownership.state()
@@ -132,10 +136,11 @@ class Desk:
         every = set_aside.every(self._ownership.state())
         return sorted(str(key.table) for key in every if key.connector == self._name)
 
-    def set(self, position: Saved, database: str | None, *, force: bool) -> None:
-        """Make the task go on at this position."""
-        self._place(position)  # a faulty one raises
-        wanted = {self._partition(database): position}
+    def set(self, positions: Mapping[str | None, Saved], *, force: bool) -> None:
+        """Make the task go on at these positions, each of a database; None: of the only one."""
+        for position in positions.values():
+            self._place(position)  # a faulty one raises
+        wanted = {self._partition(database): position for database, position in positions.items()}
         self._edit(lambda _: wanted, force=force)
 
     def reset(self, *, force: bool) -> None:

@@ -61,7 +61,7 @@ def set_position(
     context.ensure_object(Options).json = json
     parsed = _object(position)
     with desk(good_pipeline(file)) as opened:
-        opened.set(parsed, database, force=force)
+        opened.set({database: parsed}, force=force)
         _show(opened, json=json)
         _say_what_stays(opened, file, json=json)
 

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import typer
@@ -29,9 +29,15 @@ def say(text: str | Text) -> None:
     Console(highlight=False, soft_wrap=True).print(text, markup=False)
 
 
-def print_json(document: object) -> None:
-    """Print a document for programs."""
-    sys.stdout.write(orjson.dumps(document, default=_jsonable, option=orjson.OPT_INDENT_2).decode() + "\n")
+def print_json(document: object, *, line: bool = False) -> None:
+    """Print a document for programs, on many lines or on one."""
+    option = 0 if line else orjson.OPT_INDENT_2
+    sys.stdout.write(orjson.dumps(document, default=_jsonable, option=option).decode() + "\n")
+
+
+def plain(document: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a document as who reads it has it."""
+    return orjson.loads(orjson.dumps(document, default=_jsonable))
 
 
 def _jsonable(value: object) -> object:

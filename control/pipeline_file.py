@@ -1,13 +1,12 @@
-"""The pipeline file that a command was given: good, or its findings are shown and the command ends."""
+"""The pipeline file that a command was given: good, or the command ends with what a check finds in it."""
 
 import os
 from pathlib import Path
+from typing import Any
 
-import typer
 from rich.text import Text
 
 from wrackline.control.check_file import Checked, check_file
-from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
 from wrackline.control.logs.lines import Log
 from wrackline.control.output import say
@@ -17,27 +16,24 @@ from wrackline.schemas.pipeline import Pipeline
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def good_pipeline(file: Path, log: Log | None = None) -> Pipeline:
-    """Return the pipeline of a file in which nothing stops it; warnings stay with `wrackline check`.
+class Unfit(Exception):  # noqa: N818 - nothing went wrong: the file is not yet what it must be
+    """Nothing starts from this file; `checked` says why."""
 
-    Where a log is given, what stops it is said there.
-    """
+    def __init__(self, file: Path, checked: Checked) -> None:
+        super().__init__(str(file))
+        self.file, self.checked = file, checked
+
+
+def good_pipeline(file: Path) -> Pipeline:
+    """Return the pipeline of a file in which nothing stops it; warnings stay with `wrackline check`."""
     checked = check_file(file, Installed(), os.environ)
-    if checked.pipeline is not None and not checked.stops:
-        return checked.pipeline
-    tell_findings(file, checked, log)
-    raise typer.Exit(Exit.FINDINGS)
+    if checked.pipeline is None or checked.stops:
+        raise Unfit(file, checked)
+    return checked.pipeline
 
 
-def tell_findings(file: Path, checked: Checked, log: Log | None) -> None:
-    """Say to a log what stops a file; without one it is shown."""
-    if log is None:
-        show_findings(file, checked)
-    else:
-        _log_findings(log, file, checked)
-
-
-def _log_findings(log: Log, file: Path, checked: Checked) -> None:
+def log_findings(log: Log, file: Path, checked: Checked) -> None:
+    """Say to a log what stops a file."""
     for finding in checked.findings:
         if finding.severity is Severity.ERROR:
             line = f"{finding.name}  [{finding.id}]: {finding.description}; {finding.impact}"
@@ -61,3 +57,8 @@ def show_findings(file: Path, checked: Checked) -> None:
     warnings = sum(finding.severity is Severity.WARNING for finding in checked.findings)
     verdict = f"{file}: errors {stopping}, warnings {warnings}" if stopping or warnings else f"{file}: good"
     say(verdict)
+
+
+def findings_document(file: Path, checked: Checked) -> dict[str, Any]:
+    """Return what a check found, for programs."""
+    return {"file": str(file), "ok": not checked.stops, "findings": checked.findings}

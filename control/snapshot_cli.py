@@ -34,7 +34,7 @@ Id = Annotated[str | None, typer.Option("--id", help="The request's name; the sa
 Tables = Annotated[
     list[str],
     typer.Argument(
-        metavar="TABLE...",
+        metavar="TABLE",
         help="schema.table or a pattern of it; a name with odd characters in quotes, part by part, and"
         """ these in the shell's: '"My schema"."a+b"'.""",
     ),
@@ -80,7 +80,7 @@ def start(  # noqa: PLR0913 - an argument for each option
 def stop(
     context: typer.Context,
     file: File,
-    tables: Annotated[list[str] | None, typer.Argument(metavar="[TABLE...]", help="None: all.")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE", help="None: all.")] = None,
     *,
     id: Id = None,  # noqa: A002 - the option's name
     json: Json = False,

@@ -1,6 +1,6 @@
 """`wrackline spark …`: what a Spark that somebody else starts has to be given.
 
-In: a pipeline's file.  Out: one line for a command of Spark's own, as
+In: a pipeline's file.  Out: one line for a command of Spark's own, or a document; as
 
     spark-submit --jars "$(wrackline spark jars pipeline.toml)" "$(wrackline spark application)" consume ...
 """
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from wrackline.control import submit
-from wrackline.control.output import say
+from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 
 app = typer.Typer(
@@ -24,7 +24,10 @@ app = typer.Typer(
 
 @app.command()
 def jars(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    json: Json = False,
 ) -> None:
     """Name the jars that a pipeline's Spark needs, for --jars; those that are not here are fetched."""
     # here, for who has no Spark has no jars for it
@@ -33,12 +36,22 @@ def jars(
     from wrackline.control.stack.jars import spark_jars  # noqa: PLC0415
     from wrackline.control.target_alone import target_of  # noqa: PLC0415
 
+    context.ensure_object(Options).json = json
     values, kind = target_of(good_pipeline(file))
     needed = jars_of(plugin.load(kind).needs(values))
-    say(",".join(str(path.absolute()) for path in spark_jars(needed)))
+    found = [str(path.absolute()) for path in spark_jars(needed)]
+    if json:
+        print_json({"jars": found})
+    else:
+        say(",".join(found))
 
 
 @app.command(name="application")
-def application_file() -> None:
+def application_file(context: typer.Context, *, json: Json = False) -> None:
     """Name the application's file; what is put after it is a command as on this command line."""
-    say(str(Path(*submit.__path__, "application.py").absolute()))
+    context.ensure_object(Options).json = json
+    file = str(Path(*submit.__path__, "application.py").absolute())
+    if json:
+        print_json({"application": file})
+    else:
+        say(file)

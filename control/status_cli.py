@@ -1,19 +1,22 @@
-"""`wrackline status`: both sides of a pipeline at a glance; the exit code is for scripts."""
+"""`wrackline status`: both sides of a pipeline at a glance, once or again and again."""
 
 import os
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from wrackline.control.doing import doing
+from wrackline.control.moments import now_ms
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
-from wrackline.control.status import Status, gather
-from wrackline.control.status_text import Look, details, heads, lines
-from wrackline.schemas.errors import WracklineError
+from wrackline.control.status import gather
+from wrackline.control.status_documents import whole
+from wrackline.control.status_text import Look, page, unknown
+from wrackline.control.status_watch import watch
 
 
 def status(
@@ -21,46 +24,39 @@ def status(
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     tables: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TABLE...]", help="schema.table: all that is known of these."),
+        typer.Argument(metavar="TABLE", help="schema.table: all that is known of these."),
     ] = None,
     *,
+    again: Annotated[
+        bool,
+        typer.Option("--watch", help="Look again and again, until Ctrl-C; with --json an object a line."),
+    ] = False,
+    every: Annotated[
+        float,
+        typer.Option("--every", metavar="SECONDS", min=0.2, max=86_400, help="Between two looks of --watch."),
+    ] = 2.0,
     json: Json = False,
 ) -> None:
     """Show where each table stands at the source and in the target, how far and how late.
 
-    Exits with 0 if all go on, 3 if something waits or no consumer answers, 4 or 5 if a table stopped.
+    Exits with 0 if all go on, 3 if something waits or no consumer answers, 4 or 5 if a table stopped; with
+    --watch as the last look says.
     """
     context.ensure_object(Options).json = json
-    found = gather(good_pipeline(file))
-    if json:
-        print_json(_document(found))
+    ask, wanted = partial(gather, good_pipeline(file)), tables or []
+    if again:
+        code = watch(ask, partial(page, wanted=wanted), every, json=json)
     else:
-        width = Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
-        look = Look(width, time.time_ns() // 1_000_000)
-        wanted = [name for name in found.tables if tables and any(_means(one, name) for one in tables)]
-        for line in heads(found, look):
-            say(line)
-        for name in wanted:
-            for line in details(found, name, look):
+        with doing("both sides are asked", json=json):
+            found = ask()
+        code = found.exit
+        if json:
+            print_json(whole(found))
+        else:
+            width = Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
+            for line in page(found, Look(width, now_ms()), wanted):
                 say(line)
-        for line in lines(found, look) if not wanted else ():
-            say(line)
-        for one in tables or ():
-            if not any(_means(one, name) for name in found.tables):
+            for one in unknown(found, wanted):
                 raise typer.BadParameter(f"neither side knows a table {one}")
-    if found.exit:
-        raise typer.Exit(found.exit)
-
-
-def _means(given: str, name: str) -> bool:
-    return name == given or name.endswith(f".{given}")
-
-
-def _document(found: Status) -> dict[str, object]:
-    source, log, target = found.source, found.log, found.target
-    return {
-        "pipeline": found.pipeline,
-        "source": {"error": source.document()} if isinstance(source, WracklineError) else {"tables": source},
-        "log": {"error": log.document()} if isinstance(log, WracklineError) else log,
-        "target": {"error": target.document()} if isinstance(target, WracklineError) else target,
-    }
+    if code:
+        raise typer.Exit(code)

@@ -4,7 +4,7 @@ In: what status.py gathered, the width, and the time.  Out: lines with their sty
 terminal and nothing elsewhere.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,28 @@ class Look:
 
     width: int | None  # of the terminal; None: lines are as long as they must
     now_ms: int
+    most: int | None = None  # tables that have room; those come first that somebody should see
+
+
+def page(status: Status, look: Look, wanted: Sequence[str] = ()) -> Iterator[Text]:
+    """Return what is shown of a pipeline: a line for each table, or all that is known of those wanted."""
+    yield from heads(status, look)
+    named = [name for name in status.tables if any(_means(one, name) for one in wanted)]
+    for name in named:
+        yield from details(status, name, look)
+    if not named:
+        yield from lines(status, look)
+
+
+def unknown(status: Status, wanted: Sequence[str]) -> list[str]:
+    """Return those of the wanted tables that neither side knows."""
+    return [one for one in wanted if not any(_means(one, name) for name in status.tables)]
 
 
 def lines(status: Status, look: Look) -> Iterator[Text]:
-    """Return a line for each table, and what is wrong."""
-    names = status.tables
+    """Return a line for each table that has room, and what is wrong."""
+    every = status.tables
+    names = every if look.most is None or len(every) <= look.most else _foremost(status)[: look.most]
     if not names:
         return
     database = {name.partition(".")[0] for name in names}
@@ -51,10 +68,20 @@ def lines(status: Status, look: Look) -> Iterator[Text]:
     yield Text(f"\n{'table':{wide}}" + _COLUMNS.format("source", "target", "behind", "lag", "merged"), "bold")
     for name in names:
         yield _line(_short(shown[name], wide), status.of_source(name), status.of_target(name), look)
+    if len(names) < len(every):
+        yield Text(f"and {len(every) - len(names):,} more tables", "dim")
     wrong = [line for name in names for line in _wrong(name, status)]
     if wrong:
         yield Text("")
         yield from wrong
+
+
+def being_read(status: Status) -> Iterator[tuple[str, int | None, str]]:
+    """Name the tables whose existing rows are being read: how far in percent, and in words."""
+    for name in status.tables:
+        source = status.of_source(name)
+        if source is not None and source["requests"]:
+            yield name, source["percent"], requests.in_words({**source, "reason": None})
 
 
 def details(status: Status, table: str, look: Look) -> Iterator[Text]:
@@ -119,6 +146,21 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
         behind = "unknown how far" if its["behind_bytes"] is None else size(its["behind_bytes"])
         late = "" if its["lag_ms"] is None else f", its newest event came {_time(its['lag_ms'])} late"
         yield Text.assemble(("log", "bold"), f"     {database}: {behind} behind{late}{waits}")
+
+
+def _means(given: str, name: str) -> bool:
+    return name == given or name.endswith(f".{given}")
+
+
+def _foremost(status: Status) -> list[str]:
+    """Order the tables: what is wrong, what is being read, what is far behind, and then by name."""
+
+    def order(name: str) -> tuple[bool, bool, int]:
+        source, target = status.of_source(name) or {}, status.of_target(name) or {}
+        wrong = bool(source.get("reason") or target.get("error"))
+        return not wrong, not source.get("requests"), -(target.get("behind") or 0)
+
+    return sorted(status.tables, key=order)
 
 
 def _line(name: str, source: Side | None, target: Side | None, look: Look) -> Text:

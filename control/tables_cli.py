@@ -13,12 +13,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from wrackline.control.doing import doing
 from wrackline.control.exits import exit_of_all
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.run import around
 from wrackline.control.tail import ends
-from wrackline.control.tail.shown import escaped, name
+from wrackline.control.tail.shown import escaped, escaped_lines, name
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.plugin import Source, Surveying, load
@@ -79,7 +80,9 @@ def tables(
 ) -> None:
     """List the tables that a pipeline captures, with their keys, columns and topics; nothing is changed."""
     context.ensure_object(Options).json = json
-    found = _survey(good_pipeline(file))
+    pipeline = good_pipeline(file)
+    with doing("the source is asked for its tables", json=json):
+        found = _survey(pipeline)
     if json:
         print_json(document(found, everything=everything))
     else:
@@ -104,7 +107,7 @@ def lines(survey: Survey, *, everything: bool) -> Iterator[Text]:
         if isinstance(one.topic, str):
             yield Text(f"  topic    {one.topic}: {_holds(survey.held, one.topic)}")
         for error in one.errors:
-            yield Text("\n".join(map(escaped, f"  {error}".split("\n"))), "yellow")  # it names tables
+            yield Text(escaped_lines(f"  {error}"), "yellow")  # it names tables
     left_out = survey.left_out
     told = "" if left_out is None else f"; left out by the filters: {len(left_out)}"
     hint = " (--all lists them)" if left_out and not everything else ""

@@ -16,13 +16,14 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wrackline.control import worker_task
+from wrackline.control import assessing, worker_task
 from wrackline.control.crew import FilesCrew
 from wrackline.control.exits import Exit
 from wrackline.control.installed import Installed
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
+from wrackline.control.rest.pipeline_looks import PipelineLooks
 from wrackline.control.rest.settings import RestSettings
 from wrackline.control.run import asked_to_stop
 from wrackline.control.worker_telling import WORKER, Telling
@@ -39,6 +40,7 @@ from wrackline.schemas.versions import OURS
 if TYPE_CHECKING:
     from wrackline.control.rest.crews import Crew, Group
     from wrackline.control.rest.door import Door
+    from wrackline.control.rest.looks import Looks
     from wrackline.control.rest.requests import Desk
 
 Tell = Callable[[WracklineError], None]
@@ -93,7 +95,9 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None
             desks = {
                 name: PipelineDesk(pipeline, partial(telling.wrong, name)) for name, pipeline in named.items()
             }
-            door = opened.enter_context(answering(crew, desks, rest, partial(telling.wrong, WORKER)))
+            looks = PipelineLooks(crew, lambda name: nursery.way(assessing.of_file, files[name].absolute()))
+            tell = partial(telling.wrong, WORKER)
+            door = opened.enter_context(answering(crew, desks, looks, rest, tell))
             crew.worker = door.worker
             telling.listens(f"{door.url}/connectors")
         supervisor.run()
@@ -102,13 +106,19 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None
 
 @contextmanager
 def answering(
-    crew: "Crew", desks: "Mapping[str, Desk]", rest: RestSettings, tell: Tell, group: "Group | None" = None
+    crew: "Crew",
+    desks: "Mapping[str, Desk]",
+    looks: "Looks",
+    rest: RestSettings,
+    tell: Tell,
+    group: "Group | None" = None,
 ) -> "Iterator[Door]":
     """Answer by REST; a group's connectors are made by it."""
     # here, for who does not listen shall not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
     from wrackline.control.rest import connectors, plugins, requests, writes  # noqa: PLC0415
+    from wrackline.control.rest import looks as own_looks  # noqa: PLC0415
     from wrackline.control.rest.door import opened  # noqa: PLC0415
     from wrackline.control.rest.forward import Forward  # noqa: PLC0415
     from wrackline.control.rest.tls import to_other_workers  # noqa: PLC0415
@@ -116,8 +126,9 @@ def answering(
     resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
     routes = (
         requests.routes(desks),
+        own_looks.routes(looks),
         connectors.routes(crew),
-        connectors.by_file() if group is None else writes.routes(group, group.check),
+        connectors.by_file() if group is None else writes.routes(group),
         plugins.routes(Installed(), resolver, OURS),
     )
     within = []

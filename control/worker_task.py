@@ -12,12 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-import typer
-
-from wrackline.control.exits import exit_of
+from wrackline.control.exits import Exit, exit_of
 from wrackline.control.installed import Installed
-from wrackline.control.logs.lines import Log, log_through
-from wrackline.control.pipeline_file import good_pipeline
+from wrackline.control.logs.lines import log_through
+from wrackline.control.pipeline_file import Unfit, good_pipeline, log_findings
 from wrackline.control.run import run
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.supervision import State
@@ -42,7 +40,7 @@ def of_file(file: Path, line: socket.socket) -> None:
 def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
     """Run the pipeline of a map of settings, whose references reach what is allowed."""
 
-    def checked(_: Log) -> Pipeline:
+    def checked() -> Pipeline:
         found = check(given, Installed(), Resolver(allowed, os.environ))
         for problem in found.problems:
             if not problem.warning:
@@ -52,7 +50,7 @@ def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> N
     _run(checked, line)
 
 
-def _run(pipeline: Callable[[Log], Pipeline], line: socket.socket) -> None:
+def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
     lifeline = Lifeline(line)
     lifeline.hold()
     log = log_through(lambda line: lifeline.tell({"line": line}))
@@ -62,9 +60,10 @@ def _run(pipeline: Callable[[Log], Pipeline], line: socket.socket) -> None:
         lifeline.tell({"state": _STATES[health].value})
 
     try:
-        run(pipeline(log), log, tell=tell)
-    except typer.Exit as ended:
-        sys.exit(ended.exit_code)
+        run(pipeline(), log, tell=tell)
+    except Unfit as unfit:
+        log_findings(log, unfit.file, unfit.checked)
+        sys.exit(Exit.FINDINGS)
     except WracklineError as error:
         lifeline.tell({"error": error.document()})
         log.error(  # noqa: TRY400 - no traceback: the error says it all

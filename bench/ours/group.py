@@ -44,7 +44,7 @@ class Worker:
     url: str
     said: Path
 
-    def ask(self, method: str, path: str, body: object = None) -> Any:
+    def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         """Ask by REST."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
@@ -56,7 +56,9 @@ class Worker:
         """Name the tasks that run, each with its worker."""
         found = self.ask("GET", "/connectors?expand=status")
         tasks = {name: told["status"]["tasks"] for name, told in found.items()}
-        return {name: one[0]["worker_id"] for name, one in tasks.items() if one and one[0]["state"] == "RUNNING"}
+        return {
+            name: one[0]["worker_id"] for name, one in tasks.items() if one and one[0]["state"] == "RUNNING"
+        }
 
 
 @dataclass

@@ -14,6 +14,8 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Final
 
+import orjson
+
 from wrackline.control.crew import committed, topics_of
 from wrackline.control.group import records
 from wrackline.control.group.coordinator import PATIENCE, Pen
@@ -24,13 +26,15 @@ from wrackline.control.group.settings import Group
 from wrackline.control.group.slots import slot_for
 from wrackline.control.installed import Installed
 from wrackline.control.offsets import desk
-from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NOT_STOPPED
+from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_PARTITION, NOT_STOPPED
 from wrackline.control.rest.shapes import Standing
+from wrackline.producers.changes import Saved
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.secret_refs import Resolver
+from wrackline.schemas.table import SourcePartition
 
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether the office is ours
@@ -103,10 +107,6 @@ class GroupCrew:
         """Return its settings as they were given, secrets among them."""
         return self._known(name).config
 
-    def defaults(self) -> Mapping[str, str]:
-        """Return what a connector gets unless it names its own."""
-        return self._group.defaults
-
     def config(self, name: str) -> Mapping[str, str]:
         """Return its settings; secrets are masked."""
         connector = self._known(name)
@@ -118,11 +118,11 @@ class GroupCrew:
 
     def pipeline(self, name: str) -> Pipeline:
         """Return the connector as a pipeline, checked."""
-        return self.check({**self._group.defaults, **self.given(name)})
+        return self.check(self.given(name))
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
-        """Check settings whole, with what the group's file allows."""
-        return check(settings, Installed(), Resolver(self._group.allowed, os.environ))
+        """Check settings with what the group's file adds and allows."""
+        return check(self._group.whole(settings), Installed(), Resolver(self._group.allowed, os.environ))
 
     def standing(self, name: str) -> Standing:
         """Say how its task is."""
@@ -173,11 +173,18 @@ class GroupCrew:
         if connector.wish is not Wish.STOP or self._hands.standing(connector).state is not State.STOPPED:
             raise NOT_STOPPED(name=name)
         with self._lock, desk(self.pipeline(name)) as opened:
-            for partition, position in edits or [({}, None)]:
-                if isinstance(position, dict):
-                    opened.set(position, partition.get("database"), force=False)
-                else:
-                    opened.reset(force=False)
+            if edits is None:
+                opened.reset(force=False)
+                return
+            known = opened.partitions()
+            found = [(_one_of(known, partition, name), position) for partition, position in edits]
+            wanted: dict[str | None, Saved] = {
+                partition.database: position for partition, position in found if isinstance(position, dict)
+            }
+            if wanted:
+                opened.set(wanted, force=False)
+            else:
+                opened.reset(force=False)
 
     def _known(self, name: str) -> Connector:
         known = self._hands.connectors().get(name)
@@ -228,3 +235,14 @@ class GroupCrew:
             self._holds = False
             with self._lock:
                 self._pen.drop()
+
+
+def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:
+    """Find the partition that is meant; nothing else may be said of it."""
+    for partition in known:
+        if given == {"server": partition.server, "database": partition.database}:
+            return partition
+    shown = " or ".join(
+        orjson.dumps({"server": one.server, "database": one.database}).decode() for one in known
+    )
+    raise NO_PARTITION(name=name, known=shown)

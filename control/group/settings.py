@@ -10,6 +10,7 @@ In: a TOML file.  Out: the group, or all faults of the file.  What is given here
 goes for every connector that does not name its own; the group's own topics are in that Kafka.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,10 @@ from wrackline.schemas.settings import Registry
 
 _GROUP: Final = "Group"
 _SHARED: Final = ("kafka.", "schema.registry.")
+_SAYS_WHERE: Final = {
+    "kafka.": re.compile(r"kafka\.(bootstrap|security|sasl|ssl|enable\.ssl)"),
+    "schema.registry.": re.compile(r"schema\.registry\.(url|basic|ssl)"),
+}
 _MOST_RECORD: Final = 4 << 20
 
 _OWN = (
@@ -37,7 +42,10 @@ _OWN = (
         Importance.HIGH,
         _GROUP,
         required=True,
-        validator=matching(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}", "1 to 100 letters, digits, dots, _ or -"),
+        validator=matching(
+            r"(?!\.{1,2}$|wrackline-)[A-Za-z0-9._-]{1,100}",
+            "1 to 100 letters, digits, dots, _ or -, and not as a pipeline's own topics begin: wrackline-",
+        ),
     ),
     Setting(
         "task.memory.max.bytes",
@@ -70,6 +78,16 @@ class Group:
     client: Client = field(repr=False)
     allowed: Allowed
     most_memory: int
+
+    def whole(self, config: Mapping[str, str]) -> Mapping[str, str]:
+        """Return a connector's settings with the group's below them.
+
+        One that says where Kafka or the registry is, or who we are there, gets nothing of the group's for it:
+        the group's password would go to whatever host the connector names.
+        """
+        own = {shared for shared, says in _SAYS_WHERE.items() if any(says.match(name) for name in config)}
+        added = {name: text for name, text in self.defaults.items() if not name.startswith(tuple(own))}
+        return {**added, **config}
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Group | Checked:

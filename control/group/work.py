@@ -21,7 +21,7 @@ from typing import Final
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from wrackline.control import worker_task
+from wrackline.control import assessing, worker_task
 from wrackline.control.group.crew import GroupCrew
 from wrackline.control.group.follower import Follower
 from wrackline.control.group.hands import Hands
@@ -32,6 +32,7 @@ from wrackline.control.group.slots import SLOTS
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
+from wrackline.control.rest.pipeline_looks import PipelineLooks
 from wrackline.control.rest.settings import RestSettings
 from wrackline.control.run import asked_to_stop
 from wrackline.control.worker import FOR_SOMEBODY, LOADED, answering
@@ -78,6 +79,7 @@ def joined(
     hands: Hands
     clean = group.client.redactor.clean
     telling = Telling(lambda name, standing: hands.stands(name, standing), log, clean)  # noqa: PLW0108 - it comes later
+    nursery = Nursery(LOADED)
     supervisor = Supervisor(
         {},
         telling,
@@ -90,7 +92,7 @@ def joined(
     with ExitStack() as opened:
         opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
         report = opened.enter_context(_reporting(group.client, topics.status))
-        hands = Hands(topics, supervisor, partial(_begin, Nursery(LOADED), group), report, tell)
+        hands = Hands(topics, supervisor, partial(_begin, nursery, group), report, tell)
         reader = group.client.reader(Identity(group.id, "follower", 0, 0))
         follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell)
         follower.start()
@@ -98,7 +100,8 @@ def joined(
         if not follower.wait_for(lambda: follower.caught_up, _FIRST):
             raise NOT_READ(group=group.id, seconds=_FIRST)
         crew = GroupCrew(group, hands, follower, tell)
-        door = opened.enter_context(answering(crew, _Desks(crew, tell), rest, tell, crew))
+        looks = PipelineLooks(crew, partial(_assessing, nursery, group, crew))
+        door = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest, tell, crew))
         hands.begin(door.worker)
         crew.begin(door.worker, door.url)
         opened.enter_context(
@@ -141,8 +144,11 @@ def _member(
 
 
 def _begin(nursery: Nursery, group: Group, connector: Connector) -> Begin:
-    given = {**group.defaults, **connector.config}
-    return nursery.way(worker_task.of_map, given, group.allowed)
+    return nursery.way(worker_task.of_map, dict(group.whole(connector.config)), group.allowed)
+
+
+def _assessing(nursery: Nursery, group: Group, crew: GroupCrew, name: str) -> Begin:
+    return nursery.way(assessing.of_map, {**group.defaults, **crew.given(name)}, group.allowed)
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:

@@ -20,7 +20,7 @@ from starlette.middleware import Middleware
 from wrackline.control.rest.answer import Answer, told
 from wrackline.control.rest.body import NOT_JSON
 from wrackline.control.rest.connectors import BY_FILE
-from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_TASK, NOT_STOPPED
+from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_PARTITION, NO_TASK, NOT_STOPPED
 from wrackline.control.rest.given import NOT_SETTINGS
 from wrackline.control.rest.guard import Guard
 from wrackline.control.rest.openapi import document
@@ -44,6 +44,7 @@ _BAD: Final = (
     NOT_OFFSETS,
     NO_OFFSETS,
     NOT_STOPPED,
+    NO_PARTITION,
 )
 _STATUS: Final = {
     **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code), 404),

@@ -32,6 +32,12 @@ NOT_STOPPED = define(  # the sentence is Connect's
     " specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
     hint="PUT /connectors/{name}/stop, and ask again when GET /connectors/{name}/status lists no task",
 )
+NO_PARTITION = define(
+    "rest.no_partition",
+    Definite,
+    "connector {name} has no such partition",
+    hint="name it as GET /connectors/{name}/offsets does: {known}",
+)
 NO_COORDINATOR = define(
     "rest.no_coordinator",
     Transient,
@@ -77,16 +83,12 @@ class Group(Crew, Protocol):
         """Where what writes is done: None here, else that worker's URL; raises NO_COORDINATOR meanwhile."""
         ...
 
-    def defaults(self) -> Mapping[str, str]:
-        """Settings that a connector gets unless it names them."""
-        ...
-
     def given(self, name: str) -> Mapping[str, str]:
         """The flat map as it was given, secrets unmasked, references unresolved: never to be shown."""
         ...
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
-        """Check settings whole, with what the group allows its connectors to reach."""
+        """Check settings with what the group adds to them, and with what it allows them to reach."""
         ...
 
     def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:

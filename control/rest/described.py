@@ -76,6 +76,11 @@ ROUTES: Final[Mapping[str, Described]] = {
         query={"includeTasks": _FLAG, "onlyFailed": _FLAG},
         errors=(400,),
     ),
+    "GET /connectors/{name}/tables": Described(
+        "Say where each table stands, at the source and in the target", {200: "Document"}
+    ),
+    "GET /connectors/{name}/lag": Described("Say how far each step is behind", {200: "Document"}),
+    "GET /connectors/{name}/assessment": Described("Say what stands in its way", {200: "Document"}),
     "GET /connectors/{name}/requests": Described("Say where all requests stand", {200: "Requests"}),
     "POST /connectors/{name}/requests": Described(
         "Ask for existing rows", {202: "Taken"}, "Signal", errors=(400, 413, 415)

@@ -5,7 +5,7 @@
     DELETE /connectors/{c}                  its positions stay
     PATCH, DELETE /connectors/{c}/offsets   of a connector that was stopped
 
-In: a group, and who checks settings.  Out: routes.  Nothing is written before all of it was found good, by
+In: a group.  Out: routes.  Nothing is written before all of it was found good, by
 the same check as `PUT /connector-plugins/{p}/config/validate`, with the group's defaults below the settings.
 One write is done after the other: each changes what the one before left.
 """
@@ -80,13 +80,11 @@ _MOST_STORED: Final = 900_000  # bytes: a record of Kafka's has a million at mos
 _MOST_NAMES: Final = 5
 _WISHES: Final = {"RUNNING": Wish.RUN, "PAUSED": Wish.PAUSE, "STOPPED": Wish.STOP}
 
-Check = Callable[[Mapping[str, str]], Pipeline]
 
-
-def routes(group: Group, check: Check) -> APIRouter:
+def routes(group: Group) -> APIRouter:
     """Make the routes."""
     made = APIRouter(prefix="/connectors", default_response_class=Answer)
-    writer, turn = Writer(group, check), CapacityLimiter(1)
+    writer, turn = Writer(group), CapacityLimiter(1)
 
     async def in_turn(write: Callable[..., Response], *of: object) -> Response:
         return await to_thread.run_sync(write, *of, limiter=turn)
@@ -132,8 +130,8 @@ def routes(group: Group, check: Check) -> APIRouter:
 class Writer:
     """Writes one thing after the other, each once it was found good."""
 
-    def __init__(self, group: Group, check: Check) -> None:
-        self._group, self._check = group, check
+    def __init__(self, group: Group) -> None:
+        self._group = group
 
     def create(self, name: str, sent: Mapping[str, str], wish: Wish | None) -> Response:
         """Make a connector that is not there yet."""
@@ -174,7 +172,7 @@ class Writer:
             raise NO_CONNECTOR(name=shown_name(name))
 
     def _checked(self, config: Mapping[str, str]) -> Pipeline:
-        return self._check({**self._group.defaults(), **config})
+        return self._group.check(config)
 
     def _good(self, name: str, sent: Mapping[str, str]) -> Mapping[str, str]:
         """Return the settings with their name, or raise what is wrong with them."""

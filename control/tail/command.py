@@ -39,7 +39,7 @@ def tail(
     tables: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TABLE...]",
+            metavar="TABLE",
             help="schema.table, database.schema.table, or a whole topic's name; none: all tables of the"
             " pipeline.",
         ),

@@ -73,6 +73,11 @@ def escaped(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else _number(c) for c in text)
 
 
+def escaped_lines(text: str) -> str:
+    """Write a text of several lines so."""
+    return "\n".join(map(escaped, text.split("\n")))
+
+
 def _number(character: str) -> str:
     code = ord(character)
     if code < _BEYOND:

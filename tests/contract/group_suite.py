@@ -73,8 +73,9 @@ class GroupSuite:
 
     def test_defaults_are_neither_given_nor_shown_with_a_connector(self, crew: Group) -> None:
         self.made(crew)
-        assert not set(crew.defaults()) & set(crew.given("shop"))
-        assert set(crew.config("shop")) == set(crew.given("shop"))
+        assert set(crew.given("shop")) == set(self.config("shop"))
+        assert set(crew.config("shop")) == set(self.config("shop"))
+        assert crew.check(crew.given("shop")).values is not None, "with them it is whole"
 
     def test_settings_are_replaced_not_added_to(self, crew: Group) -> None:
         crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), Wish.STOP)

@@ -29,6 +29,7 @@ class FakeGroup:
 
     def __init__(self) -> None:
         self.coordinator: str | WracklineError | None = None
+        self.resolver = Resolver(Allowed(), {})
         self.asked: list[str] = []  # what reached it, in order
         self._configs: dict[str, dict[str, str]] = {}
         self._wishes: dict[str, Wish] = {}
@@ -42,19 +43,16 @@ class FakeGroup:
     def names(self) -> Sequence[str]:
         return list(self._configs)
 
-    def defaults(self) -> Mapping[str, str]:
-        return DEFAULTS
-
     def given(self, name: str) -> Mapping[str, str]:
         self._known(name)
         return self._configs[name]
 
     def config(self, name: str) -> Mapping[str, str]:
         given = self.given(name)
-        return self.check({**DEFAULTS, **given}).registry.shown(given)
+        return self.check(given).registry.shown(given)
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
-        return check(settings, Installed(), Resolver(Allowed(), {}))
+        return check({**DEFAULTS, **settings}, Installed(), self.resolver)
 
     def standing(self, name: str) -> Standing:
         self._known(name)

@@ -186,3 +186,36 @@ def test_the_command_line_needs_no_spark() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["errors"], Exit.OK),
+        (["errors", "--json"], Exit.OK),
+        (["settings"], Exit.OK),
+        (["doctor"], Exit.OK),
+        (["--help"], Exit.OK),
+        (["check", "/nowhere/none.toml"], Exit.FINDINGS),
+        (["check", "/nowhere/none.toml", "--json"], Exit.FINDINGS),
+        (["errors", "no.such", "--json"], Exit.DEFINITE),
+    ],
+)
+def test_who_stops_reading_is_told_nothing_more(words: list[str], code: int) -> None:
+    """As `| head` does; the reader is gone before the first word."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "wrackline.control", *words],
+            stdout=writes,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(writes)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "Broken" not in done.stderr

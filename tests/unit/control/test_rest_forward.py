@@ -5,7 +5,6 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 
 import orjson
@@ -18,7 +17,6 @@ from tests.fakes.group import FakeGroup
 from tests.integration.postgres.certificates import issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.control.test_rest import Client
-from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, forward, writes
 from wrackline.control.rest.crews import NO_COORDINATOR
 from wrackline.control.rest.door import opened
@@ -26,8 +24,6 @@ from wrackline.control.rest.forward import MARK, Forward
 from wrackline.control.rest.settings import LOOPBACK as HOST
 from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.tls import to_other_workers
-from wrackline.schemas import pipeline
-from wrackline.schemas.secret_refs import Allowed, Resolver
 
 Serve = Callable[..., int]
 Says = Callable[..., tuple[str, list[bytes]]]
@@ -38,13 +34,12 @@ SHOP = orjson.dumps({"name": "shop", "config": CONFIG})
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    check = partial(pipeline.check, plugins=Installed(), resolve=Resolver(Allowed(), {}))
     with ExitStack() as held:
 
         def serves(
             group: FakeGroup, tls: ssl.SSLContext | None = None, settings: RestSettings = ALONE
         ) -> int:
-            routes = (connectors.routes(group), writes.routes(group, check))
+            routes = (connectors.routes(group), writes.routes(group))
             hop = Middleware(Forward, elsewhere=group.elsewhere, tls=tls)
             return held.enter_context(opened(settings, routes, print, [hop])).port
 

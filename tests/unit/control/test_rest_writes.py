@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
@@ -22,7 +21,6 @@ from wrackline.control.rest.door import opened
 from wrackline.control.rest.settings import LOOPBACK as HOST
 from wrackline.control.rest.settings import RestSettings
 from wrackline.producers.connect.supervision import State, Wish
-from wrackline.schemas import pipeline
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
 SECRET = CONFIG["database.password"]
@@ -37,10 +35,10 @@ def group() -> FakeGroup:
 @pytest.fixture
 def port(group: FakeGroup) -> Iterator[int]:
     resolver = Resolver(Allowed(), {"WRACKLINE_PW": "pw", "HOME": SECRET})
-    check = partial(pipeline.check, plugins=Installed(), resolve=resolver)
+    group.resolver = resolver
     routes = (
         connectors.routes(group),
-        writes.routes(group, check),
+        writes.routes(group),
         plugins.routes(Installed(), resolver, "1"),
     )
     with opened(RestSettings(0), routes, tell=print) as door:

@@ -1,6 +1,8 @@
 """`wrackline status`: what it shows of both sides, what it asks the consumer, and what it ends with."""
 
 import json
+import os
+import signal
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +23,9 @@ from wrackline.consumers.tending import Tended
 from wrackline.control.exits import Exit
 from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
 from wrackline.control.status import CONSUMER, WORKER, Status, asked
-from wrackline.control.status_text import Look, details, heads, lines
+from wrackline.control.status_documents import lag, tables
+from wrackline.control.status_text import Look, being_read, details, heads, lines, page
+from wrackline.control.status_watch import picture, watch
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
@@ -162,8 +166,8 @@ def test_the_consumer_is_asked_at_its_port() -> None:
         for name, half in (("another", CONSUMER), ("shop", WORKER)):
             with pytest.raises(OperatorNeeded, match=rf"status\.another.* {half.who} of {name}"):
                 asked(name, half, port)
-    for page in ({}, {STATUS: Page("text/plain", lambda: b"hello")}, {METRICS: Page("text/plain", bytes)}):
-        with serving(0, page, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
+    for other in ({}, {STATUS: Page("text/plain", lambda: b"hello")}, {METRICS: Page("text/plain", bytes)}):
+        with serving(0, other, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
             asked("shop", CONSUMER, port)
 
 
@@ -174,3 +178,97 @@ def test_nobody_answers() -> None:
             asked("shop", CONSUMER, made.getsockname()[1])
     with pytest.raises(OperatorNeeded, match=r"status\.no_port.*\n.*set metrics\.port.*wrackline run"):
         asked("shop", WORKER, 0)
+
+
+def test_with_little_room_those_come_first_that_somebody_should_see() -> None:
+    going = dict.fromkeys((f"shop.public.t{number}" for number in range(9)), GOING)
+    reads = {**GOING, "requests": ["r"], "percent": 42}
+    wrong = {**GOING, "reason": MEND.document()}
+    found = Status("shop", {**going, "shop.public.x": reads, "shop.public.y": wrong}, BUSY, None)
+    said = [line.plain for line in lines(found, Look(80, NOW, 3))]
+    assert [line.split()[0] for line in said[1:5]] == ["public.y", "public.x", "public.t0", "and"]
+    assert said[4] == "and 8 more tables"
+    assert len(list(lines(found, Look(80, NOW, 11)))) == 1 + 11 + 2, "all have room"
+
+
+def test_a_table_that_is_read_has_a_bar_on_a_terminal() -> None:
+    reads = {**GOING, "requests": ["r"], "state": "reading", "rows": 420, "expected": 1000, "percent": 42}
+    found = Status("shop", {"shop.public.x": reads, "shop.public.y": GOING}, BUSY, None)
+    assert list(being_read(found)) == [
+        ("shop.public.x", 42, "reading  420 of about 1,000 rows read  42%"),
+    ]
+    console = Console(force_terminal=True, width=110, color_system=None)
+    with console.capture() as kept:
+        console.print(picture(found, [], 2.0))
+    (line,) = (one for one in kept.get().splitlines() if "━" in one)
+    assert line.startswith("shop.public.x")
+    assert "42%" in line
+
+
+class Looks:
+    """What is asked: these answers, and then somebody presses Ctrl-C."""
+
+    def __init__(self, *found: Status) -> None:
+        self.found = list(found)
+
+    def __call__(self) -> Status:
+        if not self.found:
+            raise KeyboardInterrupt
+        return self.found.pop(0)
+
+
+def test_each_look_is_an_object_a_line_and_the_last_one_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert watch(Looks(status(), status(MEND)), page, 0.0, json=True) == Exit.OPERATOR
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [set(one) for one in told] == [{"ts_ms", "pipeline", "source", "log", "target"}] * 2
+    assert watch(Looks(status(MEND), status()), page, 0.0, json=True) == Exit.OK
+    assert watch(Looks(), page, 0.0, json=True) == Exit.LEFT, "nothing was seen yet"
+
+
+def test_where_nobody_watches_each_look_is_a_block(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    watch(Looks(status(), status()), page, 0.0, json=False)
+    said = capsys.readouterr().out
+    assert said.count("public.orders") == 2
+    assert "\x1b[?25l" not in said, "no live picture in a pipe, whatever the colours"
+
+
+def test_sigterm_ends_it_as_ctrl_c_does(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def ask() -> Status:
+        if calls.pop():
+            os.kill(os.getpid(), signal.SIGTERM)
+        return status()
+
+    calls = [True, False]
+    assert watch(ask, page, 0.0, json=True) == Exit.OK
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_rest_tells_both_sides_of_a_table_in_one_place() -> None:
+    told = tables(status(BUSY))
+    assert told["tables"]["shop.public.orders"] == {
+        "source": "streaming", "percent": None, "target": "going", "seq": "0a0b", "behind": 1234,
+        "lag_ms": 59_000, "dead_letters": 0, "errors": [],
+    }  # fmt: skip
+    assert told["tables"]["shop.public.bad_0"]["source"] is None
+    assert [error["code"] for error in told["tables"]["shop.public.bad_0"]["errors"]] == ["test.busy"]
+    assert told["errors"] == {}
+    apart = tables(Status("shop", MEND, GONE, consumer(outage=BUSY)))
+    assert {side: error["code"] for side, error in apart["errors"].items()} == {
+        "source": "test.mend", "log": "test.gone", "target": "test.busy",
+    }  # fmt: skip
+    assert orjson.loads(orjson.dumps(apart)) == apart
+
+
+def test_rest_tells_how_far_behind_each_step_is() -> None:
+    told = lag(status())
+    assert told["databases"]["shop"]["behind_bytes"] == 1_250_000
+    assert told["tables"]["shop.public.orders"]["behind"] == 1234
+    assert told["tables"]["shop.public.orders"]["lag_ms"]["whole"] == 59_000
+    silent = lag(Status("shop", {"shop.public.orders": GOING}, GONE, None))
+    assert (silent["databases"], silent["tables"], set(silent["errors"])) == ({}, {}, {"log"})

@@ -8,7 +8,6 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from select import select
 from typing import Any
 
@@ -20,12 +19,13 @@ from tests.fakes.group import FakeGroup
 from tests.unit.corpus.cases import CANARY
 from wrackline.control.crew import FilesCrew
 from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, plugins, requests, writes
+from wrackline.control.rest import connectors, looks, plugins, requests, writes
 from wrackline.control.rest.door import opened
 from wrackline.control.rest.forward import Forward
 from wrackline.control.rest.settings import LOOPBACK as HOST
 from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
+from wrackline.control.status import Status
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipeline import check
@@ -113,6 +113,19 @@ class Desk:
         return [{"id": "one", "database": "d", "state": "running"}]
 
 
+class Looks:
+    """Two pipelines of which nothing is known yet."""
+
+    def names(self) -> Sequence[str]:
+        return ["shop", "orders"]
+
+    def status(self, name: str) -> Status:
+        return Status(name, {}, {"databases": {}}, None)
+
+    def assess(self, name: str) -> Mapping[str, Any]:
+        return {"ok": True, "findings": [], "of": name}
+
+
 @dataclass
 class Worker:
     """What listens, and what reached the parts behind it."""
@@ -142,6 +155,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     routes = (
         requests.routes({"shop": desk, "orders": desk}),
+        looks.routes(Looks()),
         connectors.routes(crew),
         connectors.by_file(),
         plugins.routes(Installed(), resolver, "1.2.3"),
@@ -155,9 +169,9 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
 def writing() -> Iterator[tuple[int, Group]]:
     """Serve a group's REST until the block ends."""
     group = Group()
-    check_ = partial(check, plugins=Installed(), resolve=Resolver(Allowed.from_environment(ENVIRON), ENVIRON))
+    group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
-    routes = (connectors.routes(group), writes.routes(group, check_))
+    routes = (connectors.routes(group), writes.routes(group))
     with opened(ALONE, routes, print, [hop]) as door:
         yield door.port, group
 

@@ -1,0 +1,75 @@
+"""When a verb has come to its end: what a worker tells of a connector, looked at again and again.  Pure.
+
+    pause    PAUSED
+    stop     STOPPED
+    resume   RUNNING, or FAILED
+    restart  once another state than before was seen, as resume; at once where nothing is begun anew
+
+In: statuses as Kafka Connect's REST writes them.  Out: one word, and whether to look again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+FAILED: Final = "FAILED"
+RUNNING: Final = "RUNNING"
+RESTS: Final = ("PAUSED", "STOPPED")
+_WORST: Final = (FAILED, "UNASSIGNED", "RESTARTING", "PAUSED", "STOPPED", RUNNING)
+
+
+class Verb(StrEnum):
+    """What is wanted of a connector."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+    RESTART = "restart"
+
+
+_GOALS: Final = {Verb.PAUSE: "PAUSED", Verb.STOP: "STOPPED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """How a connector is, in one word; `trace` is why it failed."""
+
+    state: str
+    worker: str
+    trace: str | None = None
+
+
+def now(status: Mapping[str, Any]) -> Now:
+    """Return how a connector is: as its worst task, or as itself where it has none or has failed."""
+    connector = status["connector"]
+    states = [connector, *status["tasks"]] if connector["state"] == FAILED else status["tasks"]
+    told = min(states or [connector], key=lambda one: _rank(one["state"]))
+    return Now(str(told["state"]), str(told["worker_id"]), told.get("trace"))
+
+
+@dataclass(slots=True)
+class Course:
+    """What is seen of a connector since a verb was sent."""
+
+    verb: Verb
+    before: str
+    only_failed: bool = False
+    moved: bool = False
+
+    def over(self, state: str) -> bool:
+        """Take what is seen now; say whether this is where it ends."""
+        self.moved |= state != self.before
+        if self.verb in _GOALS:
+            return state == _GOALS[self.verb]
+        if self.verb is Verb.RESTART and not self.moved:
+            return self._stays()
+        return state in (RUNNING, FAILED) or (self.moved and state in RESTS)
+
+    def _stays(self) -> bool:
+        """Whether nothing is begun anew: who rests is woken by resume alone."""
+        return self.before in RESTS or (self.only_failed and self.before != FAILED)
+
+
+def _rank(state: str) -> int:
+    return _WORST.index(state) if state in _WORST else len(_WORST)
