@@ -15,6 +15,7 @@ from typing import Annotated, TextIO, cast
 import typer
 from rich.text import Text
 
+from wrackline.control import rest_flags
 from wrackline.control.assessing import with_servers
 from wrackline.control.check_file import check_file
 from wrackline.control.delete_cli import delete
@@ -31,6 +32,8 @@ from wrackline.control.offsets_cli import app as offsets_app
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import Unfit, findings_document, good_pipeline, show_findings
 from wrackline.control.remote import commands as remote
+from wrackline.control.rest.settings import LOOPBACK, RestSettings
+from wrackline.control.rest_cli import app as rest_app
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
 from wrackline.control.spark_cli import app as spark_app
@@ -55,6 +58,7 @@ app.add_typer(offsets_app)
 app.add_typer(snapshot_app)
 app.add_typer(letters_app)
 app.add_typer(spark_app)
+app.add_typer(rest_app)
 app.command()(init)
 app.command()(delete)
 app.command()(status)
@@ -159,7 +163,7 @@ def consume_pipeline(
 
 
 @app.command()
-def worker(
+def worker(  # noqa: PLR0913 - each is a flag
     context: typer.Context,
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")
@@ -173,22 +177,34 @@ def worker(
             help="Take part in a group of workers instead: its connectors are made by REST.",
         ),
     ] = None,
-    rest_port: Annotated[
-        int | None,
-        typer.Option(
-            "--rest-port",
-            min=0,
-            max=65_535,
-            help="Answer as Kafka Connect's REST does, on this port of 127.0.0.1; 0: a free one."
-            " The worker then stays when all pipelines have ended.",
-        ),
-    ] = None,
+    rest_port: rest_flags.Port = None,
+    rest_host: rest_flags.Host = LOOPBACK,
+    rest_advertised: rest_flags.Advertised = None,
+    rest_name: rest_flags.Names = None,
+    rest_users: rest_flags.Users = None,
+    rest_certificate: rest_flags.Certificate = None,
+    rest_key: rest_flags.Key = None,
+    rest_client_ca: rest_flags.ClientCa = None,
+    rest_worker_ca: rest_flags.WorkerCa = None,
+    rest_tls_ends_before: rest_flags.TlsEndsBefore = False,
     json: AsJson = None,
 ) -> None:
     """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
 
     A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
     """
+    rest = RestSettings(
+        rest_port or 0,
+        rest_host,
+        rest_advertised,
+        tuple(rest_name or ()),
+        rest_users,
+        rest_certificate,
+        rest_key,
+        rest_client_ca,
+        rest_worker_ca,
+        rest_tls_ends_before,
+    )
     log = _log(context, asked=json, named=True)
     if (group is None) == (not files):
         raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
@@ -196,9 +212,10 @@ def worker(
         # here, for it listens always, and who does not shall not wait for a web framework to load
         from wrackline.control.group_cli import take_part  # noqa: PLC0415
 
-        code = take_part(group, log, rest_port=8083 if rest_port is None else rest_port)
+        code = take_part(group, log, rest_flags.of_a_group(rest_port, rest))
     else:
-        code = work({file: good_pipeline(file) for file in files or ()}, log, rest_port=rest_port)
+        pipelines = {file: good_pipeline(file) for file in files or ()}
+        code = work(pipelines, log, rest_flags.if_asked(rest_port, rest))
     if code:
         raise typer.Exit(code)
 

@@ -7,11 +7,12 @@ from wrackline.control.group.settings import Group, load
 from wrackline.control.group.work import work
 from wrackline.control.logs.lines import Log
 from wrackline.control.pipeline_file import Unfit
+from wrackline.control.rest.settings import RestSettings
 
 
-def take_part(file: Path, log: Log, *, rest_port: int) -> int:
+def take_part(file: Path, log: Log, rest: RestSettings) -> int:
     """Take part in a group, and return the exit code."""
     group = load(file, os.environ)
     if isinstance(group, Group):
-        return work(group, log, rest_port=rest_port)
+        return work(group, log, rest)
     raise Unfit(file, group)

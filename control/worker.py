@@ -24,13 +24,14 @@ from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
 from wrackline.control.rest.pipeline_looks import PipelineLooks
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.run import asked_to_stop
 from wrackline.control.worker_telling import WORKER, Telling
 from wrackline.producers import sources
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
-from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.plugins import known
 from wrackline.schemas.secret_refs import Allowed, Resolver
@@ -38,8 +39,11 @@ from wrackline.schemas.versions import OURS
 
 if TYPE_CHECKING:
     from wrackline.control.rest.crews import Crew, Group
+    from wrackline.control.rest.door import Door
     from wrackline.control.rest.looks import Looks
     from wrackline.control.rest.requests import Desk
+
+Tell = Callable[[WracklineError], None]
 
 SAME_NAME = define(
     "worker.same_name",
@@ -59,7 +63,7 @@ LOADED = (
 FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 
 
-def work(pipelines: Mapping[Path, Pipeline], log: Log, *, rest_port: int | None = None) -> int:
+def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None = None) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     tasks: dict[str, Begin] = {}
     nursery = Nursery(LOADED)
@@ -85,15 +89,17 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, *, rest_port: int | None 
             telling,
             for_somebody=lambda code: code in FOR_SOMEBODY,
             asked=asked,
-            stays=rest_port is not None,
+            stays=rest is not None,
         )
-        if rest_port is not None:
+        if rest is not None:
             desks = {
                 name: PipelineDesk(pipeline, partial(telling.wrong, name)) for name, pipeline in named.items()
             }
             looks = PipelineLooks(crew, lambda name: nursery.way(assessing.of_file, files[name].absolute()))
-            crew.worker = opened.enter_context(answering(crew, desks, looks, rest_port))
-            telling.listens(f"http://{crew.worker}/connectors")
+            tell = partial(telling.wrong, WORKER)
+            door = opened.enter_context(answering(crew, desks, looks, rest, tell))
+            crew.worker = door.worker
+            telling.listens(f"{door.url}/connectors")
         supervisor.run()
     return next(iter(telling.failed.values()), Exit.OK)
 
@@ -103,18 +109,19 @@ def answering(
     crew: "Crew",
     desks: "Mapping[str, Desk]",
     looks: "Looks",
-    port: int,
+    rest: RestSettings,
+    tell: Tell,
     group: "Group | None" = None,
-) -> Iterator[str]:
-    """Answer by REST; give the worker's name, which is its address.  A group's connectors are made by it."""
+) -> "Iterator[Door]":
+    """Answer by REST; a group's connectors are made by it."""
     # here, for who does not listen shall not wait for a web framework to load
     from starlette.middleware import Middleware  # noqa: PLC0415
 
     from wrackline.control.rest import connectors, plugins, requests, writes  # noqa: PLC0415
     from wrackline.control.rest import looks as own_looks  # noqa: PLC0415
-    from wrackline.control.rest.app import app  # noqa: PLC0415
+    from wrackline.control.rest.door import opened  # noqa: PLC0415
     from wrackline.control.rest.forward import Forward  # noqa: PLC0415
-    from wrackline.control.rest.serving import HOST, serving  # noqa: PLC0415
+    from wrackline.control.rest.tls import to_other_workers  # noqa: PLC0415
 
     resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
     routes = (
@@ -124,9 +131,11 @@ def answering(
         connectors.by_file() if group is None else writes.routes(group),
         plugins.routes(Installed(), resolver, OURS),
     )
-    inner = [] if group is None else [Middleware(Forward, elsewhere=group.elsewhere, tls=None)]
-    with serving(app(routes, inner), port) as listening:
-        yield f"{HOST}:{listening}"
+    within = []
+    if group is not None:
+        within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=to_other_workers(rest)))
+    with opened(rest, routes, tell, within) as door:
+        yield door
 
 
 def _cleaned(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:

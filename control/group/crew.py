@@ -58,7 +58,7 @@ class GroupCrew:
         follower: Follower,
         tell: Callable[[WracklineError], None],
     ) -> None:
-        self.worker = ""  # known once it listens
+        self.worker = self._url = ""  # known once it listens
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = Pen(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
@@ -66,9 +66,9 @@ class GroupCrew:
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
         self._thread = Thread(target=self._keep_office, name="coordinator", daemon=True)
 
-    def begin(self, worker: str) -> None:
+    def begin(self, worker: str, url: str) -> None:
         """Be ready to be the coordinator, under this name."""
-        self.worker = worker
+        self.worker, self._url = worker, url
         self._thread.start()
 
     def end(self) -> None:
@@ -224,7 +224,7 @@ class GroupCrew:
     def _take(self) -> None:
         try:
             with self._lock:
-                office = self._pen.take(self.worker, f"http://{self.worker}")
+                office = self._pen.take(self.worker, self._url)
             self._holds = self._follower.wait_for(lambda: self._hands.office() == office, PATIENCE)
         except WracklineError as error:
             self._tell(error)

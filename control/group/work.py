@@ -33,6 +33,7 @@ from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
 from wrackline.control.rest.pipeline_looks import PipelineLooks
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.run import asked_to_stop
 from wrackline.control.worker import FOR_SOMEBODY, LOADED, answering
 from wrackline.control.worker_telling import WORKER, Telling
@@ -60,16 +61,16 @@ NOT_READ = define(
 )
 
 
-def work(group: Group, log: Log, *, rest_port: int) -> int:
+def work(group: Group, log: Log, rest: RestSettings) -> int:
     """Take part in a group until it is asked to stop; return the exit code."""
-    with asked_to_stop() as asked, joined(group, asked, log, rest_port) as (_, supervisor):
+    with asked_to_stop() as asked, joined(group, asked, log, rest) as (_, supervisor):
         supervisor.run()
     return 0
 
 
 @contextmanager
 def joined(
-    group: Group, asked: Callable[[], bool], log: Log, rest_port: int
+    group: Group, asked: Callable[[], bool], log: Log, rest: RestSettings
 ) -> Iterator[tuple[GroupCrew, Supervisor]]:
     """Be in a group; its tasks run while the supervisor does."""
     knock(group.client, time.monotonic)
@@ -100,11 +101,11 @@ def joined(
             raise NOT_READ(group=group.id, seconds=_FIRST)
         crew = GroupCrew(group, hands, follower, tell)
         looks = PipelineLooks(crew, partial(_assessing, nursery, group, crew))
-        worker = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest_port, crew))
-        hands.begin(worker)
-        crew.begin(worker)
+        door = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest, tell, crew))
+        hands.begin(door.worker)
+        crew.begin(door.worker, door.url)
         opened.enter_context(
-            _member(group, hands, crew, tell, partial(telling.listens, f"http://{worker}/connectors"))
+            _member(group, hands, crew, tell, partial(telling.listens, f"{door.url}/connectors"))
         )
         yield crew, supervisor
 

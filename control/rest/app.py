@@ -1,15 +1,18 @@
 """A worker by REST: errors as Kafka Connect's, and what every address has in common.
 
     GET /, /health      which version it is, and that it is there
+    GET /openapi.json   all of this, described
     the rest            connectors.py, plugins.py, requests.py
 
-In: routes.  Out: an ASGI application, which keeps nothing itself.
+A request goes through `guard.py`, `login.py` and, in its route, `roles.py`.
+In: routes, the hosts that it is called by, and who may log in.  Out: an ASGI application, which keeps nothing
+itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -20,9 +23,12 @@ from wrackline.control.rest.connectors import BY_FILE
 from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_PARTITION, NO_TASK, NOT_STOPPED
 from wrackline.control.rest.given import NOT_SETTINGS
 from wrackline.control.rest.guard import Guard
+from wrackline.control.rest.openapi import document
 from wrackline.control.rest.plugins import NO_PLUGIN, OTHER_CLASS
 from wrackline.control.rest.positions import NO_OFFSETS, NOT_OFFSETS
 from wrackline.control.rest.requests import NO_REQUEST
+from wrackline.control.rest.roles import NOT_ALLOWED, UNLISTED, allowed
+from wrackline.control.rest.settings import HOSTS
 from wrackline.control.rest.writes import BAD_NAME, INVALID, MASKED, NOT_CONNECTOR, OTHER_NAME
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.versions import OURS
@@ -43,22 +49,30 @@ _BAD: Final = (
 _STATUS: Final = {
     **dict.fromkeys((NO_CONNECTOR.code, NO_TASK.code, NO_PLUGIN.code, NO_REQUEST.code), 404),
     **dict.fromkeys((one.code for one in _BAD), 400),
+    **dict.fromkeys((NOT_ALLOWED.code, UNLISTED.code), 403),
     BY_FILE.code: 405,
     NO_COORDINATOR.code: 409,
     NOT_JSON.code: 415,
 }
 
 
-def app(routes: Iterable[APIRouter], inner: Iterable[Middleware] = ()) -> FastAPI:
-    """Make the application; `inner` stands between who is heard and the routes, the outermost first."""
+def app(
+    routes: Iterable[APIRouter],
+    *,
+    hosts: frozenset[str] = HOSTS,
+    login: Middleware | None = None,
+    within: Sequence[Middleware] = (),
+) -> FastAPI:
+    """Make the application; `within` comes after the log-in and before the routes."""
     made = FastAPI(
         title="Wrackline",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         default_response_class=Answer,
-        middleware=list(inner),
+        dependencies=[Depends(allowed)] if login else [],
+        middleware=[Middleware(Guard, hosts=hosts), *([login] if login else []), *within],
     )
-    made.add_middleware(Guard)
     made.add_exception_handler(WracklineError, _wrong)
     made.add_exception_handler(HTTPException, _refused)
     made.add_exception_handler(RequestValidationError, _unreadable)
@@ -73,6 +87,11 @@ def app(routes: Iterable[APIRouter], inner: Iterable[Middleware] = ()) -> FastAP
     def health() -> Response:
         """Say that it answers."""
         return Answer({"status": "healthy", "message": "the worker answers"})
+
+    @made.get("/openapi.json")
+    def described() -> Response:
+        """Describe all of this."""
+        return Answer(document())
 
     for one in routes:
         made.include_router(one)

@@ -1,4 +1,4 @@
-"""Serves the application beside a worker: on the loopback address, in a thread, until the block ends.
+"""Serves the application beside a worker: in a thread, until the block ends.
 
 Connections are counted, and one too many is answered with 503; so one that asks nothing, or never says the
 end of what it asks, is hung up on: a few of them would keep all others out.
@@ -6,6 +6,7 @@ end of what it asks, is hung up on: a few of them would keep all others out.
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -15,19 +16,11 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.control.rest.listening import HandshakesEnd
 
-HOST: Final = "127.0.0.1"
 _AT_ONCE: Final = 100  # connections
 _ASK_S: Final = 5.0  # seconds for a request to come whole; twice as long, if it begins just behind a look
 _LEAVE_S: Final = 5
-
-PORT_TAKEN = define(
-    "rest.port_taken",
-    OperatorNeeded,
-    "port {port} can't be listened on: {reason}",
-    hint="name another: wrackline worker --rest-port <port>; or 0 for one that is free",
-)
 
 
 class _Prompt(H11Protocol):
@@ -53,22 +46,24 @@ class _Prompt(H11Protocol):
 
 
 @contextmanager
-def serving(app: FastAPI, port: int) -> Iterator[int]:
-    """Listen on a port, 0 for a free one; give its number."""
-    listening = _listening(port)
+def serving(app: FastAPI, listening: socket.socket, tls: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Serve on a socket that listens, and close it at the end; give the number of its port."""
     config = uvicorn.Config(
         app,
         http=_Prompt,
+        ws="none",
+        ssl_context_factory=None if tls is None else lambda *_: tls,
         log_config=None,
         access_log=False,
         lifespan="off",
+        proxy_headers=False,
         server_header=False,
         limit_concurrency=_AT_ONCE,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=_LEAVE_S,
     )
     server = uvicorn.Server(config)
-    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, name="rest", daemon=True)
+    thread = Thread(target=_run, args=(server, listening), name="rest", daemon=True)
     thread.start()
     try:
         yield listening.getsockname()[1]
@@ -78,13 +73,6 @@ def serving(app: FastAPI, port: int) -> Iterator[int]:
         listening.close()
 
 
-def _listening(port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((HOST, port))
-        made.listen(_AT_ONCE)
-    except OSError as error:
-        made.close()
-        raise PORT_TAKEN(port=port, reason=error.strerror or str(error)) from error
-    return made
+def _run(server: uvicorn.Server, listening: socket.socket) -> None:
+    with asyncio.Runner(loop_factory=lambda: HandshakesEnd(_ASK_S)) as runner:
+        runner.run(server.serve(sockets=[listening]))

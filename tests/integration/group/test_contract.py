@@ -13,6 +13,7 @@ from wrackline.control.group.crew import GroupCrew
 from wrackline.control.group.settings import Group
 from wrackline.control.group.work import joined
 from wrackline.control.logs.lines import log_to
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.stack.servers import Broker
 from wrackline.producers.kafka.client import client
 from wrackline.schemas.secret_refs import Allowed
@@ -29,7 +30,7 @@ def worker(kafka: Broker) -> Iterator[GroupCrew]:
     }
     group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed(), 2 << 30)
     over = Event()
-    with joined(group, over.is_set, log_to(sys.stdout, json=True), 0) as (crew, supervisor):
+    with joined(group, over.is_set, log_to(sys.stdout, json=True), RestSettings(0)) as (crew, supervisor):
         running = Thread(target=supervisor.run)
         running.start()
         wait_until(lambda: crew.led)

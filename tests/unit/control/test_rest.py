@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from http.client import HTTPConnection
 from socket import create_connection, socket
 from typing import Any
@@ -14,8 +14,10 @@ import pytest
 
 from wrackline.control.rest import requests
 from wrackline.control.rest import serving as rest_serving
-from wrackline.control.rest.app import app
-from wrackline.control.rest.serving import HOST, PORT_TAKEN, serving
+from wrackline.control.rest.door import Door, opened
+from wrackline.control.rest.listening import PORT_TAKEN
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
 from wrackline.schemas import signals
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 
@@ -65,10 +67,14 @@ def desk() -> Desk:
     return Desk()
 
 
+def served(desk: Desk, port: int = 0) -> AbstractContextManager[Door]:
+    return opened(RestSettings(port), [requests.routes({"shop": desk})], tell=print)
+
+
 @pytest.fixture
 def client(desk: Desk) -> Iterator[Client]:
-    with serving(app([requests.routes({"shop": desk})]), 0) as port:
-        yield Client(port)
+    with served(desk) as door:
+        yield Client(door.port)
 
 
 def test_a_request_reaches_its_pipeline_and_has_an_id(client: Client, desk: Desk) -> None:
@@ -147,17 +153,17 @@ def test_a_port_that_is_taken_is_said(desk: Desk) -> None:
     with socket() as other:
         other.bind((HOST, 0))
         other.listen()
-        taken = serving(app([requests.routes({"shop": desk})]), other.getsockname()[1])
+        taken = served(desk, other.getsockname()[1])
         with pytest.raises(OperatorNeeded) as told, taken:
             pass
     assert told.value.code == PORT_TAKEN.code
 
 
 def test_it_ends_with_its_block(desk: Desk) -> None:
-    with serving(app([requests.routes({"shop": desk})]), 0) as port:
-        assert Client(port).ask("GET", "/health")[0] == 200
+    with served(desk) as door:
+        assert Client(door.port).ask("GET", "/health")[0] == 200
     with pytest.raises(ConnectionRefusedError):
-        Client(port).ask("GET", "/health")
+        Client(door.port).ask("GET", "/health")
 
 
 @pytest.mark.parametrize(
@@ -176,12 +182,12 @@ def test_who_never_ends_a_request_keeps_nobody_out(
     desk: Desk, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rest_serving, "_ASK_S", 0.2)
-    with serving(app([requests.routes({"shop": desk})]), 0) as port, ExitStack() as held:
+    with served(desk) as door, ExitStack() as held:
         for _ in range(100):
-            one = held.enter_context(create_connection((HOST, port)))
+            one = held.enter_context(create_connection((HOST, door.port)))
             one.sendall(begun)
         deadline = time.monotonic() + 20
-        while (status := first_word(port)) != 200:
+        while (status := first_word(door.port)) != 200:
             assert (status, time.monotonic() < deadline) == (503, True)
             time.sleep(0.02)
 

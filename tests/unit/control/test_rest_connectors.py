@@ -9,8 +9,9 @@ from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has
 from tests.unit.control.test_rest import JSON, Client
 from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, plugins
-from wrackline.control.rest.app import app
-from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.door import opened
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.secret_refs import Allowed, Resolver
@@ -58,8 +59,9 @@ def crew() -> Crew:
 @pytest.fixture
 def port(crew: Crew) -> Iterator[int]:
     installed = plugins.routes(Installed(), Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"}), "1.2.3")
-    with serving(app([connectors.routes(crew), connectors.by_file(), installed]), 0) as listening:
-        yield listening
+    routes = (connectors.routes(crew), connectors.by_file(), installed)
+    with opened(RestSettings(0), routes, tell=print) as door:
+        yield door.port
 
 
 @pytest.fixture

@@ -15,29 +15,33 @@ from starlette.middleware import Middleware
 from tests.contract.group_suite import CONFIG
 from tests.fakes.group import FakeGroup
 from tests.integration.postgres.certificates import issue
+from tests.unit.control.rest_users import bearer, written
 from tests.unit.control.test_rest import Client
 from wrackline.control.rest import connectors, forward, writes
-from wrackline.control.rest.app import app
 from wrackline.control.rest.crews import NO_COORDINATOR
+from wrackline.control.rest.door import opened
 from wrackline.control.rest.forward import MARK, Forward
-from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
+from wrackline.control.rest.tls import to_other_workers
 
 Serve = Callable[..., int]
 Says = Callable[..., tuple[str, list[bytes]]]
 ACCEPTED = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+ALONE = RestSettings(0)
 SHOP = orjson.dumps({"name": "shop", "config": CONFIG})
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    with ExitStack() as opened:
+    with ExitStack() as held:
 
-        def serves(group: FakeGroup, tls: ssl.SSLContext | None = None) -> int:
-            made = app(
-                (connectors.routes(group), writes.routes(group)),
-                [Middleware(Forward, elsewhere=group.elsewhere, tls=tls)],
-            )
-            return opened.enter_context(serving(made, 0))
+        def serves(
+            group: FakeGroup, tls: ssl.SSLContext | None = None, settings: RestSettings = ALONE
+        ) -> int:
+            routes = (connectors.routes(group), writes.routes(group))
+            hop = Middleware(Forward, elsewhere=group.elsewhere, tls=tls)
+            return held.enter_context(opened(settings, routes, print, [hop])).port
 
         yield serves
 
@@ -61,10 +65,10 @@ def client(serve: Serve, coordinator: FakeGroup, follower: FakeGroup) -> Client:
 @pytest.fixture
 def says() -> Iterator[Says]:
     """Something that hears one request whole, and says this; what it heard is kept."""
-    with ExitStack() as opened:
+    with ExitStack() as held:
 
         def listens(answer: bytes, tls: ssl.SSLContext | None = None) -> tuple[str, list[bytes]]:
-            listening = opened.enter_context(closing(socket.create_server((HOST, 0))))
+            listening = held.enter_context(closing(socket.create_server((HOST, 0))))
             listening.settimeout(10)
             heard: list[bytes] = []
 
@@ -81,7 +85,7 @@ def says() -> Iterator[Says]:
 
             thread = threading.Thread(target=once)
             thread.start()
-            opened.callback(thread.join, 10)
+            held.callback(thread.join, 10)
             return f"{'https' if tls else 'http'}://{HOST}:{listening.getsockname()[1]}", heard
 
         yield listens
@@ -270,3 +274,29 @@ def test_who_is_not_heard_is_not_heard_elsewhere(client: Client, coordinator: Fa
     origin = {"Origin": "http://evil.example", "Content-Type": "application/json"}
     assert client.ask("POST", "/connectors", SHOP, origin)[0] == 403
     assert not coordinator.asked
+
+
+def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
+    serve: Serve, coordinator: FakeGroup, follower: FakeGroup, tmp_path: Path
+) -> None:
+    authority = issue("authority", authority=True)
+    ca = Path(authority.write(tmp_path, "ca")[0])
+    shown = map(Path, issue("worker", by=authority, hosts=("localhost", HOST)).write(tmp_path, "worker"))
+    certificate, key = shown
+    settings = RestSettings(
+        0, users=written(tmp_path), certificate=certificate, key=key, client_ca=ca, worker_ca=ca
+    )
+    port = serve(coordinator, None, settings)
+    follower.coordinator = f"https://localhost:{port}"
+    asked = serve(follower, to_other_workers(settings), settings)
+    for who, status in (({}, 401), (bearer("operator"), 403), (bearer("admin"), 201)):
+        answer = requests.post(
+            f"https://localhost:{asked}/connectors",
+            SHOP,
+            headers={"Content-Type": "application/json", "Origin": f"https://localhost:{asked}", **who},
+            verify=str(ca),
+            cert=(str(certificate), str(key)),
+            timeout=30,
+        )
+        assert answer.status_code == status, answer.text
+        assert (list(coordinator.names()), list(follower.names())) == (["shop"] if status == 201 else [], [])

@@ -10,9 +10,10 @@ import orjson
 import pytest
 
 from wrackline.control.rest import asked_once, looks
-from wrackline.control.rest.app import app
 from wrackline.control.rest.asked_once import AskedOnce
-from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.door import opened
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.status import Status
 from wrackline.schemas.errors import OperatorNeeded
 
@@ -86,15 +87,15 @@ def clock() -> Clock:
 
 @pytest.fixture
 def ask(made: Looks, clock: Clock) -> Iterator[Asking]:
-    with serving(app([looks.routes(made, AskedOnce(clock=clock))]), 0) as port:
-        yield Asking(port)
+    with opened(RestSettings(0), [looks.routes(made, AskedOnce(clock=clock))], tell=print) as door:
+        yield Asking(door.port)
 
 
 @pytest.fixture
 def hasty(made: Looks) -> Iterator[Asking]:
     """Who waits for nothing."""
-    with serving(app([looks.routes(made, AskedOnce(patience=0))]), 0) as port:
-        yield Asking(port)
+    with opened(RestSettings(0), [looks.routes(made, AskedOnce(patience=0))], tell=print) as door:
+        yield Asking(door.port)
 
 
 def test_whoever_asks_meanwhile_hears_the_same_answer(made: Looks, ask: Asking) -> None:

@@ -17,8 +17,9 @@ from tests.fakes.group import WORKER, FakeGroup
 from tests.unit.control.test_rest import Client
 from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, plugins, writes
-from wrackline.control.rest.app import app
-from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.door import opened
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
@@ -40,8 +41,8 @@ def port(group: FakeGroup) -> Iterator[int]:
         writes.routes(group),
         plugins.routes(Installed(), resolver, "1"),
     )
-    with serving(app(routes), 0) as listening:
-        yield listening
+    with opened(RestSettings(0), routes, tell=print) as door:
+        yield door.port
 
 
 @pytest.fixture

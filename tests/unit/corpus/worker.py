@@ -20,12 +20,14 @@ from tests.unit.corpus.cases import CANARY
 from wrackline.control.crew import FilesCrew
 from wrackline.control.installed import Installed
 from wrackline.control.rest import connectors, looks, plugins, requests, writes
-from wrackline.control.rest.app import app
+from wrackline.control.rest.door import opened
 from wrackline.control.rest.forward import Forward
-from wrackline.control.rest.serving import HOST, serving
+from wrackline.control.rest.settings import LOOPBACK as HOST
+from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.status import Status
 from wrackline.producers.connect.supervision import State, Wish
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
@@ -62,6 +64,7 @@ ENVIRON = {
     "SHOP_PASSWORD": f"{CANARY}-shop",
 }
 HEADERS = {"Host": "127.0.0.1", "Authorization": f"Basic {CANARY}", "Cookie": f"session={CANARY}"}
+ALONE = RestSettings(0)
 _WAIT_S = 30
 
 
@@ -131,6 +134,7 @@ class Worker:
     application: FastAPI
     crew: Crew
     desk: Desk
+    told: list[WracklineError]
 
 
 @dataclass
@@ -145,21 +149,20 @@ class Heard:
 
 
 @contextmanager
-def working() -> Iterator[Worker]:
+def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     """Serve until the block ends."""
     crew, desk = Crew(), Desk()
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
-    made = app(
-        (
-            requests.routes({"shop": desk, "orders": desk}),
-            looks.routes(Looks()),
-            connectors.routes(crew),
-            connectors.by_file(),
-            plugins.routes(Installed(), resolver, "1.2.3"),
-        )
+    routes = (
+        requests.routes({"shop": desk, "orders": desk}),
+        looks.routes(Looks()),
+        connectors.routes(crew),
+        connectors.by_file(),
+        plugins.routes(Installed(), resolver, "1.2.3"),
     )
-    with serving(made, 0) as port:
-        yield Worker(port, made, crew, desk)
+    told: list[WracklineError] = []
+    with opened(rest, routes, tell=told.append) as door:
+        yield Worker(door.port, door.application, crew, desk, told)
 
 
 @contextmanager
@@ -168,8 +171,9 @@ def writing() -> Iterator[tuple[int, Group]]:
     group = Group()
     group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
-    with serving(app((connectors.routes(group), writes.routes(group)), [hop]), 0) as port:
-        yield port, group
+    routes = (connectors.routes(group), writes.routes(group))
+    with opened(ALONE, routes, print, [hop]) as door:
+        yield door.port, group
 
 
 def request(ask: str, headers: Mapping[str, str], body: bytes) -> bytes:

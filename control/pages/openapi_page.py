@@ -1,0 +1,14 @@
+"""Prints docs/openapi.json: the worker's REST, described for programs."""
+
+import json
+
+from wrackline.control.rest.openapi import document
+
+
+def page() -> str:
+    """Return the page."""
+    return json.dumps(document(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

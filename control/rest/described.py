@@ -1,0 +1,94 @@
+"""What each route is asked with and answers, for the committed description of the worker's REST.
+
+In: nothing.  Out: a line for each route; what it names stands in `documents.py`, the roles in `roles.py`.
+`openapi.py` puts all together, and a test holds it against the application's own routes and answers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from wrackline.control.rest.documents import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One route: what it does, what it takes, and what it answers by status; None: no body."""
+
+    summary: str
+    answers: Mapping[int, str | None]
+    body: str | None = None
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    errors: tuple[int, ...] = ()
+
+
+_FLAG: Final[Schema] = {"type": "boolean", "default": False}
+_BY_FILE = 405  # where a worker's files say which connectors it runs
+_CHANGES: Final = (400, _BY_FILE, 413, 415)
+_EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": ["info", "status"]}}
+
+ROUTES: Final[Mapping[str, Described]] = {
+    "GET /": Described("Say which version answers", {200: "Worker"}),
+    "GET /health": Described("Say that it answers", {200: "Health"}),
+    "GET /openapi.json": Described("Describe all of this", {200: "Document"}),
+    "GET /connectors": Described(
+        "Name the connectors, or describe all of them",
+        {200: "Connectors"},
+        query={"expand": _EXPAND},
+        errors=(400,),
+    ),
+    "POST /connectors": Described("Make a connector", {201: "Connector"}, "NewConnector", errors=_CHANGES),
+    "GET /connectors/{name}": Described("Describe a connector", {200: "Connector"}),
+    "DELETE /connectors/{name}": Described(
+        "Forget it; its positions stay",
+        {204: None},
+        errors=(_BY_FILE,),
+    ),
+    "GET /connectors/{name}/config": Described("Show its settings", {200: "Settings"}),
+    "PUT /connectors/{name}/config": Described(
+        "Give it all its settings, or make it",
+        {200: "Connector", 201: "Connector"},
+        "SentSettings",
+        errors=_CHANGES,
+    ),
+    "PATCH /connectors/{name}/config": Described(
+        "Change some of its settings", {200: "Connector"}, "ChangedSettings", errors=_CHANGES
+    ),
+    "GET /connectors/{name}/status": Described("Say how it is", {200: "Status"}),
+    "GET /connectors/{name}/topics": Described("Name its tables' topics", {200: "Topics"}),
+    "GET /connectors/{name}/offsets": Described("Show its positions", {200: "Offsets"}),
+    "PATCH /connectors/{name}/offsets": Described(
+        "Set its positions, once it is stopped", {200: "Message"}, "ChangedOffsets", errors=_CHANGES
+    ),
+    "DELETE /connectors/{name}/offsets": Described(
+        "Forget its positions, once it is stopped", {200: "Message"}, errors=(400, _BY_FILE)
+    ),
+    "GET /connectors/{name}/tasks": Described("List its tasks", {200: "Tasks"}),
+    "GET /connectors/{name}/tasks-config": Described("Show what its tasks were given", {200: "TaskSettings"}),
+    "GET /connectors/{name}/tasks/{task}/status": Described("Say how a task is", {200: "TaskStatus"}),
+    "POST /connectors/{name}/tasks/{task}/restart": Described("Begin a task anew", {204: None}),
+    "PUT /connectors/{name}/pause": Described("Let it rest; its task stays listed", {202: None}),
+    "PUT /connectors/{name}/resume": Described("Let it go on", {202: None}),
+    "PUT /connectors/{name}/stop": Described("Let it rest without a task", {204: None}),
+    "POST /connectors/{name}/restart": Described(
+        "Begin it anew; 202 with its status if one of the two is asked",
+        {202: "Status", 204: None},
+        query={"includeTasks": _FLAG, "onlyFailed": _FLAG},
+        errors=(400,),
+    ),
+    "GET /connectors/{name}/tables": Described(
+        "Say where each table stands, at the source and in the target", {200: "Document"}
+    ),
+    "GET /connectors/{name}/lag": Described("Say how far each step is behind", {200: "Document"}),
+    "GET /connectors/{name}/assessment": Described("Say what stands in its way", {200: "Document"}),
+    "GET /connectors/{name}/requests": Described("Say where all requests stand", {200: "Requests"}),
+    "POST /connectors/{name}/requests": Described(
+        "Ask for existing rows", {202: "Taken"}, "Signal", errors=(400, 413, 415)
+    ),
+    "GET /connectors/{name}/requests/{id:path}": Described("Say where one request stands", {200: "Receipts"}),
+    "GET /connector-plugins": Described("Name the sources that are installed", {200: "Plugins"}),
+    "GET /connector-plugins/{name}/config": Described("Describe a source's settings", {200: "Definitions"}),
+    "PUT /connector-plugins/{name}/config/validate": Described(
+        "Say what is wrong with settings; no server is asked", {200: "Judged"}, "SentSettings", errors=(400,)
+    ),
+}

@@ -1,0 +1,99 @@
+"""What each role may ask: one table of all routes, and the check that stands before each of them.
+
+    viewer      looks
+    operator    also pauses, resumes, stops, restarts, and asks for existing rows
+    admin       also makes, changes and removes connectors and their positions, and has settings judged,
+                for that reads what references to secrets point to
+
+In: the route that was chosen, and who logged in.  Out: nothing, or a refusal.  A route that is not in the
+table is refused to everybody.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final
+
+from fastapi import Request
+
+from wrackline.schemas.errors import Definite, define
+
+
+class Role(IntEnum):
+    """Each may what those before it may."""
+
+    OPEN = 0  # no log-in is asked for
+    VIEWER = 1
+    OPERATOR = 2
+    ADMIN = 3
+
+
+NOT_ALLOWED = define(
+    "rest.not_allowed",
+    Definite,
+    "{user} may not do this: it takes the role {role}",
+    hint='log in as somebody who has it, or change role = "…" of {user} in the users\' file',
+)
+UNLISTED = define(
+    "rest.unlisted",
+    Definite,
+    "no role may ask {route}",
+    hint="report it: the route is missing in the table of roles",
+)
+
+_TABLE: Final = {
+    Role.OPEN: ("GET /health",),
+    Role.VIEWER: (
+        "GET /",
+        "GET /openapi.json",
+        "GET /connectors",
+        "GET /connectors/{name}",
+        "GET /connectors/{name}/config",
+        "GET /connectors/{name}/status",
+        "GET /connectors/{name}/topics",
+        "GET /connectors/{name}/offsets",
+        "GET /connectors/{name}/tasks",
+        "GET /connectors/{name}/tasks-config",
+        "GET /connectors/{name}/tasks/{task}/status",
+        "GET /connectors/{name}/tables",
+        "GET /connectors/{name}/lag",
+        "GET /connectors/{name}/assessment",
+        "GET /connectors/{name}/requests",
+        "GET /connectors/{name}/requests/{id:path}",
+        "GET /connector-plugins",
+        "GET /connector-plugins/{name}/config",
+    ),
+    Role.OPERATOR: (
+        "PUT /connectors/{name}/pause",
+        "PUT /connectors/{name}/stop",
+        "PUT /connectors/{name}/resume",
+        "POST /connectors/{name}/restart",
+        "POST /connectors/{name}/tasks/{task}/restart",
+        "POST /connectors/{name}/requests",
+    ),
+    Role.ADMIN: (
+        "POST /connectors",
+        "DELETE /connectors/{name}",
+        "PUT /connectors/{name}/config",
+        "PATCH /connectors/{name}/config",
+        "PATCH /connectors/{name}/offsets",
+        "DELETE /connectors/{name}/offsets",
+        "PUT /connector-plugins/{name}/config/validate",
+    ),
+}
+ROLES: Final[Mapping[str, Role]] = MappingProxyType(
+    {route: role for role, routes in _TABLE.items() for route in routes}
+)
+
+
+async def allowed(request: Request) -> None:
+    """Refuse what the one who logged in may not do; runs in the chosen route, before all of its own."""
+    route = f"{request.method} {request.scope['route'].path}"
+    needed = ROLES.get(route)
+    if needed is None:
+        raise UNLISTED(route=route)
+    if needed is Role.OPEN:
+        return
+    user = request.scope["user"]  # nobody comes here without it
+    if user.role < needed:
+        raise NOT_ALLOWED(user=user.name, role=needed.name.lower())

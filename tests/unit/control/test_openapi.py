@@ -1,0 +1,140 @@
+"""The committed description of REST: valid, complete, and true of what is answered."""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import iter_route_contexts
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its types are not installed
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working, writing
+from wrackline.control.pages.openapi_page import page
+from wrackline.control.rest.described import ROUTES
+from wrackline.control.rest.openapi import document
+from wrackline.control.rest.roles import ROLES
+from wrackline.producers.connect.supervision import Wish
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
+SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
+ERROR = "#/components/responses/Error"
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with working() as one:
+        yield one
+
+
+def test_it_is_what_the_code_says() -> None:
+    assert COMMITTED.read_text() == page(), "run: ./run pages"
+
+
+def test_it_is_valid() -> None:
+    OpenAPIV31SpecValidator(document()).validate()
+    for schema in document()["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_a_worker_gives_it(worker: Worker) -> None:
+    heard = exchange(worker.port, request("GET /openapi.json", {}, b""))
+    assert heard.document == orjson.loads(COMMITTED.read_bytes())
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate Operation ID")  # of a description that nobody uses
+def test_it_has_every_route_with_what_it_takes(worker: Worker) -> None:
+    listed = list(iter_route_contexts(worker.application.routes))
+    assert set(ROUTES) == {f"{method} {one.path}" for one in listed for method in one.methods or ()}
+    known = get_openapi(title="", version="", routes=listed)["paths"]
+    for path, operations in document()["paths"].items():
+        for method, operation in operations.items():
+            theirs = known[path][method].get("parameters", [])
+            assert _queries(operation["parameters"]) == _queries(theirs), f"{method} {path}"
+
+
+def _queries(parameters: list[dict[str, Any]]) -> set[str]:
+    return {one["name"] for one in parameters if one["in"] == "query"}
+
+
+@pytest.mark.parametrize("route", sorted(ROUTES))
+def test_each_says_its_role_its_log_in_and_its_errors(route: str) -> None:
+    method, path = route.replace(":path", "").split()
+    operation = document()["paths"][path][method.lower()]
+    assert operation["x-wrackline-role"] == ROLES[route].name.lower()
+    answers = operation["responses"]
+    assert [status for status in answers if status.startswith("2")]
+    assert all(answers[status] == {"$ref": ERROR} for status in answers if not status.startswith("2"))
+    if path == "/health":
+        assert operation["security"] == []
+    else:
+        assert "security" not in operation, "the document's own holds"
+        assert {"401", "403", "429", "503"} <= answers.keys()
+
+
+def test_names_of_operations_are_told_apart() -> None:
+    names = [one["operationId"] for path in document()["paths"].values() for one in path.values()]
+    assert len(names) == len(set(names))
+
+
+def bodies(route: str) -> list[bytes]:
+    match ROUTES[route].body:
+        case None:
+            return [b""]
+        case "Signal":
+            return [
+                SIGNAL,
+                SIGNAL.replace(b"public.orders", b"("),
+                b'{"type":"execute-snapshot","data":{}}',
+                b"{",
+            ]
+        case "NewConnector":
+            return [orjson.dumps({"name": "new", "config": GOOD}), b"{}", b"["]
+        case "ChangedOffsets":
+            moved = {"partition": {"server": "shop1", "database": "shop"}, "offset": {"lsn": "0/1"}}
+            return [orjson.dumps({"offsets": [moved]}), b"{}", b"["]
+        case _:
+            return [orjson.dumps(GOOD), b"{}", b"["]
+
+
+@pytest.mark.parametrize("route", sorted(ROUTES))
+def test_what_is_answered_is_as_it_is_described(worker: Worker, route: str) -> None:
+    _asks_all(worker.port, route)
+
+
+@pytest.mark.parametrize(
+    "route", sorted(route for route in ROUTES if " /connectors" in route and "/requests" not in route)
+)
+def test_so_it_is_in_a_group(route: str) -> None:
+    with writing() as (port, group):
+        for name in ("shop", "orders"):
+            group.put(name, {"name": name, **GOOD}, None)
+        group.wish("orders", Wish.STOP)
+        _asks_all(port, route)
+
+
+def _asks_all(port: int, route: str) -> None:
+    method, path = route.replace(":path", "").split()
+    answers = document()["paths"][path][method.lower()]["responses"]
+    queries = ("", "?expand=info&expand=status", "?includeTasks=true&onlyFailed=true", "?onlyFailed=x")
+    for name in ("shop", "orders", "postgres", "nobody"):
+        filled = path.format(name=name, task="0", id="one")
+        for query, body in product(queries, bodies(route)):
+            asked = request(f"{method} {filled}{query}", {"Content-Type": "application/json"}, body)
+            heard = exchange(port, asked)
+            assert str(heard.status) in answers, heard
+            _holds(answers[str(heard.status)], heard.document)
+
+
+def _holds(answer: dict[str, Any], told: Any) -> None:
+    if answer == {"$ref": ERROR}:
+        answer = document()["components"]["responses"]["Error"]
+    if "content" not in answer:
+        assert told is None
+        return
+    schema = answer["content"]["application/json"]["schema"]
+    whole = {**schema, "components": document()["components"]}
+    assert not list(Draft202012Validator(whole).iter_errors(told)), told

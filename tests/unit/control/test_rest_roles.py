@@ -1,0 +1,85 @@
+"""Each route has a role, walked from the application's own list; who has less is refused, on every one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import APIRouter, Response
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from tests.unit.control.rest_users import TOKENS, bearer, written
+from tests.unit.corpus.worker import Worker, exchange, request, working
+from wrackline.control.rest.door import opened
+from wrackline.control.rest.roles import ROLES, Role, allowed
+from wrackline.control.rest.settings import RestSettings
+
+NO_ROLE = 403
+ASKED = sorted(ROLES)
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    users = written(tmp_path_factory.mktemp("users"))
+    with working(RestSettings(0, users=users)) as one:
+        yield one
+
+
+def test_the_table_has_every_route_and_no_other(worker: Worker) -> None:
+    listed = {
+        f"{method} {one.path}"
+        for one in iter_route_contexts(worker.application.routes)
+        for method in one.methods or ["?"]
+    }
+    assert listed == set(ROLES), "a new route needs a role: control/rest/roles.py"
+
+
+def test_the_check_stands_before_every_route(worker: Worker) -> None:
+    for one in iter_route_contexts(worker.application.routes):
+        assert isinstance(one.original_route, APIRoute), f"{one.path} is no route that the check runs in"
+        calls = [depends.dependency for depends in one.dependencies]
+        assert calls[:1] == [allowed], f"{one.path} is not checked first"
+
+
+@pytest.mark.parametrize("route", ASKED)
+@pytest.mark.parametrize("role", TOKENS)
+def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str) -> None:
+    path = route.replace(":path", "").format(name="shop", task="0", id="one")
+    worker.crew.wished.clear()
+    worker.desk.bodies.clear()
+    body = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
+    heard = exchange(worker.port, request(path, {"Content-Type": "application/json", **bearer(role)}, body))
+    may = Role[role.upper()] >= ROLES[route]
+    assert (heard.status == NO_ROLE) != may, heard
+    if not may:
+        assert heard.document["code"] == "rest.not_allowed"
+        assert ROLES[route].name.lower() in heard.document["message"]
+        assert not worker.crew.wished
+        assert not worker.desk.bodies
+    elif not route.startswith("GET "):
+        assert heard.status != 401
+
+
+def test_what_each_role_may_is_this() -> None:
+    by_role = {role: {route for route, needed in ROLES.items() if needed is role} for role in Role}
+    assert by_role[Role.OPEN] == {"GET /health"}
+    assert all(route.startswith("GET ") for route in by_role[Role.VIEWER])
+    assert not [
+        route for route in (*by_role[Role.OPERATOR], *by_role[Role.ADMIN]) if route.startswith("GET ")
+    ]
+    changes = [
+        route for route in ROLES if "/config" in route or "/offsets" in route or route.startswith("DELETE")
+    ]
+    assert all(ROLES[route] is Role.ADMIN for route in changes if not route.startswith("GET "))
+    assert ROLES["POST /connectors"] is Role.ADMIN
+
+
+def test_a_route_without_a_role_is_refused_to_everybody(tmp_path: Path) -> None:
+    forgotten = APIRouter()
+
+    @forgotten.get("/forgotten")
+    def new() -> Response:
+        raise AssertionError("it was answered")
+
+    with opened(RestSettings(0, users=written(tmp_path)), [forgotten], tell=print) as door:
+        heard = exchange(door.port, request("GET /forgotten", bearer("admin"), b""))
+    assert (heard.status, heard.document["code"]) == (NO_ROLE, "rest.unlisted")

@@ -1,0 +1,109 @@
+"""Where a worker may listen, and what it has to ask for there."""
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wrackline.control.rest.listening import listen
+from wrackline.control.rest.settings import RestSettings, address
+from wrackline.schemas.errors import OperatorNeeded
+
+OUTSIDE = "192.0.2.7"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is tested
+SAFE = RestSettings(0, users=Path("u"), certificate=Path("c"), key=Path("k"), advertised="w1.example:8083")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.5.0.1", "localhost", "::1"])
+def test_this_machine_alone_needs_nothing(host: str) -> None:
+    assert address(RestSettings(0, host)).place[1] == 0
+
+
+@pytest.mark.parametrize("host", [EVERYWHERE, "::", OUTSIDE, "2001:db8::1", "::ffff:127.0.0.1", "0", "0x0"])
+@pytest.mark.parametrize(
+    ("left_out", "code"),
+    [
+        ({"users": None}, "rest.no_login"),
+        ({"certificate": None, "key": None}, "rest.no_tls"),
+    ],
+)
+def test_beyond_it_log_in_and_tls_are_needed(host: str, left_out: dict[str, Any], code: str) -> None:
+    with pytest.raises(OperatorNeeded) as told:
+        address(replace(SAFE, host=host, **left_out))
+    assert told.value.code == code
+    address(replace(SAFE, host=host))
+
+
+def test_a_proxy_that_ends_tls_is_asked_for_by_name() -> None:
+    proxied = replace(SAFE, host=OUTSIDE, certificate=None, key=None, tls_ends_before=True)
+    address(proxied)
+    assert proxied.scheme == "https", "as others reach it"
+    with pytest.raises(OperatorNeeded, match=r"rest\.no_login"):
+        address(replace(proxied, users=None))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"host": "no such host"}, "rest.no_host"),
+        ({"host": "a" * 70}, "rest.no_host"),
+        ({"host": EVERYWHERE, "advertised": None}, "rest.no_name"),
+        ({"host": "0", "advertised": None}, "rest.no_name"),
+        *(
+            ({"advertised": text}, "rest.no_name")
+            for text in (
+                "w1",
+                "w1:0",
+                "w1:65536",
+                "http://w1:1",
+                "a b:1",
+                "u@w:1",
+                "0.0.0.0:1",
+                "[::]:1",
+                ":1",
+            )
+        ),
+        ({"names": ("*",)}, "rest.no_name"),
+        ({"names": ("w1:8083",)}, "rest.no_name"),
+        ({"certificate": None}, "rest.no_certificate"),
+        ({"certificate": None, "key": None, "client_ca": Path("a")}, "rest.no_certificate"),
+    ],
+)
+def test_what_is_no_use_is_said(wrong: dict[str, Any], code: str) -> None:
+    with pytest.raises(OperatorNeeded) as told:
+        address(replace(SAFE, **wrong))
+    assert told.value.code == code
+
+
+def test_a_worker_is_heard_by_all_of_its_names_and_no_other() -> None:
+    own = {"127.0.0.1", "localhost", "[::1]"}
+    assert RestSettings(0).hosts == own
+    assert replace(SAFE, host=EVERYWHERE, names=("Wrackline",)).hosts == own | {"w1.example", "wrackline"}
+    assert replace(SAFE, host="2001:db8::1", advertised=None).hosts == own | {"[2001:db8::1]"}
+
+
+def test_a_worker_is_named_as_others_reach_it() -> None:
+    assert RestSettings(0).worker(8083) == "127.0.0.1:8083"
+    assert RestSettings(0, "::1").worker(8083) == "[::1]:8083"
+    assert SAFE.worker(1) == "w1.example:8083"
+
+
+def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves() -> None:
+    with listen(address(RestSettings(0))) as listening:
+        where = listening.getsockname()
+        taken = []
+        asking = [socket.create_connection(where) for _ in range(200)]
+        taken += [listening.accept()[0] for _ in asking]
+        with socket.create_connection(where) as late:
+            with pytest.raises(ConnectionAbortedError):
+                listening.accept()
+            assert late.recv(1) == b""
+        taken.pop().close()
+        with socket.create_connection(where):
+            listening.accept()[0].close()
+        assert listening.open == 199
+        for one in (*asking, *taken):
+            one.close()
+        assert listening.open == 0
