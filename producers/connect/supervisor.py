@@ -75,6 +75,7 @@ class Supervisor:
         self._going: dict[str, list[Event]] = {}  # who is let go, and who waits for that
         self._children: dict[str, Child] = {}
         self._status = {task: Status(State.RESTARTING, 0.0) for task in tasks}
+        self._over = False
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> None:
@@ -89,6 +90,9 @@ class Supervisor:
         finally:
             for child in self._children.values():
                 child.close()  # on an error of our own: nothing stays behind
+            self._children.clear()
+            self._over = True
+            self._do_what_is_wished()  # who waits for a process to end waits no longer
             self._selector.close()
 
     def wish(self, task: str, wish: Wish) -> None:
@@ -102,6 +106,8 @@ class Supervisor:
     def let_go(self, task: str) -> Event:
         """Have a task no longer, and say nothing more of it; the event comes when its process has ended."""
         gone = Event()
+        if self._over:
+            gone.set()
         self._inbox.put(partial(self._let_go, task, gone))
         return gone
 
