@@ -129,7 +129,7 @@ def run_pipeline(
         run(good_pipeline(file, of_findings), log)
         return
     with closing(Screen()) as screen:
-        run(good_pipeline(file), log_to(cast("TextIO", screen), json=False), draw=screen.draw)
+        run(good_pipeline(file), log_to(cast("TextIO", screen), for_programs=False), draw=screen.draw)
 
 
 @app.command(name="consume")
@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> tuple[Log, Log | None]:
     """Return the log of a command that runs for long; and where findings go, unless they are shown."""
     json = as_json(asked=asked)
-    log = log_to(sys.stdout, json=json, named=named)
+    log = log_to(sys.stdout, for_programs=json, named=named)
     context.ensure_object(Options).log = log if json else None
     return log, log if json else None
 
