@@ -63,7 +63,7 @@ def test_what_another_process_hands_on_is_said_again_as_it_was() -> None:
     log = log_through(handed.append).bind(pipeline="its own")
     log.error("set aside", line="t is set aside", table="t", error=BUSY.document())
     log.info("figures", line="7 in all", events=7)
-    sent = json.loads(json.dumps(handed))  # as it goes through a line
+    sent = json.loads(json.dumps([{**record, "ts_ms": 7} for record in handed]))  # through a line, long ago
     out = io.StringIO()
     for record in sent:
         say_again(log_to(out, for_programs=True), record, "shop")
