@@ -65,7 +65,7 @@ class Feeds(Flows):
 
         Unless `json` says so, it prints text on a terminal and JSON lines elsewhere.
         """
-        log = log_to(sys.stdout, json=as_json(asked=json)).bind(pipeline=self._values.text("name"))
+        log = log_to(sys.stdout, for_programs=as_json(asked=json)).bind(pipeline=self._values.text("name"))
         teller = Teller(log, self._figures, shows_letters="flows.letters('{table}')")
         driven = Driven(self._values, self._place, self._figures, teller)
         with libraries_say(log, self._values.redactor.clean):

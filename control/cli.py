@@ -133,7 +133,7 @@ def run_pipeline(
         run(good_pipeline(file), log)
         return
     with closing(Screen()) as screen:
-        run(good_pipeline(file), log_to(cast("TextIO", screen), json=False), draw=screen.draw)
+        run(good_pipeline(file), log_to(cast("TextIO", screen), for_programs=False), draw=screen.draw)
 
 
 @app.command(name="consume")
@@ -270,7 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> Log:
     """Return the log of a command that runs for long; as JSON it has its last error too."""
     json = as_json(asked=asked)
-    log = log_to(sys.stdout, json=json, named=named)
+    log = log_to(sys.stdout, for_programs=json, named=named)
     context.ensure_object(Options).log = log if json else None
     return log
 

@@ -25,8 +25,8 @@ from wrackline.control.consume_telling import Teller
 from wrackline.control.driving import Driven, most_letters
 from wrackline.control.exits import Exit, exit_of_all
 from wrackline.control.lineage.events import Became
-from wrackline.control.lineage.halves import heard
 from wrackline.control.lineage.runs import told
+from wrackline.control.lineage.target_half import heard
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.spark_session import opened_target

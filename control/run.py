@@ -23,7 +23,7 @@ from threading import Event
 
 import orjson
 
-from wrackline.control.lineage.halves import source_told
+from wrackline.control.lineage.source_half import source_told
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving

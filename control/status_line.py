@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from threading import Lock
 
-from wrackline.control.lineage.halves import SourceHalf
+from wrackline.control.lineage.source_half import SourceHalf
 from wrackline.control.logs.lines import Log
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault, Saved

@@ -66,11 +66,11 @@ class Telling:
 
     def reported(self, task: str, report: Mapping[str, object]) -> None:
         """Say a pipeline's own line; keep the reason with which it is about to fail."""
-        match report:
-            case {"line": dict() as line}:
-                say_again(self._log, line, task)
-            case {"error": dict() as error}:
-                self._reasons[task] = error
+        line, error = report.get("line"), report.get("error")
+        if isinstance(line, dict):
+            say_again(self._log, line, task)
+        elif isinstance(error, dict):
+            self._reasons[task] = error
 
 
 def _whole(error: Mapping[str, object]) -> str:

@@ -120,9 +120,13 @@ UNHONOURED = (
     ),
     *_quiet(
         _OTHERWISE,
-        "take the line out",
+        "name lineage.url or lineage.file in its place",
         "openlineage.integration.enabled",
         "openlineage.integration.<rest>",
+    ),
+    *_quiet(
+        _OTHERWISE,
+        "take the line out",
         "advanced.metrics.enable",
         "guardrail.collections.max",
         "guardrail.collections.limit.action",

@@ -120,6 +120,8 @@ class Outbox:
             self._queue.put_nowait(orjson.dumps(event))
         except Full:
             self._let_go("too many wait")
+        except TypeError:  # a name that is no text
+            self._let_go("an event can't be written as JSON")
 
     def close(self) -> None:
         """Let what waits go out for a while, then end; what is left then is let go with this process."""

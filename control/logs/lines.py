@@ -7,6 +7,7 @@ sentence; elsewhere all of it, behind when it was (`ts_ms`), how bad (`level`) a
 field holds names, numbers and errors' documents, never a value of a row and never a secret.
 """
 
+import json
 import logging
 import sys
 import time
@@ -37,9 +38,9 @@ def as_json(*, asked: bool | None) -> bool:
     return not sys.stdout.isatty() if asked is None else asked
 
 
-def log_to(out: TextIO, *, json: bool, named: bool = False) -> Log:
+def log_to(out: TextIO, *, for_programs: bool, named: bool = False) -> Log:
     """Return what writes lines to a file; `named` has a line of text begin with its pipeline."""
-    return _log(structlog.WriteLogger(out), _json if json else _named_text if named else _text)
+    return _log(structlog.WriteLogger(out), _json if for_programs else _named_text if named else _text)
 
 
 def log_through(hand: Callable[[Mapping[str, object]], None]) -> Log:
@@ -61,7 +62,7 @@ class _Handed:
         self._hand = hand
 
     def info(self, **record: object) -> None:
-        self._hand(record)
+        self._hand(orjson.loads(_dumped(record)))
 
     debug = warning = error = critical = info
 
@@ -82,7 +83,15 @@ def _stamped(_logger: WrappedLogger, _method: str, record: EventDict) -> EventDi
 
 def _json(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
     ordered = {name: record[name] for name in _FIRST if name in record}
-    return orjson.dumps({**ordered, **record}, default=str).decode()
+    return _dumped({**ordered, **record}).decode()
+
+
+def _dumped(record: Mapping[str, object]) -> bytes:
+    """Write it whatever stands in it: a file's name, as one, may be no text."""
+    try:
+        return orjson.dumps(record, default=str)
+    except TypeError:
+        return json.dumps(record, default=str, ensure_ascii=False).encode(errors="replace")
 
 
 def _text(_logger: WrappedLogger, _method: str, record: EventDict) -> str:

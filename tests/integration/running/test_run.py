@@ -167,7 +167,7 @@ def test_a_task_that_does_not_stop_is_no_success(world: World, monkeypatch: pyte
     world.write()
     threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGTERM]).start()
     with pytest.raises(Transient, match=r"run\.not_stopped"):
-        run.run(good_pipeline(world.file), log_to(sys.stdout, json=False))
+        run.run(good_pipeline(world.file), log_to(sys.stdout, for_programs=False))
 
 
 def test_an_error_ends_it_with_its_code_and_the_exit_code_of_its_kind(world: World) -> None:

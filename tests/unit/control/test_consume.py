@@ -38,7 +38,7 @@ def values(**given: str) -> Values:
 
 def test_a_pipeline_that_ends_in_kafka_is_not_consumed() -> None:
     with pytest.raises(OperatorNeeded) as caught:
-        consume(checked(GOOD), log_to(sys.stdout, json=True), once=True, spark_log=None)
+        consume(checked(GOOD), log_to(sys.stdout, for_programs=True), once=True, spark_log=None)
     assert caught.value.code == NO_TARGET.code
 
 
@@ -111,7 +111,7 @@ def test_what_makes_values_right_is_not_set_from_outside() -> None:
 
 def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     now = iter([0.0, 0.0, 1.0, 10.0])
-    log = log_to(sys.stdout, json=True).bind(pipeline="shop")
+    log = log_to(sys.stdout, for_programs=True).bind(pipeline="shop")
     teller = Teller(log, Figures("s"), clock=lambda: next(now, 10.0))
     teller.merged("s.d.p.t", READ, 1.5)
     teller.merged("s.d.p.t", READ, 1.5)  # too soon for a line
@@ -127,7 +127,7 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixture[str]) -> None:
     figures = Figures("s")
-    teller = Teller(log_to(sys.stdout, json=True), figures, clock=lambda: 0.0)
+    teller = Teller(log_to(sys.stdout, for_programs=True), figures, clock=lambda: 0.0)
     for letters in (2, 0, 1):
         figures.batch(Account(READ, Applied(), letters=letters))
         teller.merged("s.d.p.t", READ, 0.1)
@@ -137,7 +137,7 @@ def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixtu
 
 
 def test_lines_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    teller = Teller(log_to(sys.stdout, json=False), Figures("s"))
+    teller = Teller(log_to(sys.stdout, for_programs=False), Figures("s"))
     teller.failed("s.d.p.t", Standing(BUSY))
     teller.ends(whole=False)
     said = capsys.readouterr().out

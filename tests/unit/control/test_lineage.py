@@ -17,8 +17,9 @@ from wrackline.consumers.rounds import Range
 from wrackline.control.installed import Installed
 from wrackline.control.lineage.events import Became, Dataset, Flow, Job
 from wrackline.control.lineage.flows import kafka_at, kind_of, merged, published
-from wrackline.control.lineage.halves import SourceHalf, heard
 from wrackline.control.lineage.runs import _MOST_FLOWS, Run, told
+from wrackline.control.lineage.source_half import SourceHalf
+from wrackline.control.lineage.target_half import heard
 from wrackline.control.logs.lines import log_through
 from wrackline.producers.plugin import load
 from wrackline.schemas.errors import Transient

@@ -201,6 +201,13 @@ def test_a_file_that_can_not_be_written_is_told_once(tmp_path: Path, told: list[
     assert "5 lineage events" in told[1].sentence
 
 
+def test_an_event_that_is_no_json_is_let_go(told: list[WracklineError]) -> None:
+    outbox = Outbox(lambda _: None, "there", told.append)
+    outbox.offer({"name": "\udc80"})
+    outbox.close()
+    assert [error.code for error in told] == ["lineage.not_sent", "lineage.lost"]
+
+
 FULL = """
 import resource, signal, sys
 from pathlib import Path

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from tests.unit.settings.shop import GOOD
 from tests.unit.test_house import ROOT, imported
+from wrackline.control.exits import Exit
 from wrackline.control.logs.libraries import QUIET, Libraries, Repeats, libraries_say
 from wrackline.control.logs.lines import log_through, log_to, say_again
 from wrackline.control.rest.shapes import Standing
@@ -41,7 +43,7 @@ def lines(out: io.StringIO) -> list[dict[str, object]]:
 
 def test_a_line_for_programs_begins_with_what_every_line_has() -> None:
     out = io.StringIO()
-    log = log_to(out, json=True).bind(pipeline="shop")
+    log = log_to(out, for_programs=True).bind(pipeline="shop")
     log.warning("waits", line=f"waits: {BUSY}", table="d.p.t", error=BUSY.document())
     (line,) = lines(out)
     assert list(line)[:4] == ["ts_ms", "level", "event", "pipeline"]
@@ -52,8 +54,8 @@ def test_a_line_for_programs_begins_with_what_every_line_has() -> None:
 
 def test_a_line_for_people_is_its_sentence() -> None:
     out = io.StringIO()
-    log_to(out, json=False).info("running", line="running", pid=7)
-    log_to(out, json=False, named=True).info("running", line="running", pipeline="shop")
+    log_to(out, for_programs=False).info("running", line="running", pid=7)
+    log_to(out, for_programs=False, named=True).info("running", line="running", pipeline="shop")
     assert out.getvalue() == "running\n[shop] running\n"
 
 
@@ -62,16 +64,24 @@ def test_what_another_process_hands_on_is_said_again_as_it_was() -> None:
     log = log_through(handed.append).bind(pipeline="its own")
     log.error("set aside", line="t is set aside", table="t", error=BUSY.document())
     log.info("figures", line="7 in all", events=7)
-    sent = json.loads(json.dumps(handed))  # as it goes through a line
+    sent = json.loads(json.dumps([{**record, "ts_ms": 7} for record in handed]))  # through a line, long ago
     out = io.StringIO()
     for record in sent:
-        say_again(log_to(out, json=True), record, "shop")
+        say_again(log_to(out, for_programs=True), record, "shop")
     assert lines(out) == [{**record, "pipeline": "shop"} for record in sent]
+
+
+def test_what_is_no_text_is_said_all_the_same() -> None:
+    out, handed = io.StringIO(), list[Mapping[str, object]]()
+    for log in (log_to(out, for_programs=True), log_through(handed.append)):
+        log.info("file", line="a\udc80", file=Path("b\udc80"), fault={1: 2})
+    (line,) = lines(out)
+    assert (line["line"], line["file"]) == (handed[0]["line"], handed[0]["file"]) == ("a?", "b?")
 
 
 def test_a_worker_says_states_lines_and_what_was_printed() -> None:
     out, stands = io.StringIO(), list[tuple[str, Standing]]()
-    telling = Telling(lambda *stand: stands.append(stand), log_to(out, json=True), Redactor([]).clean)
+    telling = Telling(lambda *stand: stands.append(stand), log_to(out, for_programs=True), Redactor([]).clean)
     telling.changed("shop", Status(State.RUNNING, 1.0), 7, None)
     telling.said("shop", "java says password=c4n4ry")
     telling.reported("shop", {"line": {"event": "tables", "level": "info", "line": "tables: 1", "ts_ms": 5}})
@@ -109,7 +119,7 @@ def test_libraries_are_said_without_secrets(monkeypatch: pytest.MonkeyPatch) -> 
     root = logging.getLogger()
     before = list(root.handlers)
     monkeypatch.setattr(warnings, "filters", [])
-    with libraries_say(log_to(out, json=True), Redactor([Secret("c4n4ry")]).clean):
+    with libraries_say(log_to(out, for_programs=True), Redactor([Secret("c4n4ry")]).clean):
         broker = logging.getLogger("wrackline.kafka")
         for number in range(50):
             broker.log(logging.WARNING, "FAIL [rdkafka#%s] c4n4ry refused, token=abc", number)
@@ -129,7 +139,7 @@ def test_libraries_are_said_without_secrets(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_how_often_a_line_was_left_out_is_said() -> None:
     out, now = io.StringIO(), [0.0]
-    handler = Libraries(log_to(out, json=True), lambda text: text, lambda: now[0])
+    handler = Libraries(log_to(out, for_programs=True), lambda text: text, lambda: now[0])
     record = logging.LogRecord("x", logging.ERROR, "", 0, "away", (), None)
     for _ in range(3):
         handler.handle(record)
@@ -142,7 +152,7 @@ def test_how_often_a_line_was_left_out_is_said() -> None:
 
 def test_a_broker_that_is_not_there_is_said_among_our_lines() -> None:
     out = io.StringIO()
-    with libraries_say(log_to(out, json=True), lambda text: text):
+    with libraries_say(log_to(out, for_programs=True), lambda text: text):
         admin = AdminClient(client("127.0.0.1:1").admin())
         while not out.getvalue():  # ends with the test's own limit
             admin.poll(0.1)
@@ -193,6 +203,18 @@ def wrackline(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "wrackline.control", *words]
     environment = {**os.environ, "NO_COLOR": "1"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_off_a_terminal_the_error_that_ends_it_is_a_line_too(tmp_path: Path) -> None:
+    file = tmp_path / "good.toml"
+    file.write_text("\n".join(f"{name} = '{text}'" for name, text in GOOD.items()))
+    ended = wrackline("consume", str(file))
+    (line,) = map(json.loads, ended.stdout.splitlines())
+    assert (line["level"], line["event"], line["error"]["code"]) == ("error", "failed", "consume.no_target")
+    assert (ended.returncode, ended.stderr) == (Exit.OPERATOR, "")
+    for_people = wrackline("consume", "--text", str(file))
+    assert for_people.stderr.startswith("error [consume.no_target] ")
+    assert (for_people.returncode, for_people.stdout) == (Exit.OPERATOR, "")
 
 
 @pytest.mark.parametrize("verb", ["run", "worker", "consume"])

@@ -65,7 +65,7 @@ def test_the_line_says_rate_lag_and_position() -> None:
 def test_off_a_terminal_it_is_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     texts = iter(["now", "now", "at last"])
-    pulse = Pulse(lambda: (next(texts), {}), log_to(sys.stdout, json=False), clock)
+    pulse = Pulse(lambda: (next(texts), {}), log_to(sys.stdout, for_programs=False), clock)
     for _ in range(25):
         clock.now += 1
         pulse()
@@ -77,7 +77,7 @@ def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock, screen = Clock(), Screen()
-    log = log_to(cast("TextIO", screen), json=False)
+    log = log_to(cast("TextIO", screen), for_programs=False)
     pulse = Pulse(lambda: ("now", {}), log, clock, screen.draw)
     pulse()  # too soon
     clock.now += 1
@@ -90,7 +90,9 @@ def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
 def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     measures = made(clock)
-    narration = Narration(measures, log_to(sys.stdout, json=False), clock, lambda _health, _error: None)
+    narration = Narration(
+        measures, log_to(sys.stdout, for_programs=False), clock, lambda _health, _error: None
+    )
     for _ in range(12):
         narration.health(Health.RECOVERING, LOST())
         clock.now += 1
@@ -108,7 +110,7 @@ def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.C
         ORDERS._replace(name="unread"): saved(SnapshotState(jobs=(failed,))),
     }
     of = {TableKey("c", "shop1", table): TableState(1, state) for table, state in states.items()}
-    log = log_to(sys.stdout, json=False)
+    log = log_to(sys.stdout, for_programs=False)
     Narration(made(clock), log, clock, lambda _health, _error: None).resumed(State({}, of, ()))
     assert capsys.readouterr().out == (
         "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
