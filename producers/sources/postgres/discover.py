@@ -12,7 +12,8 @@ afterwards.  Whoever changes a table keeps it locked until then: so the locks ar
 table that is locked is not settled.  Nothing here waits; `NotVisible` says to ask again.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from wrackline.producers.sources.postgres.connect import Connection
@@ -68,22 +69,23 @@ _OID = """
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
 _COLUMNS = """
-SELECT a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END, a.atttypid, a.atttypmod, a.attnotnull,
-       a.attidentity::text, a.attgenerated::text, md5(d.adbin::text), a.atthasmissing
+SELECT a.attrelid, a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END, a.atttypid, a.atttypmod,
+       a.attnotnull, a.attidentity::text, a.attgenerated::text, md5(d.adbin::text), a.atthasmissing
 FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = %s AND a.attnum > 0 ORDER BY a.attnum"""
-_STANDING = """
-SELECT relfilenode, has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
+WHERE a.attrelid = ANY (%s) AND a.attnum > 0 ORDER BY a.attrelid, a.attnum"""
+_FILES = "SELECT oid, relfilenode FROM pg_class WHERE oid = ANY (%s)"
+_READABLE = """
+SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
 FROM pg_class WHERE oid = %s"""
 # The primary key, else the replica identity, else the unique index over not-null columns that has the fewest.
 _KEYS = """
-SELECT i.indisprimary, (i.indkey::int2[])[0:i.indnkeyatts - 1]
+SELECT DISTINCT ON (i.indrelid) i.indrelid, (i.indkey::int2[])[0:i.indnkeyatts - 1], i.indisprimary
 FROM pg_index i
-WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indimmediate
+WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid AND i.indimmediate
   AND i.indpred IS NULL AND i.indexprs IS NULL
   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
                   AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
-ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1"""
+ORDER BY i.indrelid, i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid"""
 _TYPES = """
 SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
        t.typelem, t.typbasetype, t.typtypmod,
@@ -134,14 +136,23 @@ class Catalogue:
 
     def facts(self, oid: int, table: TableId) -> TableFacts:
         """Read what the catalogue says of a table; no columns where there is none."""
-        rows = self._connection.execute(_COLUMNS, [oid])
-        columns = tuple(ColumnFacts(*row) for row in rows)  # type: ignore[arg-type]  # the query names each
-        standing = self._connection.execute(_STANDING, [oid]).fetchone()
-        file = 0 if standing is None else int(str(standing[0]))
-        for primary, key in self._connection.execute(_KEYS, [oid]):
+        return self.facts_of({oid: table})[oid]
+
+    def facts_of(self, tables: Mapping[int, TableId]) -> dict[int, TableFacts]:
+        """The same of many, with as many statements as of one."""
+        ask, oids = self._connection.execute, [list(tables)]
+        columns: dict[object, list[ColumnFacts]] = defaultdict(list)
+        for oid, *column in ask(_COLUMNS, oids):
+            columns[oid].append(ColumnFacts(*column))  # type: ignore[arg-type]  # the query names each
+        files = {oid: int(str(file)) for oid, file in ask(_FILES, oids)}
+        keys: dict[object, tuple[tuple[int, ...], bool]] = {}
+        for oid, key, primary in ask(_KEYS, oids):
             if isinstance(key, list):
-                return TableFacts(oid, table, columns, tuple(key), bool(primary), file)
-        return TableFacts(oid, table, columns, file=file)
+                keys[oid] = tuple(key), bool(primary)
+        return {
+            oid: TableFacts(oid, table, tuple(columns[oid]), *keys.get(oid, ((), False)), files.get(oid, 0))
+            for oid, table in tables.items()
+        }
 
     def shape_of(
         self, relation: Relation, said: TableFacts | None = None, *, exact: bool = False, long: bool = False
@@ -213,8 +224,8 @@ class Catalogue:
         return shape, facts
 
     def _readable(self, oid: int) -> bool:
-        standing = self._connection.execute(_STANDING, [oid]).fetchone()
-        return standing is None or bool(standing[1])
+        readable = self._connection.execute(_READABLE, [oid]).fetchone()
+        return readable is None or bool(readable[0])
 
     def _oid(self, table: TableId) -> int:
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
