@@ -12,9 +12,9 @@ afterwards.  Whoever changes a table keeps it locked until then: so the locks ar
 table that is locked is not settled.  Nothing here waits; `NotVisible` says to ask again.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
@@ -68,24 +68,27 @@ ORDER BY 1, 2"""
 _OID = """
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
-_COLUMNS = """
-SELECT a.attrelid, a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END, a.atttypid, a.atttypmod,
-       a.attnotnull, a.attidentity::text, a.attgenerated::text, md5(d.adbin::text), a.atthasmissing
-FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = ANY (%s) AND a.attnum > 0 ORDER BY a.attrelid, a.attnum"""
-_FILES = "SELECT oid, relfilenode FROM pg_class WHERE oid = ANY (%s)"
+# All of it in one statement, so that it is of one moment.  The key: the primary key, else the replica
+# identity, else the unique index over not-null columns that has the fewest.
+_FACTS = """
+SELECT c.oid, c.relfilenode::bigint,
+  (SELECT jsonb_agg(jsonb_build_array(a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END,
+                                      a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attidentity::text,
+                                      a.attgenerated::text, md5(d.adbin::text), a.atthasmissing)
+                    ORDER BY a.attnum)
+   FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+   WHERE a.attrelid = c.oid AND a.attnum > 0),
+  (SELECT jsonb_build_array((i.indkey::int2[])[0:i.indnkeyatts - 1], i.indisprimary)
+   FROM pg_index i
+   WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+     AND i.indpred IS NULL AND i.indexprs IS NULL
+     AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
+                     AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
+   ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1)
+FROM pg_class c WHERE c.oid = ANY (%s)"""
 _READABLE = """
 SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
 FROM pg_class WHERE oid = %s"""
-# The primary key, else the replica identity, else the unique index over not-null columns that has the fewest.
-_KEYS = """
-SELECT DISTINCT ON (i.indrelid) i.indrelid, (i.indkey::int2[])[0:i.indnkeyatts - 1], i.indisprimary
-FROM pg_index i
-WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid AND i.indimmediate
-  AND i.indpred IS NULL AND i.indexprs IS NULL
-  AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
-                  AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
-ORDER BY i.indrelid, i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid"""
 _TYPES = """
 SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
        t.typelem, t.typbasetype, t.typtypmod,
@@ -139,20 +142,14 @@ class Catalogue:
         return self.facts_of({oid: table})[oid]
 
     def facts_of(self, tables: Mapping[int, TableId]) -> dict[int, TableFacts]:
-        """The same of many, with as many statements as of one."""
-        ask, oids = self._connection.execute, [list(tables)]
-        columns: dict[object, list[ColumnFacts]] = defaultdict(list)
-        for oid, *column in ask(_COLUMNS, oids):
-            columns[oid].append(ColumnFacts(*column))  # type: ignore[arg-type]  # the query names each
-        files = {oid: int(str(file)) for oid, file in ask(_FILES, oids)}
-        keys: dict[object, tuple[tuple[int, ...], bool]] = {}
-        for oid, key, primary in ask(_KEYS, oids):
-            if isinstance(key, list):
-                keys[oid] = tuple(key), bool(primary)
-        return {
-            oid: TableFacts(oid, table, tuple(columns[oid]), *keys.get(oid, ((), False)), files.get(oid, 0))
-            for oid, table in tables.items()
-        }
+        """The same of many, with one statement."""
+        found: dict[int, TableFacts] = {}
+        rows: Iterable[Any] = self._connection.execute(_FACTS, [list(tables)])
+        for oid, file, columns, key in rows:
+            told = tuple(ColumnFacts(*column) for column in columns or ())
+            numbers, primary = key or ((), False)
+            found[oid] = TableFacts(oid, tables[oid], told, tuple(numbers), primary, file)
+        return {oid: found.get(oid) or TableFacts(oid, table, ()) for oid, table in tables.items()}
 
     def shape_of(
         self, relation: Relation, said: TableFacts | None = None, *, exact: bool = False, long: bool = False

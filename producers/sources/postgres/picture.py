@@ -21,7 +21,7 @@ from wrackline.producers.sources.postgres.slot import log_end
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.table import TableId, TableSchema
 
-_AT_ONCE = 200  # tables that are described together: they may be altered between two statements
+_AT_ONCE = 200  # tables that are described by one statement
 _LOOKS_FOR_A_KEY = 6  # a restored dump makes its keys last
 
 _TABLES = """

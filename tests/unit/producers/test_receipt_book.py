@@ -24,6 +24,9 @@ RUNS = Became("one", State.RUNNING)
 UNKNOWN = define("test.book_unknown", OperatorNeeded, "there is no such table", hint="name another")
 
 
+DONE = Scan.SUCCEEDED
+
+
 def further(rows: int, scan: Scan | None = None, expected: int | None = None) -> Further:
     return Further("one", Table(str(ORDERS), rows, scan=scan, expected=expected))
 
@@ -116,6 +119,24 @@ def test_the_end_of_a_table_goes_out_at_once_unless_the_receipt_is_long() -> Non
     desk.book.take([Became("many", State.SUCCEEDED)])
     (last,) = desk.written()
     assert sum(line.scan is not None for line in last.tables) == 99
+
+
+def test_the_tables_of_a_receipt_are_put_together_once_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, made = Desk(), []
+    many = tuple(TableId("db0", "public", f"t{number}") for number in range(1000))
+    desk.book.take([Accepted("one", INCREMENTAL, many), RUNS])
+    desk.written()
+    monkeypatch.setattr(receipts, "lines_of", lambda receipt: made.append(1) or real(receipt))
+    real = lambda receipt: {line.name: line for line in receipt.tables}  # noqa: E731 - as it was
+    for table in many:
+        desk.book.take([Further("one", Table(str(table), 1)), Further("one", Table(str(table), 2, scan=DONE))])
+    desk.now += EVERY
+    (receipt,) = desk.written()
+    assert [line.rows for line in receipt.tables] == [2] * 1000
+    assert len(made) == 1, "or ten thousand tables take minutes of the task's own thread"
+    desk.book.take([Further("one", Table(str(many[0]), 3)), Became("one", State.SUCCEEDED)])
+    assert [error.code for error in desk.told] == ["receipt.table_finished"]
+    assert [line.rows for line in desk.written()[-1].tables] == [2] * 1000
 
 
 def test_time_left_is_told_from_the_pace_of_late_and_not_where_nobody_knows() -> None:
