@@ -3,7 +3,8 @@
 import sys
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
+from functools import lru_cache
+from typing import Annotated, TextIO
 
 import orjson
 import typer
@@ -23,12 +24,18 @@ class Options:
 
 def say(text: str | Text) -> None:
     """Print a line for people."""
-    Console(highlight=False, soft_wrap=True).print(text, markup=False)
+    _console(sys.stdout).print(text, markup=False)
 
 
 def print_json(document: object) -> None:
     """Print a document for programs."""
     sys.stdout.write(orjson.dumps(document, default=_jsonable, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+@lru_cache(maxsize=1)
+def _console(stdout: TextIO) -> Console:
+    """Look at the terminal once, not once a line."""
+    return Console(file=stdout, highlight=False, soft_wrap=True)
 
 
 def _jsonable(value: object) -> object:

@@ -12,7 +12,7 @@ afterwards.  Whoever changes a table keeps it locked until then: so the locks ar
 table that is locked is not settled.  Nothing here waits; `NotVisible` says to ask again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +65,9 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
   AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
 ORDER BY 1, 2"""
+_OIDS = """
+SELECT c.oid, n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p')"""
 _OID = """
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
@@ -95,6 +98,8 @@ SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::
        array(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder)
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY (%s)"""
 
+AT_ONCE = 200  # tables that are described by one statement
+
 
 class NotVisible(Exception):  # noqa: N818 - no error: it says to ask again
     """The log is ahead of the catalogue here."""
@@ -105,7 +110,7 @@ class NotReadable(Exception):  # noqa: N818 - no error: such a table is left alo
 
 
 class Catalogue:
-    """Reads the catalogue over a connection of the caller's; types are kept, tables are not."""
+    """Reads the catalogue over a connection of the caller's; types are kept, tables only if asked for."""
 
     def __init__(self, connection: Connection, database: str, rules: ColumnRules, instants: Kind) -> None:
         """Take what is done to columns, and the kind that timestamptz becomes."""
@@ -113,6 +118,19 @@ class Catalogue:
         self._database = database
         self._rules, self._instants = rules, instants
         self._types: dict[int, PgType] = {}
+        self._kept: dict[TableId, TableFacts] = {}
+
+    def keep(self, tables: Collection[TableId]) -> None:
+        """Look many tables up together; from here on these are as they are now."""
+        wanted, named = frozenset(tables), {}
+        for oid, schema, name in self._connection.execute(_OIDS):
+            table = TableId(self._database, str(schema), str(name))
+            if table in wanted:
+                named[int(str(oid))] = table
+        oids = list(named)
+        for first in range(0, len(oids), AT_ONCE):
+            some = {oid: named[oid] for oid in oids[first : first + AT_ONCE]}
+            self._kept |= {facts.table: facts for facts in self.facts_of(some).values()}
 
     def tables(self) -> list[TableId]:
         """List the tables that this role can read, partitions as their root."""
@@ -123,7 +141,7 @@ class Catalogue:
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's shape now, and what of it goes out."""
-        return self.projected(self.facts(self._oid(table), table))
+        return self.projected(self._found(table))
 
     def projected(self, facts: TableFacts) -> Projection:
         """Return the shape that these facts describe, and what of it goes out."""
@@ -193,7 +211,7 @@ class Catalogue:
 
     def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
         """Return each column's name, type, typmod and whether it is generated; also of unknown types."""
-        columns = self.facts(self._oid(table), table).columns
+        columns = self._found(table).columns
         live = [(column.name, column) for column in columns if column.name is not None]
         self._learn(column.type_oid for _, column in live)
         return [
@@ -203,7 +221,7 @@ class Catalogue:
 
     def key(self, table: TableId) -> tuple[str, ...]:
         """Return the columns of the primary key, else of the unique index that stands in for it."""
-        facts = self.facts(self._oid(table), table)
+        facts = self._found(table)
         names = {column.number: column.name for column in facts.columns}
         return tuple(name for number in facts.key if (name := names[number]) is not None)
 
@@ -224,11 +242,13 @@ class Catalogue:
         readable = self._connection.execute(_READABLE, [oid]).fetchone()
         return readable is None or bool(readable[0])
 
-    def _oid(self, table: TableId) -> int:
+    def _found(self, table: TableId) -> TableFacts:
+        if table in self._kept:
+            return self._kept[table]
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
         if found is None:
             raise self._missing(table)
-        return int(str(found[0]))
+        return self.facts(int(str(found[0])), table)
 
     def _missing(self, table: TableId) -> Exception:
         return TABLE_MISSING(table=table, psql=psql(dbname=table.database))

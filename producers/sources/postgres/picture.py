@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import publication, publication_fit
 from wrackline.producers.sources.postgres.connect import Connection
-from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.discover import AT_ONCE, Catalogue
 from wrackline.producers.sources.postgres.facts import Entry, Picture, TableFacts
 from wrackline.producers.sources.postgres.slot import log_end
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.table import TableId, TableSchema
 
-_AT_ONCE = 200  # tables that are described by one statement
 _LOOKS_FOR_A_KEY = 6  # a restored dump makes its keys last
 
 _TABLES = """
@@ -121,8 +120,8 @@ class Looker:
         news, self._names = names != self._names, names
         seen = {oid: self._seen[oid] for oid in tables if oid in self._seen}
         others = [oid for oid in tables if oid not in seen or seen[oid].digest != digests.get(oid, "")]
-        for first in range(0, len(others), _AT_ONCE):
-            some = {oid: tables[oid] for oid in others[first : first + _AT_ONCE]}
+        for first in range(0, len(others), AT_ONCE):
+            some = {oid: tables[oid] for oid in others[first : first + AT_ONCE]}
             for oid, facts in catalogue.facts_of(some).items():
                 known = facts if facts.columns else None
                 seen[oid] = _Seen(digests.get(oid, ""), known, _shape(catalogue, facts))

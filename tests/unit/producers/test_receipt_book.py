@@ -129,7 +129,9 @@ def test_the_tables_of_a_receipt_are_put_together_once_a_record(monkeypatch: pyt
     monkeypatch.setattr(receipts, "lines_of", lambda receipt: made.append(1) or real(receipt))
     real = lambda receipt: {line.name: line for line in receipt.tables}  # noqa: E731 - as it was
     for table in many:
-        desk.book.take([Further("one", Table(str(table), 1)), Further("one", Table(str(table), 2, scan=DONE))])
+        desk.book.take(
+            [Further("one", Table(str(table), 1)), Further("one", Table(str(table), 2, scan=DONE))]
+        )
     desk.now += EVERY
     (receipt,) = desk.written()
     assert [line.rows for line in receipt.tables] == [2] * 1000
