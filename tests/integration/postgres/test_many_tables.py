@@ -1,5 +1,6 @@
-"""Many tables cost no statement each: not a look at the catalogue, and not a check."""
+"""Many tables cost no statement each: not a look at the catalogue, not a check, and not a survey."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,11 +9,13 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import settings_of
+from wrackline.producers.plugin import Surroundings, WriterIds
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.picture import Looker
+from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.table import TableId
+from wrackline.schemas.table import TableId, TableSchema
 from wrackline.schemas.types import Kind
 
 FEW, MANY = 10, 60
@@ -60,3 +63,33 @@ def test_a_look_asks_as_often_for_many_tables_as_for_few(database: Database, ask
     make(database, FEW, MANY)
     assert len(looked()) == MANY
     assert len(asked) == few
+
+
+def test_a_check_and_a_survey_ask_as_often_for_many_tables_as_for_few(
+    database: Database, asked: list[object]
+) -> None:
+    def surveyed() -> int:
+        source = PgSource(settings_of(database.dsn), Surroundings(time.monotonic, lambda: 0, nothing))
+        asked.clear()
+        try:
+            (partition,) = source.partitions()
+            tables = source.tables(partition)
+            assert not [one for one in source.check(partition, tables) if one.table is not None]
+            shapes = source.described(partition, tables)
+            assert [shape.key for shape in shapes.values() if isinstance(shape, TableSchema)] == [
+                ("id",) for _ in tables
+            ]
+            return len(tables)
+        finally:
+            source.close()
+
+    make(database, 0, FEW)
+    assert surveyed() == FEW
+    few = len(asked)
+    make(database, FEW, MANY)
+    assert surveyed() == MANY
+    assert len(asked) == few
+
+
+def nothing(_: TableSchema) -> WriterIds:
+    raise NotImplementedError

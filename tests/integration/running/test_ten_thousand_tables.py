@@ -39,8 +39,8 @@ def peak_mb(running: Running) -> float:
 
 
 def test_twenty_of_ten_thousand_tables_arrive_once_also_after_a_kill(world: World) -> None:
-    for first in range(0, TABLES, AT_ONCE):
-        world.sql.execute(MAKE.format(first=first, last=first + AT_ONCE - 1).encode())
+    for begin in range(0, TABLES, AT_ONCE):
+        world.sql.execute(MAKE.format(first=begin, last=begin + AT_ONCE - 1).encode())
     text = world.file.read_text().replace('"public.orders"', r'"public\\.t\\d+"')
     world.file.write_text(text)
     first = world.run()
