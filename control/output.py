@@ -3,7 +3,8 @@
 import sys
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any
+from functools import lru_cache
+from typing import Annotated, Any, TextIO
 
 import orjson
 import typer
@@ -26,7 +27,7 @@ class Options:
 
 def say(text: str | Text) -> None:
     """Print a line for people."""
-    Console(highlight=False, soft_wrap=True).print(text, markup=False)
+    _console(sys.stdout).print(text, markup=False)
 
 
 def print_json(document: object, *, line: bool = False) -> None:
@@ -38,6 +39,12 @@ def print_json(document: object, *, line: bool = False) -> None:
 def plain(document: object) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return a document as who reads it has it."""
     return orjson.loads(orjson.dumps(document, default=_jsonable))
+
+
+@lru_cache(maxsize=1)
+def _console(stdout: TextIO) -> Console:
+    """Look at the terminal once, not once a line."""
+    return Console(file=stdout, highlight=False, soft_wrap=True)
 
 
 def _jsonable(value: object) -> object:

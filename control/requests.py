@@ -22,6 +22,7 @@ from wrackline.schemas.settings import Values
 from wrackline.schemas.topics import internal_topics
 
 Found = Mapping[Key, Receipt]
+Told = Mapping[tuple[str, str], Table]
 _NEWEST: Final = 10  # requests that are over and still shown
 
 
@@ -38,19 +39,24 @@ def found(values: Values, tell: Callable[[WracklineError], None]) -> Found:
     return {key: receipt for key, receipt in read if key.connector == name}
 
 
-def standing(table: str, state: Mapping[str, Any], requests: Found) -> dict[str, Any]:
+def told(requests: Found) -> Told:
+    """Each line of each receipt, by request and table."""
+    return {(one.id, line.name): line for one in requests.values() for line in one.tables}
+
+
+def standing(table: str, state: Mapping[str, Any], told: Told) -> dict[str, Any]:
     """What of a table's saved state is for people, with how long its reading still takes."""
     jobs = [job for job in state.get("jobs", []) if "failed" not in job]
     job: Mapping[str, Any] = jobs[0] if jobs else {}
     line = Table(table, rows=job.get("rows", 0), expected=job.get("expected"))
-    told = [one for receipt in requests.values() if receipt.id == job.get("id") for one in receipt.tables]
+    last = told.get((str(job.get("id")), table))
     return {
         "state": state.get("status", "failed"),
         "requests": [job["id"] for job in jobs],
         "rows": sum(job.get("rows", 0) for job in jobs),
         "expected": line.expected,
         "percent": receipts.percent(line),
-        "seconds_left": next((one.seconds_left for one in told if one.name == table), None),
+        "seconds_left": None if last is None else last.seconds_left,
         "reason": state.get("reason") or state.get("set_aside"),
     }
 

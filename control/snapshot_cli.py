@@ -112,7 +112,8 @@ def status(context: typer.Context, file: File, *, json: Json = False) -> None:
     with desk(pipeline) as opened:
         states = {name: state for one in opened.show() for name, state in one.tables.items()}
     asked = requests.found(_values(pipeline), lambda error: say(str(error)) if not json else None)
-    found = {name: requests.standing(name, state, asked) for name, state in states.items()}
+    told = requests.told(asked)
+    found = {name: requests.standing(name, state, told) for name, state in states.items()}
     if json:
         print_json({"tables": found, "requests": requests.listed(asked)})
         return

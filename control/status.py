@@ -150,8 +150,8 @@ def _or_error(ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | Wrack
 def _source(pipeline: Pipeline, values: Values) -> Mapping[str, Any]:
     with desk(pipeline) as opened:
         states = {name: state for one in opened.show() for name, state in one.tables.items()}
-    found = requests.found(values, lambda _: None)
-    return {_ODD.sub("_", name): requests.standing(name, state, found) for name, state in states.items()}
+    told = requests.told(requests.found(values, lambda _: None))
+    return {_ODD.sub("_", name): requests.standing(name, state, told) for name, state in states.items()}
 
 
 def _exit(error: Mapping[str, Any]) -> Exit:

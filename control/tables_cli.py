@@ -178,9 +178,11 @@ def _survey(pipeline: Pipeline) -> Survey:
 def _captured(source: Source, partition: SourcePartition) -> Iterator[Captured]:
     found = source.tables(partition)
     assigned = assign(partition.server, found)
+    shapes = source.described(partition, found) if isinstance(source, Surveying) else {}
     for table in found:
         topic = assigned.topics.get(table)
-        yield Captured(table, _shape(source, partition, table), topic or assigned.refused[table])
+        shape = shapes.get(table) or _shape(source, partition, table)
+        yield Captured(table, shape, topic or assigned.refused[table])
 
 
 def _shape(source: Source, partition: SourcePartition, table: TableId) -> TableSchema | WracklineError:

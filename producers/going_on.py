@@ -62,25 +62,27 @@ class Kept:
         if offset is None:
             return cls()
         every = {table: parse(kept.snapshot) for table, kept in state.tables_of(connector, partition).items()}
+        captured = frozenset(tables)
         beside = None if offset.snapshot is None else orjson.loads(offset.snapshot)
         return cls(
             orjson.loads(offset.position),
             None if offset.cut is None else CutTransaction.parse(offset.cut),
             tuple((beside or {}).get(UNPROVEN, ())),
-            {table: one for table, one in every.items() if table in tables},
-            frozenset(every).difference(tables),
-            frozenset(table for table, one in every.items() if table not in tables and not one.left),
+            {table: one for table, one in every.items() if table in captured},
+            frozenset(every) - captured,
+            frozenset(table for table, one in every.items() if table not in captured and not one.left),
         )
 
     @property
-    def met(self) -> Collection[TableId]:
+    def met(self) -> frozenset[TableId]:
         """The tables that were captured until now; the rows of others are asked for."""
-        return [table for table, state in self.states.items() if not (state.left or table in self.corrected)]
+        known = (table for table, state in self.states.items() if not state.left)
+        return frozenset(known) - self.corrected
 
     @property
-    def aside(self) -> Collection[TableId]:
+    def aside(self) -> frozenset[TableId]:
         """The tables that are set aside."""
-        return [table for table, state in self.states.items() if state.set_aside is not None]
+        return frozenset(table for table, state in self.states.items() if state.set_aside is not None)
 
     @property
     def mending(self) -> bool:

@@ -303,7 +303,13 @@ class Renewing(Protocol):
 
 @runtime_checkable
 class Surveying(Protocol):
-    """A source that can name what its filters leave out; it may be left out."""
+    """A source that can say of many tables at once what they are; it may be left out."""
+
+    def described(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, TableSchema | WracklineError]:
+        """Return the shape of each table now, or why it can't be described."""
+        ...
 
     def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the connector's user can see and that are not captured."""

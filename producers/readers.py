@@ -231,7 +231,7 @@ class Readers:
             key = (work.surrogate_key, *(name for name in table.key if name != work.surrogate_key))
         parts = () if work.keys else spans(reader, work, key, self._most)
         mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
-        return Planned(work.ticket, key, parts, mark, expected(reader, work, key))
+        return Planned(work.ticket, key, parts, mark, expected(reader, work, key, parts))
 
     @staticmethod
     def _able(reader: ChunkReader, table: TableId) -> Whole:

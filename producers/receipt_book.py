@@ -88,6 +88,7 @@ class ReceiptBook:
         self._clock, self._now_ms, self._tell, self._notify = clock, now_ms, tell, notify
         self._open = dict(known.under_way)
         self._over = dict.fromkeys(known.over)
+        self._lines: dict[str, dict[str, Table]] = {}  # of those in `_open` that are further on, by table
         self._written = dict(known.under_way)  # the newest record of each
         self._pending: list[Receipt] = []
         self._further: dict[str, None] = {}  # requests that are further on than their newest record
@@ -97,7 +98,7 @@ class ReceiptBook:
     @property
     def known(self) -> Kept | None:
         """What requests there are and were."""
-        return Kept(dict(self._open), tuple(self._over))
+        return Kept({request: self._whole(request) for request in self._open}, tuple(self._over))
 
     def take(self, changes: Sequence[ReceiptChange]) -> None:
         """Write these changes onto the receipts; one that may not be is told, and nothing stops for it."""
@@ -111,7 +112,7 @@ class ReceiptBook:
         """Return what is to be written now: each with the notifications that it makes."""
         if self._further and self._clock() >= self._due:
             self._due = self._clock() + EVERY
-            self._pending += [self._open[request] for request in self._further]
+            self._pending += [self._whole(request) for request in self._further]
             self._further.clear()
         made: list[Record] = []
         for receipt in self._pending:
@@ -134,9 +135,9 @@ class ReceiptBook:
                 if request not in self._over and request not in self._open:
                     self._put(receipts.refuse(request, kind, what, error, at_ms))
             case Joined(request, tables) if request in self._open:
-                self._put(receipts.join(self._open[request], tuple(map(str, tables)), at_ms))
+                self._put(receipts.join(self._whole(request), tuple(map(str, tables)), at_ms))
             case Became(request, state, error) if request in self._open:
-                self._put(receipts.move(self._open[request], state, at_ms, error))
+                self._put(receipts.move(self._whole(request), state, at_ms, error))
             case Further(request, table) if request in self._open:
                 self._goes_on(self._open[request], table, at_ms)
 
@@ -147,12 +148,21 @@ class ReceiptBook:
             table = replace(table, seconds_left=pace.seconds_left(table.rows, table.expected))
         else:
             self._paces.pop((receipt.id, table.name), None)
-        receipt = receipts.progress(receipt, table, at_ms)
-        if table.scan is not None and len(receipt.tables) <= _LONG:
-            self._put(receipt)
+        lines = self._lines.get(receipt.id)
+        if lines is None:  # made once a record, for a receipt may have ten thousand
+            lines = self._lines[receipt.id] = receipts.lines_of(receipt)
+        self._open[receipt.id] = receipts.advance(receipt, lines, table, at_ms)
+        if table.scan is not None and len(lines) <= _LONG:
+            self._put(self._whole(receipt.id))
         else:
-            self._open[receipt.id] = receipt
             self._further[receipt.id] = None
+
+    def _whole(self, request: str) -> Receipt:
+        """Return an open receipt with all of its tables as they stand."""
+        lines = self._lines.pop(request, None)
+        if lines is not None:
+            self._open[request] = receipts.with_lines(self._open[request], lines)
+        return self._open[request]
 
     def _put(self, receipt: Receipt) -> None:
         """Have a receipt written; of several in a row that stand alike the newest says all."""

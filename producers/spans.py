@@ -28,9 +28,9 @@ def spans(reader: ChunkReader, work: Plan, key: tuple[str, ...], readers: int) -
     return tiled(reader.cuts(wanted, _PER_READER * readers) if readers > 1 else (), last)
 
 
-def expected(reader: ChunkReader, work: Plan, key: tuple[str, ...]) -> int | None:
-    """Guess how many rows there are to read."""
-    if work.keys:
+def expected(reader: ChunkReader, work: Plan, key: tuple[str, ...], parts: Sequence[Span]) -> int | None:
+    """Guess how many rows there are to read in these parts, or by their keys."""
+    if not parts:
         return len(work.keys)
     return reader.expected(
         ChunkRequest(work.table, key, after=work.low, upto=work.high, condition=work.condition)

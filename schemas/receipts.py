@@ -191,19 +191,33 @@ def move(receipt: Receipt, state: State, at_ms: int, error: WracklineError | Non
 
 
 def progress(receipt: Receipt, table: Table, at_ms: int) -> Receipt:
-    """The receipt with one table further on, or finished if it carries a scan result.
+    """The receipt with one table further on, or finished if it carries a scan result."""
+    lines = lines_of(receipt)
+    return with_lines(advance(receipt, lines, table, at_ms), lines)
+
+
+def lines_of(receipt: Receipt) -> dict[str, Table]:
+    """The tables of a receipt by name."""
+    return {line.name: line for line in receipt.tables}
+
+
+def advance(receipt: Receipt, lines: dict[str, Table], table: Table, at_ms: int) -> Receipt:
+    """Put one table further on among the lines, and return the receipt without them: of many, one is new.
 
     A table is read while the request runs; it may be given up at any time before the end.
     """
     if receipt.over or (receipt.state is not State.RUNNING and table.scan is None):
         raise ILLEGAL_MOVE(id=receipt.id, state=receipt.state.value, wished="further on")
-    if any(old.name == table.name and old.scan is not None for old in receipt.tables):
+    old = lines.get(table.name)
+    if old is not None and old.scan is not None:
         raise TABLE_FINISHED(id=receipt.id, table=table.name)
-    table = replace(table, percent=percent(table))
-    tables = tuple(table if old.name == table.name else old for old in receipt.tables)
-    if table not in tables:
-        tables = (*tables, table)
-    return replace(receipt, tables=tables, current=None if table.scan else table.name, at_ms=at_ms)
+    lines[table.name] = replace(table, percent=percent(table))
+    return replace(receipt, current=None if table.scan else table.name, at_ms=at_ms)
+
+
+def with_lines(receipt: Receipt, lines: Mapping[str, Table]) -> Receipt:
+    """The receipt with these tables."""
+    return replace(receipt, tables=tuple(lines.values()))
 
 
 def fold(found: Iterable[Receipt]) -> Kept:

@@ -32,14 +32,22 @@ def read(
     *,
     fenced: bool,
 ) -> Iterator[tuple[Key, Receipt]]:
-    """Every committed receipt, oldest first; who is not `fenced` sees less while a transaction is open."""
-    slot = Slot(topic, PARTITION)
-    for message in offsets_topic.messages(admin, reader, slot, fenced=fenced):
-        key = receipts.parse_key(message.key)
-        if key is None or message.value is None:
+    """Each request's newest committed receipt, oldest first.
+
+    Who is not `fenced` sees less while a transaction is open.  A receipt of ten thousand tables is a long
+    text, and one was written every few seconds: so only the newest is read.
+    """
+    newest: dict[bytes, tuple[int, bytes]] = {}
+    for message in offsets_topic.messages(admin, reader, Slot(topic, PARTITION), fenced=fenced):
+        if message.key is not None and message.value is not None:
+            newest.pop(message.key, None)
+            newest[message.key] = message.place.offset, message.value
+    for text, (offset, value) in newest.items():
+        key = receipts.parse_key(text)
+        if key is None:
             continue
         try:
-            receipt = receipts.decode(message.value, partition=PARTITION, offset=message.place.offset)
+            receipt = receipts.decode(value, partition=PARTITION, offset=offset)
         except WracklineError as error:
             tell(error)
         else:

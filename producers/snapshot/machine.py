@@ -273,11 +273,7 @@ class Machine:
     @property
     def unstreamed(self) -> Collection[TableId]:
         """Tables asked for whose changes the stream does not hand out: save, then open it again."""
-        return [
-            table.id
-            for table in self._roster.wanting.values()
-            if not table.streamed and table.state.set_aside is None
-        ]
+        return self._roster.unstreamed.keys()
 
     @property
     def reading(self) -> bool:

@@ -107,6 +107,21 @@ def test_a_resume_inside_a_transaction_hands_out_the_rest_byte_for_byte() -> Non
     ]
 
 
+def test_what_is_handed_out_at_once_is_bounded_and_says_how_large_its_rows_may_be() -> None:
+    made, log = decoder(START), [RELATION]
+    for number in range(1500):
+        log += [begin(200 + 20 * number), row(number), commit(200 + 20 * number)]
+    for one in log:
+        made.feed(one, 0)
+    size, batches = made.size, []
+    while (batch := made.take()) is not None:
+        batches.append(batch)
+    assert [len(batch.steps) for batch in batches] == [2000, 2000, 501]
+    assert [batch.size for batch in batches] == [size] * 3, "a row too large is looked for by it"
+    assert len(rows(step for batch in batches for step in batch.steps)) == 1500
+    assert (made.size, made.full) == (0, False)
+
+
 def test_begin_names_its_transaction_as_its_events_do_and_as_the_server_does() -> None:
     steps = read(decoder(START, counted=True), begin(200), RELATION, row(1), TRUNCATE, commit(200))
     (begun,) = [step for step in steps if isinstance(step, Begin)]

@@ -257,6 +257,8 @@ def _tables(
             role=identifier(wanted.role), database=identifier(wanted.database), tables=_list_tables(wanted)
         )
     catalogue = _catalogue(connection)
+    catalogue.keep([table.id for table in chosen])
+    stored = check_tables.leaves(connection, chosen)
     digits = None
     if any(check_tables.has_money(table.id, catalogue) for table in chosen):
         digits = server.money_digits()
@@ -272,7 +274,7 @@ def _tables(
     for table in chosen:
         yield from check_tables.access(table, identifier(wanted.role))
         key = wanted.columns.key(table.id) or catalogue.key(table.id)
-        yield from check_tables.identity(table, check_tables.leaves(connection, table), key, changes=changes)
+        yield from check_tables.identity(table, stored.get(table.oid, ()), key, changes=changes)
         yield from check_tables.column_findings(
             table,
             catalogue,

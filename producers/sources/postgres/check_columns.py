@@ -25,6 +25,8 @@ def ruled(connection: Connection, rules: ColumnRules, tables: Sequence[TableId])
     database = connection.info.dbname
     as_set = Catalogue(connection, database, rules, Kind.ZONED_TIMESTAMP)
     as_text = Catalogue(connection, database, _UNDERSTOOD_OR_NOT, Kind.ZONED_TIMESTAMP)
+    for catalogue in (as_set, as_text):
+        catalogue.keep(tables)
     sources = []
     for table in tables:
         source = as_text.describe(table).source

@@ -6,7 +6,8 @@ Tables are looked up without asking for rights on them, so that one which lacks 
 than overlooked.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import check_rules as rules
@@ -37,17 +38,17 @@ ORDER BY 1, 2"""
 # Every relation that stores rows of the table; the unique index that could be its identity; the identity
 # index's columns; the columns of the key.
 _LEAVES = """
-WITH RECURSIVE parts (oid) AS (
-    SELECT %(oid)s::oid
+WITH RECURSIVE parts (root, oid) AS (
+    SELECT oid, oid FROM unnest(%s::oid[]) asked (oid)
     UNION ALL
-    SELECT i.inhrelid FROM parts p JOIN pg_inherits i ON i.inhparent = p.oid
+    SELECT p.root, i.inhrelid FROM parts p JOIN pg_inherits i ON i.inhparent = p.oid
     JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition),
-unique_index AS (
+unique_index AS NOT MATERIALIZED (
     SELECT i.*, array(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = i.indrelid
                       AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])) AS columns
     FROM pg_index i WHERE i.indisunique AND i.indisvalid AND i.indimmediate
       AND i.indpred IS NULL AND i.indexprs IS NULL)
-SELECT format('%%I.%%I', n.nspname, c.relname), c.relreplident::text,
+SELECT p.root::bigint, format('%%I.%%I', n.nspname, c.relname), c.relreplident::text,
        EXISTS (SELECT FROM unique_index u WHERE u.indrelid = c.oid AND u.indisprimary),
        coalesce((SELECT u.columns FROM unique_index u WHERE u.indrelid = c.oid AND u.indisreplident), '{}'),
        (SELECT quote_ident(k.relname) FROM unique_index u JOIN pg_class k ON k.oid = u.indexrelid
@@ -57,7 +58,7 @@ SELECT format('%%I.%%I', n.nspname, c.relname), c.relreplident::text,
         ORDER BY u.indnkeyatts, u.indexrelid LIMIT 1),
        pg_table_size(c.oid)
 FROM parts p JOIN pg_class c ON c.oid = p.oid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'r' ORDER BY 1"""
+WHERE c.relkind = 'r' ORDER BY 1, 2"""
 
 
 class Table(NamedTuple):
@@ -95,9 +96,12 @@ def all_tables(connection: Connection, database: str) -> list[Table]:
     return found
 
 
-def leaves(connection: Connection, table: Table) -> list[Leaf]:
-    """Return what stores the table's rows: itself, or its partitions."""
-    return [Leaf._make(row) for row in connection.execute(_LEAVES, {"oid": table.oid})]
+def leaves(connection: Connection, tables: Sequence[Table]) -> Mapping[int, Sequence[Leaf]]:
+    """Return by oid what stores a table's rows: itself, or its partitions."""
+    found: dict[int, list[Leaf]] = defaultdict(list)
+    for root, *leaf in connection.execute(_LEAVES, [[table.oid for table in tables]]):
+        found[int(str(root))].append(Leaf._make(leaf))
+    return found
 
 
 def access(table: Table, role: str) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ from wrackline.schemas.seq import log_prefix, ordinal_digits
 from wrackline.schemas.table import TableId, TableSchema
 
 HEADER = 25  # of XLogData, before the message
+_AT_ONCE = 2000  # steps: whoever takes them has other things to do in between
 
 MESSAGE_UNKNOWN = define(
     "pg.message_unknown",
@@ -100,6 +101,11 @@ class Decoder:
         self._said = 0  # messages of the open transaction
         self._skip = 0
         self._refs = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there are more steps than `take` hands out at once."""
+        return len(self._steps) > _AT_ONCE
 
     @property
     def position(self) -> PgPosition:
@@ -166,12 +172,14 @@ class Decoder:
             self._steps.append(Progress(self._at))  # so that it is published though nothing follows
 
     def take(self) -> Batch | None:
-        """Hand out the steps so far."""
+        """Hand out the steps so far; a picture of many tables gives more than are taken in at once."""
         self._flush()
         if not self._steps:
             return None
-        batch = Batch(tuple(self._steps), self.size)
-        self._steps, self.size = [], 0
+        batch = Batch(tuple(self._steps[:_AT_ONCE]), self.size)
+        del self._steps[:_AT_ONCE]
+        if not self._steps:
+            self.size = 0  # until then it bounds what is left, too
         return batch
 
     def _row(self, data: bytes, at: int) -> None:

@@ -12,8 +12,9 @@ afterwards.  Whoever changes a table keeps it locked until then: so the locks ar
 table that is locked is not settled.  Nothing here waits; `NotVisible` says to ask again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
@@ -64,31 +65,40 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
   AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
 ORDER BY 1, 2"""
+_OIDS = """
+SELECT c.oid, n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p')"""
 _OID = """
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p')"""
-_COLUMNS = """
-SELECT a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END, a.atttypid, a.atttypmod, a.attnotnull,
-       a.attidentity::text, a.attgenerated::text, md5(d.adbin::text), a.atthasmissing
-FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = %s AND a.attnum > 0 ORDER BY a.attnum"""
-_STANDING = """
-SELECT relfilenode, has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
+# All of it in one statement, so that it is of one moment.  The key: the primary key, else the replica
+# identity, else the unique index over not-null columns that has the fewest.
+_FACTS = """
+SELECT c.oid, c.relfilenode::bigint,
+  (SELECT jsonb_agg(jsonb_build_array(a.attnum, CASE WHEN NOT a.attisdropped THEN a.attname::text END,
+                                      a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attidentity::text,
+                                      a.attgenerated::text, md5(d.adbin::text), a.atthasmissing)
+                    ORDER BY a.attnum)
+   FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+   WHERE a.attrelid = c.oid AND a.attnum > 0),
+  (SELECT jsonb_build_array((i.indkey::int2[])[0:i.indnkeyatts - 1], i.indisprimary)
+   FROM pg_index i
+   WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+     AND i.indpred IS NULL AND i.indexprs IS NULL
+     AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
+                     AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
+   ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1)
+FROM pg_class c WHERE c.oid = ANY (%s)"""
+_READABLE = """
+SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
 FROM pg_class WHERE oid = %s"""
-# The primary key, else the replica identity, else the unique index over not-null columns that has the fewest.
-_KEYS = """
-SELECT i.indisprimary, (i.indkey::int2[])[0:i.indnkeyatts - 1]
-FROM pg_index i
-WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indimmediate
-  AND i.indpred IS NULL AND i.indexprs IS NULL
-  AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid
-                  AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
-ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1"""
 _TYPES = """
 SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
        t.typelem, t.typbasetype, t.typtypmod,
        array(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder)
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY (%s)"""
+
+AT_ONCE = 200  # tables that are described by one statement
 
 
 class NotVisible(Exception):  # noqa: N818 - no error: it says to ask again
@@ -100,7 +110,7 @@ class NotReadable(Exception):  # noqa: N818 - no error: such a table is left alo
 
 
 class Catalogue:
-    """Reads the catalogue over a connection of the caller's; types are kept, tables are not."""
+    """Reads the catalogue over a connection of the caller's; types are kept, tables only if asked for."""
 
     def __init__(self, connection: Connection, database: str, rules: ColumnRules, instants: Kind) -> None:
         """Take what is done to columns, and the kind that timestamptz becomes."""
@@ -108,6 +118,19 @@ class Catalogue:
         self._database = database
         self._rules, self._instants = rules, instants
         self._types: dict[int, PgType] = {}
+        self._kept: dict[TableId, TableFacts] = {}
+
+    def keep(self, tables: Collection[TableId]) -> None:
+        """Look many tables up together; from here on these are as they are now."""
+        wanted, named = frozenset(tables), {}
+        for oid, schema, name in self._connection.execute(_OIDS):
+            table = TableId(self._database, str(schema), str(name))
+            if table in wanted:
+                named[int(str(oid))] = table
+        oids = list(named)
+        for first in range(0, len(oids), AT_ONCE):
+            some = {oid: named[oid] for oid in oids[first : first + AT_ONCE]}
+            self._kept |= {facts.table: facts for facts in self.facts_of(some).values()}
 
     def tables(self) -> list[TableId]:
         """List the tables that this role can read, partitions as their root."""
@@ -118,7 +141,7 @@ class Catalogue:
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's shape now, and what of it goes out."""
-        return self.projected(self.facts(self._oid(table), table))
+        return self.projected(self._found(table))
 
     def projected(self, facts: TableFacts) -> Projection:
         """Return the shape that these facts describe, and what of it goes out."""
@@ -134,14 +157,17 @@ class Catalogue:
 
     def facts(self, oid: int, table: TableId) -> TableFacts:
         """Read what the catalogue says of a table; no columns where there is none."""
-        rows = self._connection.execute(_COLUMNS, [oid])
-        columns = tuple(ColumnFacts(*row) for row in rows)  # type: ignore[arg-type]  # the query names each
-        standing = self._connection.execute(_STANDING, [oid]).fetchone()
-        file = 0 if standing is None else int(str(standing[0]))
-        for primary, key in self._connection.execute(_KEYS, [oid]):
-            if isinstance(key, list):
-                return TableFacts(oid, table, columns, tuple(key), bool(primary), file)
-        return TableFacts(oid, table, columns, file=file)
+        return self.facts_of({oid: table})[oid]
+
+    def facts_of(self, tables: Mapping[int, TableId]) -> dict[int, TableFacts]:
+        """The same of many, with one statement."""
+        found: dict[int, TableFacts] = {}
+        rows: Iterable[Any] = self._connection.execute(_FACTS, [list(tables)])
+        for oid, file, columns, key in rows:
+            told = tuple(ColumnFacts(*column) for column in columns or ())
+            numbers, primary = key or ((), False)
+            found[oid] = TableFacts(oid, tables[oid], told, tuple(numbers), primary, file)
+        return {oid: found.get(oid) or TableFacts(oid, table, ()) for oid, table in tables.items()}
 
     def shape_of(
         self, relation: Relation, said: TableFacts | None = None, *, exact: bool = False, long: bool = False
@@ -185,7 +211,7 @@ class Catalogue:
 
     def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
         """Return each column's name, type, typmod and whether it is generated; also of unknown types."""
-        columns = self.facts(self._oid(table), table).columns
+        columns = self._found(table).columns
         live = [(column.name, column) for column in columns if column.name is not None]
         self._learn(column.type_oid for _, column in live)
         return [
@@ -195,7 +221,7 @@ class Catalogue:
 
     def key(self, table: TableId) -> tuple[str, ...]:
         """Return the columns of the primary key, else of the unique index that stands in for it."""
-        facts = self.facts(self._oid(table), table)
+        facts = self._found(table)
         names = {column.number: column.name for column in facts.columns}
         return tuple(name for number in facts.key if (name := names[number]) is not None)
 
@@ -213,14 +239,16 @@ class Catalogue:
         return shape, facts
 
     def _readable(self, oid: int) -> bool:
-        standing = self._connection.execute(_STANDING, [oid]).fetchone()
-        return standing is None or bool(standing[1])
+        readable = self._connection.execute(_READABLE, [oid]).fetchone()
+        return readable is None or bool(readable[0])
 
-    def _oid(self, table: TableId) -> int:
+    def _found(self, table: TableId) -> TableFacts:
+        if table in self._kept:
+            return self._kept[table]
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
         if found is None:
             raise self._missing(table)
-        return int(str(found[0]))
+        return self.facts(int(str(found[0])), table)
 
     def _missing(self, table: TableId) -> Exception:
         return TABLE_MISSING(table=table, psql=psql(dbname=table.database))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import publication, publication_fit
 from wrackline.producers.sources.postgres.connect import Connection
-from wrackline.producers.sources.postgres.discover import Catalogue
+from wrackline.producers.sources.postgres.discover import AT_ONCE, Catalogue
 from wrackline.producers.sources.postgres.facts import Entry, Picture, TableFacts
 from wrackline.producers.sources.postgres.slot import log_end
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
@@ -118,16 +118,15 @@ class Looker:
         digests = {int(str(oid)): str(digest) for oid, digest in connection.execute(_DIGESTS, [list(tables)])}
         names = frozenset(tables.items())
         news, self._names = names != self._names, names
-        seen: dict[int, _Seen] = {}
-        for oid, table in tables.items():
-            before, digest = self._seen.get(oid), digests.get(oid, "")
-            if before is None or before.digest != digest:
-                news = True
-                facts = catalogue.facts(oid, table)
-                before = _Seen(digest, facts if facts.columns else None, _shape(catalogue, facts))
-            seen[oid] = before
+        seen = {oid: self._seen[oid] for oid in tables if oid in self._seen}
+        others = [oid for oid in tables if oid not in seen or seen[oid].digest != digests.get(oid, "")]
+        for first in range(0, len(others), AT_ONCE):
+            some = {oid: tables[oid] for oid in others[first : first + AT_ONCE]}
+            for oid, facts in catalogue.facts_of(some).items():
+                known = facts if facts.columns else None
+                seen[oid] = _Seen(digests.get(oid, ""), known, _shape(catalogue, facts))
         self._seen = seen
-        return news
+        return news or bool(others)
 
     def _add(
         self, connection: Connection, oid: int, table: TableId

@@ -210,6 +210,8 @@ class Roll:
         self, known: _Known, before: TableFacts | None, after: TableFacts, shape: TableSchema | None
     ) -> list[Step]:
         """Say also of an alteration that needs nothing: the log may not show it for long."""
+        if before is after:  # of thousands of tables most are as the picture before showed them
+            return []
         steps = self._refresh(known, before, after, shape)
         if not steps and known.captured and before is not None and differs(before, after):
             return [Reshaped(after.table, False, shape, after.filled)]

@@ -1,7 +1,7 @@
 """One PostgreSQL database as a source: puts the folder's parts together, decides nothing itself."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet, finalize
@@ -92,6 +92,22 @@ class PgSource:
         del partition
         with self._asking() as connection:
             return self._catalogue_over(connection).describe(table).table
+
+    def described(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, TableSchema | WracklineError]:
+        """Return the shapes of many tables now."""
+        del partition
+        found: dict[TableId, TableSchema | WracklineError] = {}
+        with self._asking() as connection:
+            catalogue = self._catalogue_over(connection)
+            catalogue.keep(tables)
+            for table in tables:
+                try:
+                    found[table] = catalogue.describe(table).table
+                except OperatorNeeded as error:
+                    found[table] = error
+        return found
 
     def stream(
         self,

@@ -100,7 +100,7 @@ class PgStream:
     def poll(self, deadline: float) -> Batch | None:
         """Return what is there; wait for it until the deadline at most."""
         while True:
-            drained = self._again() and self._read_ahead()
+            drained = not self._decoder.full and self._again() and self._read_ahead()
             self._look()
             batch = self._decoder.take()
             self.keep_alive()

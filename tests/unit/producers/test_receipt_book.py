@@ -1,5 +1,7 @@
 """What is written of requests, when, and in whose transaction."""
 
+from collections import Counter
+
 import orjson
 import pytest
 
@@ -22,6 +24,9 @@ INCREMENTAL = SnapshotKind.INCREMENTAL
 ACCEPTED = Accepted("one", INCREMENTAL, (ORDERS, GIFTS))
 RUNS = Became("one", State.RUNNING)
 UNKNOWN = define("test.book_unknown", OperatorNeeded, "there is no such table", hint="name another")
+
+
+DONE = Scan.SUCCEEDED
 
 
 def further(rows: int, scan: Scan | None = None, expected: int | None = None) -> Further:
@@ -116,6 +121,30 @@ def test_the_end_of_a_table_goes_out_at_once_unless_the_receipt_is_long() -> Non
     desk.book.take([Became("many", State.SUCCEEDED)])
     (last,) = desk.written()
     assert sum(line.scan is not None for line in last.tables) == 99
+
+
+def test_the_tables_of_a_receipt_are_put_together_once_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, made, real = Desk(), Counter[str](), receipts.lines_of
+    many = tuple(TableId("db0", "public", f"t{number}") for number in range(1000))
+    desk.book.take([Accepted("one", INCREMENTAL, many), RUNS])
+    desk.written()
+
+    def lines_of(receipt: Receipt) -> dict[str, Table]:
+        made[receipt.id] += 1
+        return real(receipt)
+
+    monkeypatch.setattr(receipts, "lines_of", lines_of)
+    for table in many:
+        desk.book.take(
+            [Further("one", Table(str(table), 1)), Further("one", Table(str(table), 2, scan=DONE))]
+        )
+    desk.now += EVERY
+    (receipt,) = desk.written()
+    assert [line.rows for line in receipt.tables] == [2] * 1000
+    assert made == {"one": 1}, "or ten thousand tables take minutes of the task's own thread"
+    desk.book.take([Further("one", Table(str(many[0]), 3)), Became("one", State.SUCCEEDED)])
+    assert [error.code for error in desk.told] == ["receipt.table_finished"]
+    assert [line.rows for line in desk.written()[-1].tables] == [2] * 1000
 
 
 def test_time_left_is_told_from_the_pace_of_late_and_not_where_nobody_knows() -> None:
