@@ -143,7 +143,7 @@ def members(bootstrap: str) -> Outcome:
             process = subprocess.Popen([sys.executable, "-c", _MEMBER, bootstrap, name], stdout=out)
             opened.callback(process.kill)
             processes.append(process)
-            _until_owned(said, len(processes))
+            _until_owned(said[: len(processes)], len(processes))
         processes[0].kill()
         killed = time.monotonic()
         last = _until_owned(said[1:], WORKERS - 1)

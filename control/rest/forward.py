@@ -2,11 +2,13 @@
 
 In: an application, and who says where the coordinator is.  Out: the same, behind one hop.  A request that
 came over that hop is never sent on: two workers that take each other for the coordinator would send it to and
-fro.  Nothing goes over but the method, the path, the body with its type, and who asks (Authorization).  The
-answer is passed on as it is; a redirect is not followed.
+fro.  Where there is no coordinator just now, it waits a while for one.  Nothing goes over but the method, the
+path, the body with its type, and who asks (Authorization).  The answer is passed on as it is; a redirect is
+not followed.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import h11
 from fastapi import Request, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wrackline.control.rest.answer import told
 from wrackline.control.rest.body import body_of
@@ -51,6 +53,9 @@ _SENT: Final = ("content-type", "authorization")
 _PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after")
 _CONNECT_S: Final = 5.0
 _ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka
+_CHOOSING_S: Final = 10.0  # for a group to choose its coordinator; a killed one is missed after 6
+_AGAIN_S: Final = 0.2
+_PASS: Final = (NO_COORDINATOR.code, AWAY.code)  # what passes by itself, and nothing was done yet
 _MOST_ANSWER: Final = 4 << 20  # bytes
 
 
@@ -71,29 +76,59 @@ class Forward:
         self._app, self._elsewhere, self._tls = app, elsewhere, tls
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or have the coordinator answer."""
-        answer: ASGIApp = self._app
-        if scope["type"] == "http" and _writes(scope["method"], scope["path"]):
+        """Answer, or have the coordinator answer; while there is none, wait for one."""
+        if scope["type"] != "http" or not _writes(scope["method"], scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        request, deadline = _Read(scope, receive), time.monotonic() + _CHOOSING_S
+        while True:
             try:
                 url = self._elsewhere()
-                if url is not None:
-                    answer = await self._asked(Request(scope, receive), url)
+                answer = self._app if url is None else await self._asked(request, url)
             except WracklineError as error:
                 answer = told(_STATUS.get(error.code, 409), error.sentence, error.code, error.hint)
-        await answer(scope, receive, send)
+                if error.code not in _PASS or MARK in request.headers or time.monotonic() > deadline:
+                    break
+                await asyncio.sleep(_AGAIN_S)
+            else:
+                break
+        await answer(scope, request.again, send)
 
-    async def _asked(self, request: Request, url: str) -> Response:
+    async def _asked(self, request: "_Read", url: str) -> Response:
         if MARK in request.headers:
             unknown = NO_COORDINATOR()
             raise unknown
-        body = await body_of(request, MOST)
-        if len(body) > MOST:
-            raise TOO_LARGE(most=MOST)
+        body = await request.whole()
         place = _place(url, self._tls)
         heard = await _exchanged(place, _written(request, place.netloc, body), self._tls)
         passed = {name: heard.headers[name] for name in _PASSED if name in heard.headers}
+        if heard.status == 409 and NO_COORDINATOR.code.encode() in heard.body:  # it is that no longer
+            unknown = NO_COORDINATOR()
+            raise unknown
         made = _path(heard.headers.get("location", ""))
         return Response(heard.body, heard.status, {**passed, **({"location": made} if made else {})})
+
+
+class _Read(Request):
+    """A request whose body may be sent on, and be read here after all."""
+
+    _whole: bytes | None = None
+
+    async def whole(self) -> bytes:
+        """Read the body, once."""
+        if self._whole is None:
+            body = await body_of(self, MOST)
+            if len(body) > MOST:
+                raise TOO_LARGE(most=MOST)
+            self._whole = body
+        return self._whole
+
+    async def again(self) -> Message:
+        """Give the body to whoever answers, first of all that comes."""
+        if self._whole is None:
+            return await self.receive()
+        body, self._whole = self._whole, None
+        return {"type": "http.request", "body": body, "more_body": False}
 
 
 def _writes(method: str, path: str) -> bool:

@@ -5,6 +5,7 @@ another worker did what writes.
 """
 
 from collections.abc import Mapping, Sequence
+from threading import Event
 
 from wrackline.control.installed import Installed
 from wrackline.control.rest.crews import NO_CONNECTOR, NOT_STOPPED
@@ -29,6 +30,7 @@ class FakeGroup:
 
     def __init__(self) -> None:
         self.coordinator: str | WracklineError | None = None
+        self.looked = Event()  # somebody wanted to know who writes
         self.resolver = Resolver(Allowed(), {})
         self.asked: list[str] = []  # what reached it, in order
         self._configs: dict[str, dict[str, str]] = {}
@@ -36,6 +38,7 @@ class FakeGroup:
         self._positions: dict[str, dict[Partition, object]] = {}
 
     def elsewhere(self) -> str | None:
+        self.looked.set()
         if isinstance(self.coordinator, WracklineError):
             raise self.coordinator
         return self.coordinator

@@ -46,6 +46,12 @@ def serve() -> Iterator[Serve]:
         yield serves
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a coordinator that never comes only as long as it takes to see that it is waited for."""
+    monkeypatch.setattr(forward, "_CHOOSING_S", 0.5)
+
+
 @pytest.fixture
 def coordinator() -> FakeGroup:
     return FakeGroup()
@@ -129,6 +135,28 @@ def test_what_came_over_the_hop_is_not_sent_on(client: Client, serve: Serve, coo
     own.coordinator = f"http://{HOST}:{port}"  # or a worker itself
     assert Client(port).ask("POST", "/connectors", SHOP)[1]["code"] == "rest.no_coordinator"
     assert not own.asked
+
+
+@pytest.mark.parametrize("chosen", ["the other", "itself", "the other at last"])
+def test_a_request_waits_for_the_coordinator_and_is_done_once_and_whole(
+    client: Client, coordinator: FakeGroup, follower: FakeGroup, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    monkeypatch.setattr(forward, "_CHOOSING_S", 60.0)
+    url, chooser = follower.coordinator, coordinator if chosen == "the other at last" else follower
+    chooser.coordinator = NO_COORDINATOR()
+
+    def choose() -> None:
+        assert chooser.looked.wait(60)
+        chooser.coordinator = url if chosen == "the other" else None
+
+    chooses = threading.Thread(target=choose)
+    chooses.start()
+    status, _ = client.ask("POST", "/connectors", SHOP)
+    chooses.join()
+    assert status == 201
+    done = follower if chosen == "itself" else coordinator
+    assert done.asked == ["put shop"]
+    assert dict(done.given("shop")) == {**CONFIG, "name": "shop"}
 
 
 def test_while_the_group_chooses_one_asks_again(client: Client, follower: FakeGroup) -> None:
