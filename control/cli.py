@@ -177,6 +177,15 @@ def worker(  # noqa: PLR0913 - each is a flag
             help="Take part in a group of workers instead: its connectors are made by REST.",
         ),
     ] = None,
+    task_memory: Annotated[
+        int,
+        typer.Option(
+            "--task-memory",
+            metavar="MIB",
+            min=64,
+            help="A task's process that has more memory to itself is ended, and begun again.",
+        ),
+    ] = 2048,
     rest_port: rest_flags.Port = None,
     rest_host: rest_flags.Host = LOOPBACK,
     rest_advertised: rest_flags.Advertised = None,
@@ -212,10 +221,10 @@ def worker(  # noqa: PLR0913 - each is a flag
         # here, for it listens always, and who does not shall not wait for a web framework to load
         from wrackline.control.group_cli import take_part  # noqa: PLC0415
 
-        code = take_part(group, log, rest_flags.of_a_group(rest_port, rest))
+        code = take_part(group, log, rest_flags.of_a_group(rest_port, rest), task_memory << 20)
     else:
         pipelines = {file: good_pipeline(file) for file in files or ()}
-        code = work(pipelines, log, rest_flags.if_asked(rest_port, rest))
+        code = work(pipelines, log, task_memory << 20, rest_flags.if_asked(rest_port, rest))
     if code:
         raise typer.Exit(code)
 

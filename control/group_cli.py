@@ -10,9 +10,9 @@ from wrackline.control.pipeline_file import Unfit
 from wrackline.control.rest.settings import RestSettings
 
 
-def take_part(file: Path, log: Log, rest: RestSettings) -> int:
+def take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> int:
     """Take part in a group, and return the exit code."""
     group = load(file, os.environ)
     if isinstance(group, Group):
-        return work(group, log, rest)
+        return work(group, log, rest, most_memory)
     raise Unfit(file, group)

@@ -63,7 +63,9 @@ LOADED = (
 FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
 
 
-def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None = None) -> int:
+def work(
+    pipelines: Mapping[Path, Pipeline], log: Log, most_memory: int, rest: RestSettings | None = None
+) -> int:
     """Run pipelines that were found good, and return the exit code: that of the first that failed, or 0."""
     tasks: dict[str, Begin] = {}
     nursery = Nursery(LOADED)
@@ -90,6 +92,7 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None
             for_somebody=lambda code: code in FOR_SOMEBODY,
             asked=asked,
             stays=rest is not None,
+            most_memory=most_memory,
         )
         if rest is not None:
             desks = {

@@ -47,15 +47,6 @@ _OWN = (
             "1 to 100 letters, digits, dots, _ or -, and not as a pipeline's own topics begin: wrackline-",
         ),
     ),
-    Setting(
-        "task.memory.max.bytes",
-        Kind.LONG,
-        "Memory that a task's process may have to itself; one that has more is ended, and begun again.",
-        str(2 << 30),
-        Importance.MEDIUM,
-        _GROUP,
-        validator=at_least(64 << 20),
-    ),
 )
 
 _ALLOWING = ("secrets.allow.env", "secrets.allow.folders")
@@ -77,7 +68,6 @@ class Group:
     defaults: Mapping[str, str] = field(repr=False)  # what a connector gets unless it names its own
     client: Client = field(repr=False)
     allowed: Allowed
-    most_memory: int
 
     def whole(self, config: Mapping[str, str]) -> Mapping[str, str]:
         """Return a connector's settings with the group's below them.
@@ -105,5 +95,4 @@ def load(path: Path, environ: Mapping[str, str]) -> Group | Checked:
         {name: text for name, text in given.items() if name.startswith(_SHARED)},
         Client(values.below("kafka."), _MOST_RECORD),
         allowed,
-        values.integer("task.memory.max.bytes"),
     )

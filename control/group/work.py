@@ -61,16 +61,16 @@ NOT_READ = define(
 )
 
 
-def work(group: Group, log: Log, rest: RestSettings) -> int:
+def work(group: Group, log: Log, rest: RestSettings, most_memory: int) -> int:
     """Take part in a group until it is asked to stop; return the exit code."""
-    with asked_to_stop() as asked, joined(group, asked, log, rest) as (_, supervisor):
+    with asked_to_stop() as asked, joined(group, asked, log, rest, most_memory) as (_, supervisor):
         supervisor.run()
     return 0
 
 
 @contextmanager
 def joined(
-    group: Group, asked: Callable[[], bool], log: Log, rest: RestSettings
+    group: Group, asked: Callable[[], bool], log: Log, rest: RestSettings, most_memory: int
 ) -> Iterator[tuple[GroupCrew, Supervisor]]:
     """Be in a group; its tasks run while the supervisor does."""
     knock(group.client, time.monotonic)
@@ -86,7 +86,7 @@ def joined(
         for_somebody=lambda code: code in FOR_SOMEBODY,
         asked=asked,
         stays=True,
-        most_memory=group.most_memory,
+        most_memory=most_memory,
     )
     tell = partial(telling.wrong, WORKER)
     with ExitStack() as opened:

@@ -29,7 +29,7 @@ TOO_LARGE = define(
     "worker.memory",
     Transient,
     "the task's process has {mib} MiB of memory to itself, and may have {most}: it is ended, and begun again",
-    hint="let it have more: task.memory.max.bytes in the group's file; or let it hold less: max.row.bytes",
+    hint="let it have more: wrackline worker --task-memory <MiB>; or let it hold less: max.row.bytes",
 )
 
 
@@ -106,9 +106,9 @@ class Supervisor:
     def let_go(self, task: str) -> Event:
         """Have a task no longer, and say nothing more of it; the event comes when its process has ended."""
         gone = Event()
-        if self._over:
-            gone.set()
         self._inbox.put(partial(self._let_go, task, gone))
+        if self._over:  # looked at last: what came before the end is seen to there
+            gone.set()
         return gone
 
     def _any_left(self) -> bool:

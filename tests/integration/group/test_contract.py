@@ -28,9 +28,9 @@ def worker(kafka: Broker) -> Iterator[GroupCrew]:
         "kafka.bootstrap.servers": kafka.bootstrap,
         "schema.registry.url": "http://registry.invalid:8081",
     }
-    group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed(), 2 << 30)
+    group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed())
     over = Event()
-    with joined(group, over.is_set, log_to(sys.stdout, for_programs=True), RestSettings(0)) as (
+    with joined(group, over.is_set, log_to(sys.stdout, for_programs=True), RestSettings(0), 2 << 30) as (
         crew,
         supervisor,
     ):

@@ -330,4 +330,4 @@ def test_a_process_with_too_much_memory_is_ended_and_begun_again(over: Event) ->
     finally:
         over.set()
         running.join(60)
-    assert any("worker.memory" in line and "task.memory.max.bytes" in line for line in listener.lines)
+    assert any("worker.memory" in line and "--task-memory" in line for line in listener.lines)
