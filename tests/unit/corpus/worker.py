@@ -158,7 +158,7 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
         looks.routes(Looks()),
         connectors.routes(crew),
         connectors.by_file(),
-        plugins.routes(Installed(), resolver, "1.2.3"),
+        plugins.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
     )
     told: list[WracklineError] = []
     with opened(rest, routes, tell=told.append) as door:
