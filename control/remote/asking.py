@@ -7,6 +7,7 @@ its code; Kafka Connect's own have none, and get one here.
 
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any, Final
 from urllib.error import HTTPError, URLError
@@ -113,12 +114,9 @@ class Worker:
         told = answer.read(_MOST + 1)
         if not told:
             return None
-        try:
-            return orjson.loads(told) if len(told) <= _MOST else self._not_ours()
-        except orjson.JSONDecodeError:
-            return self._not_ours()
-
-    def _not_ours(self) -> object:
+        with suppress(orjson.JSONDecodeError):
+            if len(told) <= _MOST:
+                return orjson.loads(told)
         raise NO_WORKER(url=self.url)
 
     def _unheard(self, error: Exception) -> WracklineError:
