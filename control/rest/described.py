@@ -78,13 +78,11 @@ ROUTES: Final[Mapping[str, Described]] = {
         errors=(400,),
     ),
     "GET /connectors/{name}/tables": Described(
-        "Say where each table stands, at the source and in the target", {200: "Document"}, errors=_ASKS
+        "Say where each table stands, at the source and in the target", {200: "Tables"}, errors=_ASKS
     ),
-    "GET /connectors/{name}/lag": Described(
-        "Say how far each step is behind", {200: "Document"}, errors=_ASKS
-    ),
+    "GET /connectors/{name}/lag": Described("Say how far each step is behind", {200: "Lag"}, errors=_ASKS),
     "GET /connectors/{name}/assessment": Described(
-        "Say what stands in its way", {200: "Document"}, errors=_ASKS
+        "Say what stands in its way", {200: "Assessment"}, errors=_ASKS
     ),
     "GET /connectors/{name}/requests": Described(
         "Say where all requests stand", {200: "Requests"}, errors=_ASKS

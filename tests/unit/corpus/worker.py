@@ -123,7 +123,8 @@ class Looks:
         return Status(name, {}, {"databases": {}}, None)
 
     def assess(self, name: str) -> Mapping[str, Any]:
-        return {"ok": True, "findings": [], "of": name}
+        del name
+        return {"ok": True, "findings": []}
 
 
 @dataclass
