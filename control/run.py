@@ -86,9 +86,10 @@ def run(
 
     `draw` writes the status line anew on a terminal.
     """
-    if pipeline.source is None or pipeline.values is None:
-        raise ValueError("a pipeline with errors does not run")
-    stopping, plugin, values = Event(), load(pipeline.source), pipeline.values
+    values = pipeline.good()
+    if pipeline.source is None:
+        raise ValueError("a pipeline without a source does not run")
+    stopping, plugin = Event(), load(pipeline.source)
     log = log.bind(pipeline=values.text("name"))
     with asked_to_stop() as asked, libraries_say(log, values.redactor.clean), ExitStack() as opened:
         lineage = opened.enter_context(source_told(plugin, values, log))

@@ -70,10 +70,7 @@ def work(pipelines: Mapping[Path, Pipeline], log: Log, rest: RestSettings | None
     files: dict[str, Path] = {}
     named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
-        values = pipeline.values
-        if values is None:
-            raise ValueError("a pipeline with errors does not run")
-        name = values.text("name")
+        name = pipeline.good().text("name")
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
