@@ -129,6 +129,7 @@ class Registry:
         self._url = redact_by_look(access.url.partition(",")[0])
         self._compatibility = access.compatibility
         self._known_subjects: set[str] = set()
+        self._settles_early = True  # as far as we know it takes one for a subject that is not there
         self._ids: dict[tuple[str, str], int] = {}
         self._one_at_a_time = Lock()  # a subject that two readers meet at once is made by one of them
 
@@ -156,10 +157,11 @@ class Registry:
         if subject in self._known_subjects:
             return self._register(subject, text)
         ours = not self._exists(subject)
-        settled = ours and self._set_compatibility(subject)
+        settled = ours and self._settles_early and self._set_compatibility(subject)
         schema_id = self._register(subject, text)
         if ours and not settled:
             # some registries take it only for what is there; a first version is checked against nothing
+            self._settles_early = False
             self._set_compatibility(subject)
         self._known_subjects.add(subject)
         return schema_id

@@ -133,8 +133,8 @@ def _arrived(bootstrap: str, ours: Group, tasks: int, count: int) -> None:
 def members(bootstrap: str) -> Outcome:
     """Kill one of three bare members."""
     name = f"m{secrets.token_hex(4)}"
-    made = AdminClient({"bootstrap.servers": bootstrap}).create_topics([NewTopic(name, _PARTITIONS, 1)])
-    made[name].result(PATIENCE_S)
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(name, _PARTITIONS, 1)])[name].result(PATIENCE_S)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         said = [Path(folder) / str(number) for number in range(WORKERS)]
         processes = []

@@ -65,6 +65,7 @@ class Kept:
         self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
         self._wishes: dict[str, Wish] = {}
         self._slots: dict[str, int] = {}
+        self._made: Mapping[str, Connector] | None = None  # what they add up to, until the next record
 
     def apply(self, key: bytes, value: bytes | None) -> str | None:
         """Take the next record; return the connector that it has begin again.
@@ -73,6 +74,7 @@ class Kept:
         """
         document = None if value is None else orjson.loads(value)
         kind, _, name = key.decode().partition("-")
+        self._made = None
         match kind:
             case "coordinator" if document is not None:
                 self.office = Office(document["worker"], document["url"], document["term"])
@@ -90,13 +92,15 @@ class Kept:
         return None
 
     @property
-    def connectors(self) -> dict[str, Connector]:
+    def connectors(self) -> Mapping[str, Connector]:
         """Those that are there."""
-        return {
-            name: Connector(name, config, cut, self._wishes[name], self._slots[name])
-            for name, (config, cut) in self._configs.items()
-            if name in self._wishes and name in self._slots
-        }
+        if self._made is None:
+            self._made = {
+                name: Connector(name, config, cut, self._wishes[name], self._slots[name])
+                for name, (config, cut) in self._configs.items()
+                if name in self._wishes and name in self._slots
+            }
+        return self._made
 
 
 def office(new: Office) -> tuple[bytes, bytes]:

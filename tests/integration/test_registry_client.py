@@ -85,6 +85,25 @@ def test_a_subject_that_we_create_takes_any_change(
     assert client.register(subject, avro("b", kind="string"))
 
 
+def test_a_registry_that_takes_no_compatibility_before_a_schema_is_asked_so_once(
+    registry: SchemaRegistry, client: Registry, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = SchemaRegistryClient.set_compatibility
+
+    def set_compatibility(self: SchemaRegistryClient, subject: str, level: str) -> object:
+        asked.append(subject)
+        return real(self, subject, level)
+
+    monkeypatch.setattr(SchemaRegistryClient, "set_compatibility", set_compatibility)
+    first, second = f"{topic_prefix}-key", f"{topic_prefix}-value"
+    for subject in (first, second):
+        client.register(subject, avro("a"))
+    assert asked == [first, first, second]
+    with SchemaRegistryClient({"url": registry.url}) as bare:
+        assert [bare.get_compatibility(subject) for subject in (first, second)] == ["NONE", "NONE"]
+
+
 def test_a_subject_that_we_create_has_the_compatibility_that_was_asked_for(
     registry: SchemaRegistry, topic_prefix: str
 ) -> None:
