@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from wrackline.control.check_file import STOPS
+from wrackline.control.moments import now_ms
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.plugin import Surroundings, WriterIds
@@ -72,7 +73,7 @@ def topic_findings(server: str, tables: Collection[TableId]) -> Iterator[Finding
 
 
 def _around() -> Surroundings:
-    return Surroundings(time.monotonic, lambda: time.time_ns() // 1_000_000, _registers_nothing)
+    return Surroundings(time.monotonic, now_ms, _registers_nothing)
 
 
 def _registers_nothing(table: TableSchema) -> WriterIds:

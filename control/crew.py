@@ -17,7 +17,6 @@ from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.removal import existing
 from wrackline.schemas.pipeline import Pipeline
-from wrackline.schemas.settings import Values
 from wrackline.schemas.topics import is_of_table
 
 _NEW = Standing(State.STARTING)
@@ -67,7 +66,7 @@ class FilesCrew:
 
 def topics_of(pipeline: Pipeline) -> Sequence[str]:
     """Name a pipeline's topics that are there, tables' alone."""
-    values = _values(pipeline)
+    values = pipeline.good()
     client = Client(values.below("kafka."), values.integer("max.row.bytes"))
     knock(client, time.monotonic)
     server = values.text("topic.prefix")
@@ -76,7 +75,7 @@ def topics_of(pipeline: Pipeline) -> Sequence[str]:
 
 def committed(pipeline: Pipeline) -> Sequence[tuple[Mapping[str, str], object]]:
     """Return a pipeline's committed positions; none before its first start."""
-    values = _values(pipeline)
+    values = pipeline.good()
     name = values.text("name")
     return [
         ({"server": key.server, "database": key.database or ""}, orjson.loads(offset.position))
@@ -85,9 +84,3 @@ def committed(pipeline: Pipeline) -> Sequence[tuple[Mapping[str, str], object]]:
         )
         if key.connector == name
     ]
-
-
-def _values(pipeline: Pipeline) -> Values:
-    if pipeline.values is None:
-        raise ValueError("a pipeline with errors does not run")
-    return pipeline.values

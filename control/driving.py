@@ -12,7 +12,6 @@ In: how to look for news and how to merge it.  Out: what failed, of one round.
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from wrackline.consumers.status import document
 from wrackline.consumers.tending import Tending, Upkeep
 from wrackline.consumers.writers import table_id
 from wrackline.control.consume_telling import Teller
+from wrackline.control.moments import now_ms
 from wrackline.control.run import asked_to_stop
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
 from wrackline.schemas import registry
@@ -65,14 +65,14 @@ class Driven:
     @contextmanager
     def _served(self) -> Iterator[None]:
         """Serve metrics and status, where a port is named."""
-        port, began_ms = self.values.integer("consume.metrics.port"), _now_ms()
+        port, began_ms = self.values.integer("consume.metrics.port"), now_ms()
         name, target = self.values.text("name"), self.values.text("target.kind")
         if not port:
             yield
             return
 
         def told() -> bytes:
-            return orjson.dumps(document(self.figures, name, target, began_ms, _now_ms()))
+            return orjson.dumps(document(self.figures, name, target, began_ms, now_ms()))
 
         pages = {
             METRICS: metrics_page(lambda: families(self.figures)),
@@ -110,7 +110,7 @@ def upkeep(place: plugin.SparkTarget, values: Values) -> Upkeep:
 
     def tend(topic: str) -> plugin.Upkept:
         table = table_id(topic)
-        before_ms = 0 if place.letters.spots(table) else _now_ms() - retention_ms
+        before_ms = 0 if place.letters.spots(table) else now_ms() - retention_ms
         return place.upkeep(table, forget_before_ms=before_ms)
 
     return tend
@@ -129,7 +129,3 @@ def asked_to_resume() -> Iterator[Callable[[], bool]]:
         yield asked
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -271,11 +271,12 @@ class Desk:
 @contextmanager
 def desk(pipeline: Pipeline) -> Iterator[Desk]:
     """Open what the offsets of a good pipeline need."""
-    if pipeline.source is None or pipeline.values is None:
-        raise ValueError("a pipeline with errors has no offsets")
-    source = load(pipeline.source).open(pipeline.values, around())
+    values = pipeline.good()
+    if pipeline.source is None:
+        raise ValueError("a pipeline without a source has no offsets")
+    source = load(pipeline.source).open(values, around())
     try:
-        yield Desk(pipeline.values.text("name"), pipeline.source, source, ownership_of(pipeline.values))
+        yield Desk(values.text("name"), pipeline.source, source, ownership_of(values))
     finally:
         source.close()
 

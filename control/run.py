@@ -26,6 +26,7 @@ import orjson
 from wrackline.control.lineage.source_half import source_told
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
+from wrackline.control.moments import now_ms
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
 from wrackline.control.status_line import Narration, Pulse, StatusLine
 from wrackline.producers import assembly, background
@@ -85,9 +86,10 @@ def run(
 
     `draw` writes the status line anew on a terminal.
     """
-    if pipeline.source is None or pipeline.values is None:
-        raise ValueError("a pipeline with errors does not run")
-    stopping, plugin, values = Event(), load(pipeline.source), pipeline.values
+    values = pipeline.good()
+    if pipeline.source is None:
+        raise ValueError("a pipeline without a source does not run")
+    stopping, plugin = Event(), load(pipeline.source)
     log = log.bind(pipeline=values.text("name"))
     with asked_to_stop() as asked, libraries_say(log, values.redactor.clean), ExitStack() as opened:
         lineage = opened.enter_context(source_told(plugin, values, log))
@@ -119,7 +121,7 @@ def run(
 
 def around() -> Surroundings:
     """What a source needs that writes no events here."""
-    return Surroundings(time.monotonic, _now_ms, _registers_nothing)
+    return Surroundings(time.monotonic, now_ms, _registers_nothing)
 
 
 def placing(source: Source) -> Callable[[Saved], str]:
@@ -198,7 +200,7 @@ def _begin(
     ownership.prepare()
     generation = _claim(ownership, source, log, name)
     owner = assembly.Owner(group_of(name), TASK, ownership.newest, claimed=generation)
-    moments = Moments(time.monotonic, _now_ms, random.random)
+    moments = Moments(time.monotonic, now_ms, random.random)
     with ExitStack() as opened:
         opened.enter_context(watching(source, narration.looked))
         made = assembly.task(plugin, values, owner, narration, moments, stopping)
@@ -227,15 +229,15 @@ def _measures(plugin: SourcePlugin, source: Source) -> Measures:
         source.partitions(),
         Limits().most_ahead_bytes,
         monotonic=time.monotonic,
-        now_ms=_now_ms,
+        now_ms=now_ms,
     )
 
 
 def _status_page(values: Values, measures: Measures) -> Page:
-    name, began_ms = values.text("name"), _now_ms()
+    name, began_ms = values.text("name"), now_ms()
 
     def told() -> bytes:
-        return orjson.dumps(document(measures, name, began_ms, _now_ms()))
+        return orjson.dumps(document(measures, name, began_ms, now_ms()))
 
     return Page("application/json", told)
 
@@ -253,10 +255,6 @@ def asked_to_stop() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _registers_nothing(table: TableSchema) -> WriterIds:

@@ -110,9 +110,7 @@ class Status:
 
 def gather(pipeline: Pipeline) -> Status:
     """Ask both sides."""
-    values = pipeline.values
-    if values is None:
-        raise ValueError("a pipeline with errors has no status")
+    values = pipeline.good()
     name = values.text("name")
     source = _or_error(lambda: _source(pipeline, values))
     log = _or_error(lambda: asked(name, WORKER, values.integer(WORKER.setting)))

@@ -17,7 +17,7 @@ from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Figures, Measures
 from wrackline.producers.plugin import LogState
 from wrackline.producers.snapshot.state import parse
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import WracklineError, in_words
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
@@ -112,9 +112,9 @@ class Narration:
             table = parse(kept.snapshot)
             if table.reason is not None:
                 stays = "set aside" if table.set_aside else "without all of its rows"
-                why = f"[{table.reason.code}] {table.reason.sentence}\n  hint: {table.reason.hint}"
-                told = {"table": str(key.table), "error": asdict(table.reason)}
-                self._log.warning(f"stays {stays}", line=f"{key.table} stays {stays}: {why}", **told)
+                error = asdict(table.reason)
+                line = f"{key.table} stays {stays}: {in_words(error)}"
+                self._log.warning(f"stays {stays}", line=line, table=str(key.table), error=error)
         for found in state.findings:
             told = {"fault": found.fault.value, "place": str(found.place)}
             self._log.warning("offsets", line=f"offsets: {found.fault.value} at {found.place}", **told)

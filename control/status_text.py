@@ -13,7 +13,7 @@ from rich.text import Text
 from wrackline.control import requests
 from wrackline.control.status import Status
 from wrackline.control.status_line import size
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import WracklineError, in_words
 
 Side = Mapping[str, Any]
 
@@ -133,7 +133,7 @@ def heads(status: Status, look: Look) -> Iterator[Text]:
         runs = f"pid {target['pid']}, for {_ago(target['began_ms'], look)}"
         yield Text(f"{status.pipeline} into {target['target']}: the consumer runs, {runs}")
         if target["outage"]:
-            yield Text.assemble("  ", (_error(target["outage"]), "yellow"))
+            yield Text.assemble("  ", (in_words(target["outage"]), "yellow"))
 
 
 def _log(log: Side | WracklineError) -> Iterator[Text]:
@@ -182,11 +182,7 @@ def _wrong(table: str, status: Status) -> Iterator[Text]:
     source, target = status.of_source(table) or {}, status.of_target(table) or {}
     for error in (source.get("reason"), target.get("error"), target.get("upkeep", {}).get("error")):
         if error:
-            yield Text.assemble((table, "bold"), f": {_error(error)}")
-
-
-def _error(error: Mapping[str, str]) -> str:
-    return f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"
+            yield Text.assemble((table, "bold"), f": {in_words(error)}")
 
 
 def _styled(word: str) -> tuple[str, str]:

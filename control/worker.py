@@ -32,7 +32,7 @@ from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import Definite, WracklineError, define
-from wrackline.schemas.pipeline import Pipeline
+from wrackline.schemas.pipeline import Pipeline, check
 from wrackline.schemas.plugins import known
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.versions import OURS
@@ -72,10 +72,7 @@ def work(
     files: dict[str, Path] = {}
     named: dict[str, Pipeline] = {}
     for file, pipeline in pipelines.items():
-        values = pipeline.values
-        if values is None:
-            raise ValueError("a pipeline with errors does not run")
-        name = values.text("name")
+        name = pipeline.good().text("name")
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
@@ -126,13 +123,14 @@ def answering(
     from wrackline.control.rest.forward import Forward  # noqa: PLC0415
     from wrackline.control.rest.tls import to_other_workers  # noqa: PLC0415
 
-    resolver = Resolver(Allowed.from_environment(os.environ), os.environ)
+    installed, resolver = Installed(), Resolver(Allowed.from_environment(os.environ), os.environ)
+    by_itself = partial(check, plugins=installed, resolve=resolver)
     routes = (
         requests.routes(desks),
         own_looks.routes(looks),
         connectors.routes(crew),
         connectors.by_file() if group is None else writes.routes(group),
-        plugins.routes(Installed(), resolver, OURS),
+        plugins.routes(installed, by_itself if group is None else group.check, OURS),
     )
     within = []
     if group is not None:

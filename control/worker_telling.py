@@ -12,7 +12,7 @@ from wrackline.control.exits import Exit
 from wrackline.control.logs.lines import Log, say_again
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Status
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import WracklineError, in_words
 
 WORKER = "worker"  # in the place of a pipeline's name
 
@@ -48,7 +48,7 @@ class Telling:
         if error is not None:
             told["error"] = error
             line += f": [{error['code']}] {error['sentence']}"
-        self._stands(task, Standing(status.state, None if error is None else _whole(error)))
+        self._stands(task, Standing(status.state, None if error is None else in_words(error)))
         level = _LEVELS.get(status.state, logging.INFO)
         self._log.log(level, "state", line=line, pipeline=task, state=status.state.value, **told)
 
@@ -71,7 +71,3 @@ class Telling:
             say_again(self._log, line, task)
         elif isinstance(error, dict):
             self._reasons[task] = error
-
-
-def _whole(error: Mapping[str, object]) -> str:
-    return f"[{error['code']}] {error['sentence']}\n  hint: {error['hint']}"

@@ -40,8 +40,13 @@ class WracklineError(Exception):
         return {"code": self.code, "kind": kind, "sentence": self.sentence, "hint": self.hint}
 
     def __str__(self) -> str:
-        hint = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"[{self.code}] {self.sentence}{hint}"
+        return in_words(self.document())
+
+
+def in_words(document: Mapping[str, object]) -> str:
+    """Say what a document of an error holds, as the error itself says it."""
+    hint = f"\n  hint: {document['hint']}" if document["hint"] else ""
+    return f"[{document['code']}] {document['sentence']}{hint}"
 
 
 class Transient(WracklineError):

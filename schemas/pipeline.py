@@ -118,6 +118,15 @@ class Pipeline:
     problems: tuple[Problem, ...]
     given: Mapping[str, str] = field(default_factory=dict, repr=False)  # secrets among it
 
+    def good(self) -> Values:
+        """Return the values; or raise the first problem, as of settings whose secrets are gone by now."""
+        for problem in self.problems:
+            if self.values is None and not problem.warning:
+                raise problem.error
+        if self.values is None:
+            raise ValueError("there are no values, and no problem says why")
+        return self.values
+
 
 def read_file(path: Path) -> str:
     """Return a pipeline file's text, or raise what keeps it from being read."""

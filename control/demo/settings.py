@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wrackline.control.demo import shop
 from wrackline.control.installed import Installed
+from wrackline.control.moments import now_ms
 from wrackline.producers.plugin import Source, Surroundings, WriterIds, load
 from wrackline.schemas import pipeline
 from wrackline.schemas.settings import Values
@@ -77,5 +78,5 @@ def read(file: Path) -> Values:
 
 def open_source(values: Values, register: Callable[[TableSchema], WriterIds]) -> Source:
     """Open the source that the settings name."""
-    around = Surroundings(time.monotonic, lambda: time.time_ns() // 1_000_000, register)
+    around = Surroundings(time.monotonic, now_ms, register)
     return load("postgres").open(values, around)

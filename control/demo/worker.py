@@ -15,6 +15,7 @@ from threading import Event
 
 from wrackline.control.demo import settings
 from wrackline.control.demo.worker_process import READY
+from wrackline.control.moments import now_ms
 from wrackline.producers.assembly import Owner, task
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault
@@ -64,7 +65,7 @@ def main() -> None:
     file = Path(sys.argv[1])
     values = settings.read(file)
     chance = random.Random().random  # noqa: S311 - it spreads waits, and keeps no secret
-    moments = Moments(time.monotonic, lambda: time.time_ns() // 1_000_000, chance)
+    moments = Moments(time.monotonic, now_ms, chance)
     watch = Watch(file.with_name(READY))
     with task(load("postgres"), values, _owner(values), watch, moments, stopping) as made:
         made.run()

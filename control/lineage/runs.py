@@ -7,7 +7,6 @@ An end that somebody asked for is ABORT, for a stream has no other end of its ow
 has done what it was there for.  Nothing that goes wrong here is anybody's error.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +18,7 @@ from uuid import uuid4
 from wrackline.control.lineage.events import Became, Flow, Job, Json
 from wrackline.control.lineage.sending import Outbox, Send, appending, posting
 from wrackline.control.logs.lines import Log
+from wrackline.control.moments import now_ms
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.located import Located
 from wrackline.schemas.settings import Values
@@ -78,7 +78,7 @@ def told(values: Values, half: str, log: Log, *, streams: bool = True) -> Iterat
         values.text("lineage.namespace"), f"{values.text('name')}.{half}", str(uuid4()), streams=streams
     )
     outbox = Outbox(send, where, partial(_warn, log))
-    run = Run(job, outbox.offer, lambda: time.time_ns() // 1_000_000)
+    run = Run(job, outbox.offer, now_ms)
     try:
         yield run
         run.ends(*run.outcome)

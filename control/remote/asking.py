@@ -6,9 +6,10 @@ its code; Kafka Connect's own have none, and get one here.
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.client import HTTPException, HTTPMessage
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
@@ -17,7 +18,8 @@ import orjson
 
 from wrackline.control.installed import import_everything
 from wrackline.control.remote.access import Access
-from wrackline.control.tail.shown import escaped_lines
+from wrackline.control.remote.states import Now, every, now
+from wrackline.control.tail.shown import escaped, escaped_lines
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define, registered
 
 _PATIENCE: Final = 60.0  # seconds; what writes in a group waits for its Kafka
@@ -59,6 +61,8 @@ BUSY = define(
     "remote.busy", Transient, "the worker answers {status}: {why}", hint="the same command may succeed later"
 )
 
+T = TypeVar("T")
+
 
 class _Stays(HTTPRedirectHandler):
     """Asks nobody else."""
@@ -82,16 +86,20 @@ class Worker:
         """Where it is asked."""
         return self._access.url
 
-    def status(self, name: str) -> Mapping[str, Any]:
-        """Say how a connector and its tasks are."""
-        return self.document("GET", f"{path_of(name)}/status")
+    def state(self, name: str) -> Now:
+        """Say how a connector is."""
+        return self._read_as(now, f"{path_of(name)}/status")
 
-    def document(self, method: str, path: str, body: object = None) -> Mapping[str, Any]:
-        """Ask for what is an object."""
-        _, told = self.ask(method, path, body)
-        if not isinstance(told, dict):
-            raise NO_WORKER(url=self.url)
-        return told
+    def states(self) -> Mapping[str, Now]:
+        """Say how each connector is, by name."""
+        return self._read_as(every, "/connectors?expand=status")
+
+    def _read_as(self, what: Callable[[Any], T], path: str) -> T:
+        _, told = self.ask("GET", path)
+        try:
+            return what(told)
+        except (LookupError, TypeError, AttributeError):  # it is JSON, and not of this shape
+            raise NO_WORKER(url=self.url) from None
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, object]:
         """Ask; return the status and the document, None where the answer has none."""
@@ -113,12 +121,9 @@ class Worker:
         told = answer.read(_MOST + 1)
         if not told:
             return None
-        try:
-            return orjson.loads(told) if len(told) <= _MOST else self._not_ours()
-        except orjson.JSONDecodeError:
-            return self._not_ours()
-
-    def _not_ours(self) -> object:
+        with suppress(orjson.JSONDecodeError):
+            if len(told) <= _MOST:
+                return orjson.loads(told)
         raise NO_WORKER(url=self.url)
 
     def _unheard(self, error: Exception) -> WracklineError:
@@ -141,9 +146,8 @@ class Worker:
             return LOG_IN(url=self.url, why=status) if status in (401, 403) else NO_WORKER(url=self.url)
         why = escaped_lines(str(told["message"]))
         if "code" in told:
-            return _kind(str(told["code"]), status)(
-                str(told["code"]), why, escaped_lines(str(told.get("hint", "")))
-            )
+            code = escaped(str(told["code"]))
+            return _kind(code, status)(code, why, escaped_lines(str(told.get("hint", ""))))
         if status in (401, 403):
             return LOG_IN(url=self.url, why=why)
         return (BUSY if status in (409, 429) or status >= 500 else REFUSED)(status=status, why=why)

@@ -18,7 +18,7 @@ from wrackline.control.exits import Exit
 from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.remote import access
 from wrackline.control.remote.asking import Worker, path_of
-from wrackline.control.remote.states import FAILED, RESTS, Course, Now, Verb, now
+from wrackline.control.remote.states import FAILED, RESTS, Course, Now, Verb
 from wrackline.control.tail.shown import escaped, escaped_lines
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
 from wrackline.schemas.pipeline import parse, read_file
@@ -142,8 +142,7 @@ def connectors(
 ) -> None:
     """List a worker's connectors with their states; exits with 4 if one has failed."""
     context.ensure_object(Options).json = json
-    told = _worker(rest, user, ca).document("GET", "/connectors?expand=status")
-    found = {name: now(one["status"]) for name, one in sorted(told.items())}
+    found = _worker(rest, user, ca).states()
     if json:
         print_json({"connectors": [{"name": name, **_fields(one)} for name, one in found.items()]})
     else:
@@ -196,14 +195,14 @@ def _tell(
 ) -> None:
     """Send a verb, and wait for its end if that is asked for."""
     name = _name(which)
-    before = now(worker.status(name))
+    before = worker.state(name)
     if verb is Verb.RESTART:
         flags = f"includeTasks=true&onlyFailed={'true' if only_failed else 'false'}"
         worker.ask("POST", f"{path_of(name)}/restart?{flags}")
     else:
         worker.ask("PUT", f"{path_of(name)}/{verb}")
     course = Course(verb, before.state, only_failed)
-    found = before if wait is None else _waited(course, lambda: now(worker.status(name)), name, wait)
+    found = before if wait is None else _waited(course, lambda: worker.state(name), name, wait)
     if json:
         print_json({"name": name, "asked": verb, **({} if wait is None else _fields(found))})
     elif wait is None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from wrackline.control.tail.shown import escaped
+
 FAILED: Final = "FAILED"
 RUNNING: Final = "RUNNING"
 RESTS: Final = ("PAUSED", "STOPPED")
@@ -45,7 +47,12 @@ def now(status: Mapping[str, Any]) -> Now:
     connector = status["connector"]
     states = [connector, *status["tasks"]] if connector["state"] == FAILED else status["tasks"]
     told = min(states or [connector], key=lambda one: _rank(one["state"]))
-    return Now(str(told["state"]), str(told["worker_id"]), told.get("trace"))
+    return Now(escaped(str(told["state"])), escaped(str(told["worker_id"])), told.get("trace"))
+
+
+def every(listed: Mapping[str, Any]) -> dict[str, Now]:
+    """Return how each of the connectors is that are listed with their statuses."""
+    return {name: now(one["status"]) for name, one in sorted(listed.items())}
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
     GET /, /health      which version it is, and that it is there
     GET /openapi.json   all of this, described
-    the rest            connectors.py, plugins.py, requests.py
+    the rest            connectors.py, writes.py, plugins.py, requests.py, looks.py
 
 A request goes through `guard.py`, `login.py` and, in its route, `roles.py`.
 In: routes, the hosts that it is called by, and who may log in.  Out: an ASGI application, which keeps nothing

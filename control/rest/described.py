@@ -24,6 +24,7 @@ class Described:
 
 _FLAG: Final[Schema] = {"type": "boolean", "default": False}
 _BY_FILE = 405  # where a worker's files say which connectors it runs
+_ASKS: Final = (409,)  # of what asks Kafka or a database: somebody has to do something first
 _CHANGES: Final = (400, _BY_FILE, 413, 415)
 _EXPAND: Final[Schema] = {"type": "array", "items": {"type": "string", "enum": ["info", "status"]}}
 
@@ -55,8 +56,8 @@ ROUTES: Final[Mapping[str, Described]] = {
         "Change some of its settings", {200: "Connector"}, "ChangedSettings", errors=_CHANGES
     ),
     "GET /connectors/{name}/status": Described("Say how it is", {200: "Status"}),
-    "GET /connectors/{name}/topics": Described("Name its tables' topics", {200: "Topics"}),
-    "GET /connectors/{name}/offsets": Described("Show its positions", {200: "Offsets"}),
+    "GET /connectors/{name}/topics": Described("Name its tables' topics", {200: "Topics"}, errors=_ASKS),
+    "GET /connectors/{name}/offsets": Described("Show its positions", {200: "Offsets"}, errors=_ASKS),
     "PATCH /connectors/{name}/offsets": Described(
         "Set its positions, once it is stopped", {200: "Message"}, "ChangedOffsets", errors=_CHANGES
     ),
@@ -77,15 +78,21 @@ ROUTES: Final[Mapping[str, Described]] = {
         errors=(400,),
     ),
     "GET /connectors/{name}/tables": Described(
-        "Say where each table stands, at the source and in the target", {200: "Document"}
+        "Say where each table stands, at the source and in the target", {200: "Tables"}, errors=_ASKS
     ),
-    "GET /connectors/{name}/lag": Described("Say how far each step is behind", {200: "Document"}),
-    "GET /connectors/{name}/assessment": Described("Say what stands in its way", {200: "Document"}),
-    "GET /connectors/{name}/requests": Described("Say where all requests stand", {200: "Requests"}),
+    "GET /connectors/{name}/lag": Described("Say how far each step is behind", {200: "Lag"}, errors=_ASKS),
+    "GET /connectors/{name}/assessment": Described(
+        "Say what stands in its way", {200: "Assessment"}, errors=_ASKS
+    ),
+    "GET /connectors/{name}/requests": Described(
+        "Say where all requests stand", {200: "Requests"}, errors=_ASKS
+    ),
     "POST /connectors/{name}/requests": Described(
         "Ask for existing rows", {202: "Taken"}, "Signal", errors=(400, 413, 415)
     ),
-    "GET /connectors/{name}/requests/{id:path}": Described("Say where one request stands", {200: "Receipts"}),
+    "GET /connectors/{name}/requests/{id:path}": Described(
+        "Say where one request stands", {200: "Receipts"}, errors=_ASKS
+    ),
     "GET /connector-plugins": Described("Name the sources that are installed", {200: "Plugins"}),
     "GET /connector-plugins/{name}/config": Described("Describe a source's settings", {200: "Definitions"}),
     "PUT /connector-plugins/{name}/config/validate": Described(

@@ -14,9 +14,7 @@ class PipelineDesk:
 
     def __init__(self, pipeline: Pipeline, tell: Callable[[WracklineError], None]) -> None:
         """Take the pipeline, and who hears of a receipt that can't be read."""
-        if pipeline.values is None:
-            raise ValueError("a pipeline with errors has no requests")
-        self._values, self._tell = pipeline.values, tell
+        self._values, self._tell = pipeline.good(), tell
 
     def send(self, body: bytes) -> None:
         """Send a signal that was found good."""

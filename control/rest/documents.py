@@ -43,6 +43,9 @@ _STATE: Final[Schema] = {
 _SOURCE: Final[Schema] = {"const": "source"}
 _TASK_ID: Final = _object(connector=_TEXT, task={"type": "integer"})
 _MAYBE: Final[Schema] = {"type": ["string", "null"]}
+_NUMBER: Final[Schema] = {"type": ["number", "null"], "description": "null: nobody can say"}
+_LATE: Final = _object(publish=_NUMBER, wait=_NUMBER, merge=_NUMBER, whole=_NUMBER)
+_APART: Final[Schema] = {**_map(_ref("Wrong")), "description": "by side, where one can't be told of"}
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "Error": {
@@ -129,6 +132,40 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             )
         ),
     ),
+    "Wrong": _object(optional=("kind",), code=_TEXT, kind=_TEXT, sentence=_TEXT, hint=_TEXT),
+    "Tables": _object(pipeline=_TEXT, tables=_map(_ref("Table")), errors=_APART),
+    "Table": _object(
+        source=_MAYBE,
+        percent=_NUMBER,
+        target=_MAYBE,
+        seq=_MAYBE,
+        behind=_NUMBER,
+        lag_ms=_NUMBER,
+        dead_letters=_NUMBER,
+        errors=_list(_ref("Wrong")),
+    ),
+    "Lag": _object(
+        pipeline=_TEXT,
+        databases=_map(
+            _object(behind_bytes=_NUMBER, retained_bytes=_NUMBER, lag_ms=_NUMBER, idle_ms=_NUMBER)
+        ),
+        tables=_map(_object(behind=_NUMBER, behind_s=_NUMBER, lag_ms={"oneOf": [_LATE, {"type": "null"}]})),
+        errors=_APART,
+    ),
+    "Assessment": _object(
+        pipeline=_TEXT, ok={"type": "boolean"}, findings=_list(_ref("Finding")), at_ms={"type": "integer"}
+    ),
+    "Finding": {
+        **_object(
+            id=_TEXT,
+            name=_TEXT,
+            description=_TEXT,
+            suggestion=_TEXT,
+            impact=_TEXT,
+            severity={"type": "string", "enum": ["ERROR", "WARNING", "INFO"]},
+        ),
+        "additionalProperties": True,  # its table and column
+    },
     "Signal": {
         **_object(
             optional=("id",),

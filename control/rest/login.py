@@ -10,7 +10,6 @@ stranger learns is the same, and takes as long, whether or not a name is somebod
 """
 
 import asyncio
-import binascii
 import hashlib
 import hmac
 import secrets
@@ -233,7 +232,7 @@ def credentials(headers: Headers) -> Given | None:
 def _basic(text: str) -> Given | None:
     try:
         sent = b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one, and what is no ASCII is another
         return None
     try:
         name, colon, password = sent.decode().partition(":")

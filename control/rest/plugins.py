@@ -3,11 +3,11 @@
     GET /connector-plugins        GET /connector-plugins/{p}/config
     PUT /connector-plugins/{p}/config/validate
 
-In: the installed plug-ins.  Out: routes.  Nothing is kept and no server is asked; a reference to a secret is
-resolved by what the worker's own environment allows, never by what is sent.
+In: the installed plug-ins, and how this worker checks settings.  Out: routes.  Nothing is kept, and no server
+is asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +19,6 @@ from wrackline.control.rest.given import settings as settings_of
 from wrackline.schemas import pipeline
 from wrackline.schemas.errors import Definite, define
 from wrackline.schemas.redaction import shown_name
-from wrackline.schemas.secret_refs import Resolver
 from wrackline.schemas.settings import definition
 
 NO_PLUGIN = define(
@@ -36,8 +35,10 @@ OTHER_CLASS = define(
 )
 
 
-def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> APIRouter:
-    """Make the routes."""
+def routes(
+    installed: pipeline.Plugins, check: Callable[[Mapping[str, str]], pipeline.Pipeline], version: str
+) -> APIRouter:
+    """Make the routes; `check` judges settings as those of a connector that is made here."""
     made = APIRouter(prefix="/connector-plugins", default_response_class=Answer)
 
     def checked(name: str, given: Mapping[str, str]) -> pipeline.Pipeline:
@@ -47,7 +48,7 @@ def routes(installed: pipeline.Plugins, resolver: Resolver, version: str) -> API
         asked = given.get("connector.class", name)
         if pipeline.kind_of(asked) != kind:
             raise OTHER_CLASS(given=shown_name(asked), asked=shown_name(name))
-        return pipeline.check({**given, "connector.class": asked}, installed, resolver)
+        return check({**given, "connector.class": asked})
 
     @made.get("")
     def plugins() -> Response:

@@ -5,9 +5,9 @@
     DELETE /connectors/{c}                  its positions stay
     PATCH, DELETE /connectors/{c}/offsets   of a connector that was stopped
 
-In: a group.  Out: routes.  Nothing is written before all of it was found good, by
-the same check as `PUT /connector-plugins/{p}/config/validate`, with the group's defaults below the settings.
-One write is done after the other: each changes what the one before left.
+In: a group.  Out: routes.  Nothing is written before all of it was found good, by the same check as
+`PUT /connector-plugins/{p}/config/validate`, with the group's defaults below the settings.  One write is done
+after the other: each changes what the one before left.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,6 @@ from wrackline.control.rest.given import NOT_SETTINGS
 from wrackline.control.rest.masked import masks, restored
 from wrackline.producers.connect.supervision import Wish
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
-from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 
 NOT_CONNECTOR = define(
@@ -144,14 +143,14 @@ class Writer:
         """Make a connector, or give it other settings."""
         if name in self._group.names():
             stored = self._group.given(name)
-            sent = restored(self._checked(stored).registry, stored, sent)
+            sent = restored(self._group.check(stored).registry, stored, sent)
         return self._kept(name, self._good(name, sent), None)
 
     def patch(self, name: str, sent: Mapping[str, str | None]) -> Response:
         """Change some settings of a connector."""
         self._known(name)
         stored = self._group.given(name)
-        patched = {**stored, **restored(self._checked(stored).registry, stored, sent)}
+        patched = {**stored, **restored(self._group.check(stored).registry, stored, sent)}
         left = {setting: text for setting, text in patched.items() if text is not None}
         return self._kept(name, self._good(name, left), None)
 
@@ -171,9 +170,6 @@ class Writer:
         if name not in self._group.names():
             raise NO_CONNECTOR(name=shown_name(name))
 
-    def _checked(self, config: Mapping[str, str]) -> Pipeline:
-        return self._group.check(config)
-
     def _good(self, name: str, sent: Mapping[str, str]) -> Mapping[str, str]:
         """Return the settings with their name, or raise what is wrong with them."""
         config = {**sent, "name": sent.get("name", name)}
@@ -181,7 +177,7 @@ class Writer:
             raise OTHER_NAME(given=shown_name(config["name"]), name=shown_name(name))
         if len(orjson.dumps(config)) > _MOST_STORED:
             raise NOT_SETTINGS(why=f"all of them are larger than {_MOST_STORED} bytes")
-        checked = self._checked(config)
+        checked = self._group.check(config)
         starred = list(masks(checked.registry, config))
         if starred:
             raise MASKED(names=_some(starred, _MOST_NAMES, ", "))

@@ -30,6 +30,9 @@ def test_a_connector_is_made_changed_and_looked_at(world: GroupWorld, tmp_path: 
     second = world.start()
     name, file = world.name(0), tmp_path / "connector.json"
     file.write_text(json.dumps({"name": name, "config": world.config(0)}))
+    path = "/connector-plugins/postgres/config/validate"
+    code, told = asked("PUT", f"{second.url}{path}", {**world.config(0), "name": name})
+    assert (code, told["error_count"]) == (200, 0), told
     assert wrackline(second, "apply", file) == (Exit.OK, {"name": name, "done": "made"})
     world.runs(first, 1)
     world.insert(0, 1, 3)

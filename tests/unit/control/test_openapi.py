@@ -1,6 +1,6 @@
 """The committed description of REST: valid, complete, and true of what is answered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,18 @@ from fastapi.routing import iter_route_contexts
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its types are not installed
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from tests.unit.control.test_status import BUSY, GONE, MEND, consumer, status
 from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working, writing
+from wrackline.control.output import plain
 from wrackline.control.pages.openapi_page import page
 from wrackline.control.rest.described import ROUTES
 from wrackline.control.rest.openapi import document
 from wrackline.control.rest.roles import ROLES
+from wrackline.control.status import Status
+from wrackline.control.status_documents import lag, tables
 from wrackline.producers.connect.supervision import Wish
+from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.table import TableId
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
@@ -78,6 +84,27 @@ def test_each_says_its_role_its_log_in_and_its_errors(route: str) -> None:
 def test_names_of_operations_are_told_apart() -> None:
     names = [one["operationId"] for path in document()["paths"].values() for one in path.values()]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Tables", tables(status(BUSY, MEND))),
+        ("Tables", tables(Status("shop", MEND, GONE, consumer(outage=BUSY)))),
+        ("Lag", lag(status(BUSY))),
+        ("Lag", lag(Status("shop", {}, GONE, None))),
+    ],
+)
+def test_looks_are_as_they_are_described(name: str, told: Mapping[str, Any]) -> None:
+    _holds({"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}}, told)
+
+
+def test_findings_are_as_they_are_described() -> None:
+    table = TableId("shop", "public", "orders")
+    found = Finding("pg.wal_level", "n", "d", "s", "i", Severity.ERROR, table, "id")
+    told = {"pipeline": "shop", "ok": False, "findings": plain([found]), "at_ms": 1}
+    schema = {"$ref": "#/components/schemas/Assessment"}
+    _holds({"content": {"application/json": {"schema": schema}}}, told)
 
 
 def bodies(route: str) -> list[bytes]:

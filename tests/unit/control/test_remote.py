@@ -245,6 +245,8 @@ def test_connectors_are_listed_with_their_states(wrackline: Wrackline, worker: T
         "shop    RUNNING     w:1",
     ]  # fmt: skip
     assert said.code == Exit.OPERATOR
+    worker.answers.insert(0, (200, {"a": {"status": status("UP\x1b[2J")}}))
+    assert "\x1b" not in wrackline("connectors").out
     (first, second) = json.loads(wrackline("connectors", "--json").out)["connectors"]
     assert (first["name"], first["state"], second["trace"]) == ("orders", "FAILED", None)
     assert wrackline("connectors").out == "the worker has no connectors\n"
@@ -295,7 +297,10 @@ def test_what_is_no_connector_is_not_applied(
         ((500, b"<html>"), 4, "remote.no_worker"),
         ((200, b"<html>"), 4, "remote.no_worker"),
         ((200, []), 4, "remote.no_worker"),
+        ((200, {"shop": 1}), 4, "remote.no_worker"),
+        ((200, {"shop": {"status": {"connector": {}, "tasks": None}}}), 4, "remote.no_worker"),
         ((302, b""), 4, "remote.no_worker"),
+        ((404, {"message": "n", "code": "zz\x1b[2J"}), 5, "zz\\u001b[2J"),
     ],
 )  # fmt: skip
 def test_an_error_keeps_its_code_or_gets_one(

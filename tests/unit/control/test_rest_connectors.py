@@ -14,6 +14,7 @@ from wrackline.control.rest.settings import LOOPBACK as HOST
 from wrackline.control.rest.settings import RestSettings
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.supervision import State, Wish
+from wrackline.schemas.pipeline import check
 from wrackline.schemas.secret_refs import Allowed, Resolver
 
 CONFIG = {"connector.class": "postgres", "name": "shop"}
@@ -58,7 +59,8 @@ def crew() -> Crew:
 
 @pytest.fixture
 def port(crew: Crew) -> Iterator[int]:
-    installed = plugins.routes(Installed(), Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"}), "1.2.3")
+    resolver = Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"})
+    installed = plugins.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3")
     routes = (connectors.routes(crew), connectors.by_file(), installed)
     with opened(RestSettings(0), routes, tell=print) as door:
         yield door.port
