@@ -22,7 +22,7 @@ from wrackline.schemas.core_settings import CORE
 from wrackline.schemas.pipeline import parse, read_file
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.setting import Declared, Importance, Setting
-from wrackline.schemas.setting_kinds import Kind, at_least, matching, split_list
+from wrackline.schemas.setting_kinds import Kind, matching, split_list
 from wrackline.schemas.settings import Registry
 
 _GROUP: Final = "Group"
