@@ -7,11 +7,11 @@ answer is passed on as it is; a redirect is not followed.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ssl import SSLContext
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 import h11
@@ -50,6 +50,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 _SENT: Final = ("content-type", "authorization")
 _PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after")
 _CONNECT_S: Final = 5.0
+_LOOK_S: Final = 0.5  # between two looks at whether it is still the one to be asked
 _ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka
 _MOST_ANSWER: Final = 4 << 20  # bytes
 
@@ -90,10 +91,29 @@ class Forward:
         if len(body) > MOST:
             raise TOO_LARGE(most=MOST)
         place = _place(url, self._tls)
-        heard = await _exchanged(place, _written(request, place.netloc, body), self._tls)
+        exchange = _exchanged(place, _written(request, place.netloc, body), self._tls)
+        heard = await self._while_it_is(url, place, exchange)
         passed = {name: heard.headers[name] for name in _PASSED if name in heard.headers}
         made = _path(heard.headers.get("location", ""))
         return Response(heard.body, heard.status, {**passed, **({"location": made} if made else {})})
+
+    async def _while_it_is(self, url: str, place: SplitResult, exchange: Coroutine[Any, Any, Heard]) -> Heard:
+        """Wait for its answer while it is the coordinator: one that is frozen gives none."""
+        asking = asyncio.create_task(exchange)
+        try:
+            while not asking.done():
+                await asyncio.wait([asking], timeout=_LOOK_S)
+                if not asking.done() and not self._is_still(url):
+                    raise NO_ANSWER(place=place.netloc, why="another does it now")
+            return asking.result()
+        finally:
+            asking.cancel()
+
+    def _is_still(self, url: str) -> bool:
+        try:
+            return self._elsewhere() == url
+        except WracklineError:  # while another is chosen it may still answer
+            return True
 
 
 def _writes(method: str, path: str) -> bool:
