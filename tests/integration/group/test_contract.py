@@ -30,7 +30,10 @@ def worker(kafka: Broker) -> Iterator[GroupCrew]:
     }
     group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed(), 2 << 30)
     over = Event()
-    with joined(group, over.is_set, log_to(sys.stdout, json=True), RestSettings(0)) as (crew, supervisor):
+    with joined(group, over.is_set, log_to(sys.stdout, for_programs=True), RestSettings(0)) as (
+        crew,
+        supervisor,
+    ):
         running = Thread(target=supervisor.run)
         running.start()
         wait_until(lambda: crew.led)

@@ -124,5 +124,6 @@ def test_a_frozen_worker_that_comes_back_does_no_harm(world: GroupWorld) -> None
     world.insert(1, 7, 9)
     world.arrived(1, 9)
     wait_until(lambda: world.name(1) in world.places(frozen))
-    frozen.connect.pause_connector(world.name(1))
+    pause = f"{frozen.url}/connectors/{world.name(1)}/pause"
+    wait_until(lambda: asked("PUT", pause)[0] == 202)  # 409 while the office goes to who has come back
     wait_until(lambda: not world.places(frozen))
