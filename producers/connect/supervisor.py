@@ -245,6 +245,7 @@ class Supervisor:
             if self._clock() > deadline:
                 for child in self._children.values():
                     child.kill()
+            self._do_what_is_wished()  # the group may take tasks away meanwhile, and waits for that
             self._hear(_LOOK)
 
     def _change(self, task: str, status: Status, code: int | None = None) -> None:

@@ -302,6 +302,26 @@ def test_a_process_that_cannot_be_begun_is_tried_again_and_the_others_stay(over:
     assert not running.is_alive()
 
 
+def test_who_lets_a_task_go_of_a_worker_that_ends_waits_for_no_other_task(over: Event) -> None:
+    stubborn = way(
+        [sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")]
+    )
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {"a": HELD_WELL, "stubborn": stubborn})
+    try:
+        until(lambda: {("a", "RUNNING"), ("stubborn", "RUNNING")} <= set(listener.states))
+        child = supervisor._children["stubborn"]
+        over.set()
+        until(lambda: ("a", "STOPPED") in listener.states)
+        assert supervisor.let_go("a").wait(60)
+        assert child.exit_code is None
+        child.kill()
+    finally:
+        over.set()
+        running.join(60)
+    assert not running.is_alive()
+
+
 def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wrackline.producers.connect.supervisor.MOVING", 0.3)
     deaf = way([sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")])
