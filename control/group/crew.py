@@ -25,7 +25,7 @@ from wrackline.control.group.records import Change, Connector
 from wrackline.control.group.settings import Group
 from wrackline.control.group.slots import slot_for
 from wrackline.control.installed import Installed
-from wrackline.control.offsets import desk
+from wrackline.control.offsets import Desk, desk
 from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_PARTITION, NOT_STOPPED
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.changes import Saved
@@ -169,22 +169,12 @@ class GroupCrew:
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
         """Set positions, or forget them: the task then begins anew, wherever the log begins."""
-        connector = self._known(name)
-        if connector.wish is not Wish.STOP or self._hands.standing(connector).state is not State.STOPPED:
-            raise NOT_STOPPED(name=name)
-        with self._lock, desk(self.pipeline(name)) as opened:
-            if edits is None:
-                opened.reset(force=False)
-                return
-            known = opened.partitions()
-            found = [(_one_of(known, partition, name), position) for partition, position in edits]
-            wanted: dict[str | None, Saved] = {
-                partition.database: position for partition, position in found if isinstance(position, dict)
-            }
-            if wanted:
-                opened.set(wanted, force=False)
-            else:
-                opened.reset(force=False)
+        with self._lock:  # before it is looked at: who resumes it meanwhile waits
+            connector = self._known(name)
+            if connector.wish is not Wish.STOP or self._hands.standing(connector).state is not State.STOPPED:
+                raise NOT_STOPPED(name=name)
+            with desk(self.pipeline(name)) as opened:
+                _edit(opened, name, edits)
 
     def _known(self, name: str) -> Connector:
         known = self._hands.connectors().get(name)
@@ -235,6 +225,21 @@ class GroupCrew:
             self._holds = False
             with self._lock:
                 self._pen.drop()
+
+
+def _edit(opened: Desk, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None) -> None:
+    if edits is None:
+        opened.reset(force=False)
+        return
+    known = opened.partitions()
+    found = [(_one_of(known, partition, name), position) for partition, position in edits]
+    wanted: dict[str | None, Saved] = {
+        partition.database: position for partition, position in found if isinstance(position, dict)
+    }
+    if wanted:
+        opened.set(wanted, force=False)
+    else:
+        opened.reset(force=False)
 
 
 def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:

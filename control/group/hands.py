@@ -142,8 +142,14 @@ class Hands:
 
     def _reported(self, key: bytes, value: bytes | None) -> None:
         late = self._heard.apply(key, value)
-        if late in self._told:  # else a compacted topic would keep the late word alone
-            self._report(reports.of_task(late, self._told[late]))
+        if late is None or late not in self._told:
+            return
+        told, known = self._told[late], self._heard.tasks[late]
+        if (told.cut, told.claim) >= (
+            known.cut,
+            known.claim,
+        ):  # else the late word is our own
+            self._report(reports.of_task(late, told))  # a compacted topic keeps the last word alone
 
     def _settle(self) -> None:
         if not self._ready:

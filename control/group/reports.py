@@ -5,7 +5,8 @@
 
 Each is written by the worker itself.  One that was frozen, and does not know yet that its tasks are
 another's, may write too: `claim` grows with every worker that takes a task, and a lower one than was heard
-counts for nothing.  A state of another cut than the connector's is one of a configuration that has passed.
+counts for nothing.  A state of another cut than the connector's is one of a configuration that has passed:
+a connector that was deleted and made again counts its claims anew, and its forerunner's count for nothing.
 """
 
 from collections.abc import Iterable
@@ -57,7 +58,7 @@ class Heard:
             self.tasks.pop(task, None)
             return None
         known, told = self.tasks.get(task), _report(document)
-        if known is not None and told.claim < known.claim:
+        if known is not None and (told.cut, told.claim) < (known.cut, known.claim):
             return task
         self.tasks[task] = told
         return None

@@ -9,11 +9,11 @@ not followed.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ssl import SSLContext
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 import h11
@@ -52,6 +52,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 _SENT: Final = ("content-type", "authorization")
 _PASSED: Final = ("content-type", "allow", "www-authenticate", "retry-after")
 _CONNECT_S: Final = 5.0
+_LOOK_S: Final = 0.5  # between two looks at whether it is still the one to be asked
 _ANSWER_S: Final = 90.0  # Connect's; removing positions waits for Kafka
 _CHOOSING_S: Final = 10.0  # for a group to choose its coordinator; a killed one is missed after 6
 _AGAIN_S: Final = 0.2
@@ -100,13 +101,32 @@ class Forward:
             raise unknown
         body = await request.whole()
         place = _place(url, self._tls)
-        heard = await _exchanged(place, _written(request, place.netloc, body), self._tls)
+        exchange = _exchanged(place, _written(request, place.netloc, body), self._tls)
+        heard = await self._while_it_is(url, place, exchange)
         passed = {name: heard.headers[name] for name in _PASSED if name in heard.headers}
         if heard.status == 409 and NO_COORDINATOR.code.encode() in heard.body:  # it is that no longer
             unknown = NO_COORDINATOR()
             raise unknown
         made = _path(heard.headers.get("location", ""))
         return Response(heard.body, heard.status, {**passed, **({"location": made} if made else {})})
+
+    async def _while_it_is(self, url: str, place: SplitResult, exchange: Coroutine[Any, Any, Heard]) -> Heard:
+        """Wait for its answer while it is the coordinator: one that is frozen gives none."""
+        asking = asyncio.create_task(exchange)
+        try:
+            while not asking.done():
+                await asyncio.wait([asking], timeout=_LOOK_S)
+                if not asking.done() and not self._is_still(url):
+                    raise NO_ANSWER(place=place.netloc, why="another does it now")
+            return asking.result()
+        finally:
+            asking.cancel()
+
+    def _is_still(self, url: str) -> bool:
+        try:
+            return self._elsewhere() == url
+        except WracklineError:  # while another is chosen it may still answer
+            return True
 
 
 class _Read(Request):

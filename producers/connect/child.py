@@ -95,8 +95,13 @@ class Child:
     def __init__(self, begin: Begin) -> None:
         ours, theirs = socket.socketpair()
         printed, written = Pipe(duplex=False)
-        with theirs, written:
-            self._process = begin(theirs, written)
+        try:
+            with theirs, written:
+                self._process = begin(theirs, written)
+        except BaseException:
+            ours.close()
+            printed.close()
+            raise
         self._line, self._printed = ours, printed
         ours.setblocking(False)
         os.set_blocking(printed.fileno(), False)

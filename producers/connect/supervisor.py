@@ -31,6 +31,12 @@ TOO_LARGE = define(
     "the task's process has {mib} MiB of memory to itself, and may have {most}: it is ended, and begun again",
     hint="let it have more: wrackline worker --task-memory <MiB>; or let it hold less: max.row.bytes",
 )
+NOT_BEGUN = define(
+    "worker.not_begun",
+    Transient,
+    "no process could be begun for the task: {why}; it is tried again",
+    hint="see whether the machine has processes, descriptors and memory left: ulimit -u -n; free -m",
+)
 
 
 class Listener(Protocol):
@@ -166,10 +172,19 @@ class Supervisor:
         now = self._clock()
         for task, status in self._status.items():
             if status.state is State.RESTARTING and status.begins <= now:
-                child = self._children[task] = Child(self._begins[task])
-                for descriptor in child.descriptors:
-                    self._selector.register(descriptor, selectors.EVENT_READ)
-                self._change(task, status.at(State.STARTING, now))
+                self._start(task, status, now)
+
+    def _start(self, task: str, status: Status, now: float) -> None:
+        try:
+            child = Child(self._begins[task])
+        except (OSError, EOFError) as error:  # the latter: who forks them has just ended, and is begun again
+            self._listener.said(task, str(NOT_BEGUN(why=type(error).__name__)))
+            self._change(task, status.ended(now, asked=False, for_somebody=False))
+            return
+        self._children[task] = child
+        for descriptor in child.descriptors:
+            self._selector.register(descriptor, selectors.EVENT_READ)
+        self._change(task, status.at(State.STARTING, now))
 
     def _end_what_is_too_large(self) -> None:
         now = self._clock()
@@ -230,6 +245,7 @@ class Supervisor:
             if self._clock() > deadline:
                 for child in self._children.values():
                     child.kill()
+            self._do_what_is_wished()  # the group may take tasks away meanwhile, and waits for that
             self._hear(_LOOK)
 
     def _change(self, task: str, status: Status, code: int | None = None) -> None:

@@ -105,6 +105,17 @@ def test_a_worker_that_lost_a_task_and_does_not_know_it_is_not_heard() -> None:
     assert heard.tasks["shop"].state is State.FAILED
 
 
+def test_a_late_word_on_a_connector_that_was_deleted_does_not_outweigh_the_one_made_again() -> None:
+    heard = Heard()
+    heard.apply(*reports.of_task("shop", Report(State.RUNNING, "b", 1, 8)))
+    assert told(heard, "a", 5, State.STARTING) == "shop"
+    assert heard.tasks["shop"] == Report(State.RUNNING, "b", 1, 8)
+    late = Heard()
+    told(late, "a", 5, State.STARTING)
+    assert late.apply(*reports.of_task("shop", Report(State.RUNNING, "b", 1, 8))) is None
+    assert late.tasks["shop"].worker == "b"
+
+
 def test_a_slot_is_whose_word_was_heard_last_and_who_leaves_has_none() -> None:
     heard = Heard()
     heard.apply(*reports.of_worker("a", range(4)))

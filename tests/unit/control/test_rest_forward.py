@@ -217,6 +217,32 @@ def test_one_that_never_answers_is_not_waited_for_for_ever(
     assert (status, told["code"]) == (504, "rest.no_answer")
 
 
+def test_one_that_is_frozen_is_not_waited_for_once_another_does_it(
+    client: Client, follower: FakeGroup
+) -> None:
+    with socket.create_server((HOST, 0)) as frozen:
+        follower.coordinator = f"http://{HOST}:{frozen.getsockname()[1]}"
+
+        def chooses() -> None:
+            taken, _ = frozen.accept()
+            taken.recv(1 << 16)
+            follower.coordinator = NO_COORDINATOR()
+            follower.coordinator = None
+            over.wait(60)
+            taken.close()
+
+        over = threading.Event()
+        thread = threading.Thread(target=chooses)
+        thread.start()
+        try:
+            status, told = client.ask("POST", "/connectors", SHOP)
+        finally:
+            over.set()
+            thread.join(60)
+    assert (status, told["code"]) == (504, "rest.no_answer")
+    assert not follower.asked, "whether it was done is not known: whoever asked decides"
+
+
 def test_an_answer_without_end_is_not_kept(
     client: Client,
     follower: FakeGroup,

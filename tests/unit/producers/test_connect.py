@@ -279,6 +279,49 @@ def test_a_task_comes_is_given_anew_and_goes_while_the_others_run(over: Event) -
     assert not running.is_alive()
 
 
+def test_a_process_that_cannot_be_begun_is_tried_again_and_the_others_stay(over: Event) -> None:
+    refused: list[Exception] = [EOFError(), BlockingIOError()]
+
+    def begin(line: socket.socket, output: Connection) -> Running:
+        if refused:
+            raise refused.pop()
+        return HELD_WELL(line, output)
+
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {"other": HELD_WELL})
+    try:
+        until(lambda: ("other", "RUNNING") in listener.states)
+        supervisor.give("a", begin)
+        until(lambda: ("a", "RUNNING") in listener.states)
+        of_a = [state for task, state in listener.states if task == "a"]
+        assert of_a == ["RESTARTING", "RESTARTING", "STARTING", "RUNNING"]
+        assert len(listener.states) == len(of_a) + 2
+    finally:
+        over.set()
+        running.join(60)
+    assert not running.is_alive()
+
+
+def test_who_lets_a_task_go_of_a_worker_that_ends_waits_for_no_other_task(over: Event) -> None:
+    stubborn = way(
+        [sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")]
+    )
+    listener = Heard()
+    supervisor, running = running_with(listener, over, {"a": HELD_WELL, "stubborn": stubborn})
+    try:
+        until(lambda: {("a", "RUNNING"), ("stubborn", "RUNNING")} <= set(listener.states))
+        child = supervisor._children["stubborn"]
+        over.set()
+        until(lambda: ("a", "STOPPED") in listener.states)
+        assert supervisor.let_go("a").wait(60)
+        assert child.exit_code is None
+        child.kill()
+    finally:
+        over.set()
+        running.join(60)
+    assert not running.is_alive()
+
+
 def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wrackline.producers.connect.supervisor.MOVING", 0.3)
     deaf = way([sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")])
