@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Final
 
 import orjson
@@ -24,6 +24,7 @@ from wrackline.control.group.hands import Hands
 from wrackline.control.group.records import Change, Connector
 from wrackline.control.group.settings import Group
 from wrackline.control.group.slots import slot_for
+from wrackline.control.group.threads import Threads
 from wrackline.control.installed import Installed
 from wrackline.control.offsets import Desk, desk
 from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_PARTITION, NOT_STOPPED
@@ -57,6 +58,7 @@ class GroupCrew:
         hands: Hands,
         follower: Follower,
         tell: Callable[[WracklineError], None],
+        threads: Threads,
     ) -> None:
         self.worker = self._url = ""  # known once it listens
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
@@ -64,7 +66,7 @@ class GroupCrew:
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
         self._holds = False
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
-        self._thread = Thread(target=self._keep_office, name="coordinator", daemon=True)
+        self._thread = threads.make("coordinator", self._keep_office)
 
     def begin(self, worker: str, url: str) -> None:
         """Be ready to be the coordinator, under this name."""

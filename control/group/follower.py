@@ -7,11 +7,12 @@ the client tries again by itself, and what cannot mend itself is told once.
 
 import time
 from collections.abc import Callable, Sequence
-from threading import Condition, Event, Thread
+from threading import Condition, Event
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from wrackline.control.group.threads import Threads
 from wrackline.producers.kafka.client import Settings
 from wrackline.producers.kafka.failures import of_exception
 from wrackline.schemas.errors import Transient, WracklineError
@@ -26,7 +27,12 @@ class Follower:
     """A thread that reads."""
 
     def __init__(
-        self, reader: Settings, topics: Sequence[str], hears: Hears, tell: Callable[[WracklineError], None]
+        self,
+        reader: Settings,
+        topics: Sequence[str],
+        hears: Hears,
+        tell: Callable[[WracklineError], None],
+        threads: Threads,
     ) -> None:
         self._hears, self._tell, self._who = hears, tell, reader["client.id"]
         self._consumer = Consumer(reader)
@@ -34,7 +40,7 @@ class Follower:
         self._behind = set(topics)  # of which not all that was there at first has been heard
         self._told: int | None = None
         self._stop, self._news = Event(), Condition()
-        self._thread = Thread(target=self._run, name="follower", daemon=True)
+        self._thread = threads.make("follower", self._run)
 
     def start(self) -> None:
         """Begin to read."""

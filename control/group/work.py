@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 from typing import Final
 
 from confluent_kafka import Producer
@@ -29,6 +29,7 @@ from wrackline.control.group.member import Member
 from wrackline.control.group.records import Change, Connector
 from wrackline.control.group.settings import Group
 from wrackline.control.group.slots import SLOTS
+from wrackline.control.group.threads import Threads
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
 from wrackline.control.rest.desk import PipelineDesk
@@ -79,12 +80,12 @@ def joined(
     hands: Hands
     clean = group.client.redactor.clean
     telling = Telling(lambda name, standing: hands.stands(name, standing), log, clean)  # noqa: PLW0108 - it comes later
-    nursery = Nursery(LOADED)
+    nursery, threads = Nursery(LOADED), Threads()
     supervisor = Supervisor(
         {},
         telling,
         for_somebody=lambda code: code in FOR_SOMEBODY,
-        asked=asked,
+        asked=lambda: asked() or threads.error is not None,
         stays=True,
         most_memory=most_memory,
     )
@@ -94,25 +95,27 @@ def joined(
         report = opened.enter_context(_reporting(group.client, topics.status))
         hands = Hands(topics, supervisor, partial(_begin, nursery, group), report, tell)
         reader = group.client.reader(Identity(group.id, "follower", 0, 0))
-        follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell)
+        follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell, threads)
         follower.start()
         opened.callback(follower.stop)
         if not follower.wait_for(lambda: follower.caught_up, _FIRST):
             raise NOT_READ(group=group.id, seconds=_FIRST)
-        crew = GroupCrew(group, hands, follower, tell)
+        crew = GroupCrew(group, hands, follower, tell, threads)
         looks = PipelineLooks(crew, partial(_assessing, nursery, group, crew))
         door = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest, tell, crew))
         hands.begin(door.worker)
         crew.begin(door.worker, door.url)
         opened.enter_context(
-            _member(group, hands, crew, tell, partial(telling.listens, f"{door.url}/connectors"))
+            _member(group, hands, crew, tell, threads, partial(telling.listens, f"{door.url}/connectors"))
         )
         yield crew, supervisor
+        if threads.error is not None:
+            raise threads.error
 
 
 @contextmanager
 def _member(
-    group: Group, hands: Hands, crew: GroupCrew, tell: Tell, ready: Callable[[], None]
+    group: Group, hands: Hands, crew: GroupCrew, tell: Tell, threads: Threads, ready: Callable[[], None]
 ) -> Iterator[None]:
     """Be a member, on a thread of its own; say when the group is one that can be asked for anything."""
 
@@ -133,7 +136,7 @@ def _member(
         crew.end()
         member.leave()
 
-    thread = Thread(target=take_part, name="member", daemon=True)
+    thread = threads.make("member", take_part)
     thread.start()
     try:
         yield
@@ -148,7 +151,7 @@ def _begin(nursery: Nursery, group: Group, connector: Connector) -> Begin:
 
 
 def _assessing(nursery: Nursery, group: Group, crew: GroupCrew, name: str) -> Begin:
-    return nursery.way(assessing.of_map, {**group.defaults, **crew.given(name)}, group.allowed)
+    return nursery.way(assessing.of_map, dict(group.whole(crew.given(name))), group.allowed)
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:
