@@ -15,7 +15,6 @@ from typing import Annotated, TextIO, cast
 import typer
 from rich.text import Text
 
-from wrackline.control import rest_flags
 from wrackline.control.assessing import with_servers
 from wrackline.control.check_file import check_file
 from wrackline.control.delete_cli import delete
@@ -27,12 +26,11 @@ from wrackline.control.explain import Explained, all_settings, explained, find_s
 from wrackline.control.init_cli import init
 from wrackline.control.installed import Installed
 from wrackline.control.letters_cli import app as letters_app
-from wrackline.control.logs.lines import AsJson, Log, as_json, log_to
+from wrackline.control.logs.lines import AsJson, as_json, log_to
 from wrackline.control.offsets_cli import app as offsets_app
-from wrackline.control.output import Json, Options, print_json, say
+from wrackline.control.output import Json, Options, log_of, print_json, say
 from wrackline.control.pipeline_file import Unfit, findings_document, good_pipeline, show_findings
 from wrackline.control.remote import commands as remote
-from wrackline.control.rest.settings import LOOPBACK, RestSettings
 from wrackline.control.rest_cli import app as rest_app
 from wrackline.control.run import run
 from wrackline.control.snapshot_cli import app as snapshot_app
@@ -41,7 +39,7 @@ from wrackline.control.status_cli import status
 from wrackline.control.status_line import Screen
 from wrackline.control.tables_cli import tables
 from wrackline.control.tail.command import tail
-from wrackline.control.worker import work
+from wrackline.control.worker_cli import worker
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
 
@@ -64,6 +62,7 @@ app.command()(delete)
 app.command()(status)
 app.command()(tail)
 app.command()(tables)
+app.command()(worker)
 for verb in (remote.connectors, remote.pause, remote.resume, remote.restart, remote.stop, remote.apply):
     app.command()(verb)
 
@@ -129,7 +128,7 @@ def run_pipeline(
     It publishes the source's changes to Kafka; what merges them into a target is started apart.
     """
     if as_json(asked=json) or not sys.stdout.isatty():
-        log = _log(context, asked=json)
+        log = log_of(context, asked=json)
         run(good_pipeline(file), log)
         return
     with closing(Screen()) as screen:
@@ -156,75 +155,8 @@ def consume_pipeline(
     # here, for who does not merge needs no Spark
     from wrackline.control.consume import consume  # noqa: PLC0415
 
-    log = _log(context, asked=json)
+    log = log_of(context, asked=json)
     code = consume(good_pipeline(file), log, once=once, spark_log=spark_log)
-    if code:
-        raise typer.Exit(code)
-
-
-@app.command()
-def worker(  # noqa: PLR0913 - each is a flag
-    context: typer.Context,
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")
-    ] = None,
-    *,
-    group: Annotated[
-        Path | None,
-        typer.Option(
-            "--group",
-            metavar="group.toml",
-            help="Take part in a group of workers instead: its connectors are made by REST.",
-        ),
-    ] = None,
-    task_memory: Annotated[
-        int,
-        typer.Option(
-            "--task-memory",
-            metavar="MIB",
-            min=64,
-            help="A task's process that has more memory to itself is ended, and begun again.",
-        ),
-    ] = 2048,
-    rest_port: rest_flags.Port = None,
-    rest_host: rest_flags.Host = LOOPBACK,
-    rest_advertised: rest_flags.Advertised = None,
-    rest_name: rest_flags.Names = None,
-    rest_users: rest_flags.Users = None,
-    rest_certificate: rest_flags.Certificate = None,
-    rest_key: rest_flags.Key = None,
-    rest_client_ca: rest_flags.ClientCa = None,
-    rest_worker_ca: rest_flags.WorkerCa = None,
-    rest_tls_ends_before: rest_flags.TlsEndsBefore = False,
-    json: AsJson = None,
-) -> None:
-    """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
-
-    A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
-    """
-    rest = RestSettings(
-        rest_port or 0,
-        rest_host,
-        rest_advertised,
-        tuple(rest_name or ()),
-        rest_users,
-        rest_certificate,
-        rest_key,
-        rest_client_ca,
-        rest_worker_ca,
-        rest_tls_ends_before,
-    )
-    log = _log(context, asked=json, named=True)
-    if (group is None) == (not files):
-        raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
-    if group is not None:
-        # here, for it listens always, and who does not shall not wait for a web framework to load
-        from wrackline.control.group_cli import take_part  # noqa: PLC0415
-
-        code = take_part(group, log, rest_flags.of_a_group(rest_port, rest), task_memory << 20)
-    else:
-        pipelines = {file: good_pipeline(file) for file in files or ()}
-        code = work(pipelines, log, task_memory << 20, rest_flags.if_asked(rest_port, rest))
     if code:
         raise typer.Exit(code)
 
@@ -274,14 +206,6 @@ def settings(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with one of `Exit`."""
     ending(app, arguments)
-
-
-def _log(context: typer.Context, *, asked: bool | None, named: bool = False) -> Log:
-    """Return the log of a command that runs for long; as JSON it has its last error too."""
-    json = as_json(asked=asked)
-    log = log_to(sys.stdout, for_programs=json, named=named)
-    context.ensure_object(Options).log = log if json else None
-    return log
 
 
 def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from wrackline.control.logs.lines import Log
+from wrackline.control.logs.lines import Log, as_json, log_to
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -53,3 +53,11 @@ def _jsonable(value: object) -> object:
             return value.value
         case _:
             return str(value)
+
+
+def log_of(context: typer.Context, *, asked: bool | None, named: bool = False) -> Log:
+    """Return the log of a command that runs for long; as JSON it has its last error too."""
+    json = as_json(asked=asked)
+    log = log_to(sys.stdout, for_programs=json, named=named)
+    context.ensure_object(Options).log = log if json else None
+    return log

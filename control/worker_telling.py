@@ -38,6 +38,8 @@ class Telling:
         if code is not None:
             told["exit"] = code
         self.failed.pop(task, None)
+        if status.state is State.STARTING:
+            self._reasons.pop(task, None)
         if status.state is State.RESTARTING:
             told["wait_s"] = round(status.begins - status.since, 3)
         line = " ".join([status.state.value, *(f"{name}={value}" for name, value in told.items())])

@@ -19,8 +19,16 @@ from wrackline.control.rest.shapes import Standing
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.supervision import State, Wish
 from wrackline.producers.connect.supervisor import MOVING, Supervisor
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.topics import InternalTopics
+
+SAME_WORKER = define(
+    "group.same_worker",
+    OperatorNeeded,
+    "another worker of the group is called {worker} too, and was there before",
+    hint="say how the others reach each: wrackline worker --group <group.toml> --rest-host <address>"
+    " --rest-advertised <host>:<port>",
+)
 
 _UNHEARD: Final = {Wish.RUN: State.STARTING, Wish.PAUSE: State.PAUSED, Wish.STOP: State.STOPPED}
 _KILLED: Final = 2.0  # seconds from a kill to the end of a process
@@ -52,7 +60,7 @@ class Hands:
         self._own: frozenset[int] = frozenset()
         self._taken: dict[str, _Taken] = {}
         self._told: dict[str, Report] = {}
-        self._ready = False
+        self._ready, self._since = False, 0
         self._lock = RLock()
 
     def hears(self, topic: str, offset: int, key: bytes, value: bytes | None) -> None:
@@ -69,7 +77,7 @@ class Hands:
     def begin(self, worker: str) -> None:
         """All that was there at first has been heard; this is what we are called."""
         with self._lock:
-            self._worker, self._ready = worker, True
+            self._worker, self._ready, self._since = worker, True, time.time_ns()
 
     def leave(self) -> None:
         """Own nothing any more."""
@@ -80,7 +88,7 @@ class Hands:
         """These slots are ours, and no others."""
         with self._lock:
             self._own = slots
-            self._report(reports.of_worker(self._worker, slots))
+            self._report(reports.of_worker(self._worker, slots, self._since))
             self._settle()
 
     def loses(self, slots: Iterable[int]) -> None:
@@ -142,6 +150,8 @@ class Hands:
 
     def _reported(self, key: bytes, value: bytes | None) -> None:
         late = self._heard.apply(key, value)
+        if self._ready and 0 < self._heard.since.get(self._worker, 0) < self._since:
+            raise SAME_WORKER(worker=self._worker)
         if late is None or late not in self._told:
             return
         told, known = self._told[late], self._heard.tasks[late]

@@ -21,6 +21,7 @@ from wrackline.producers.connect.supervision import Wish
 from wrackline.schemas.errors import Definite, define
 
 TASK: Final = 0
+SLOTS: Final = 128
 _COORDINATOR: Final = b"coordinator"
 _STATES: Final = {Wish.RUN: "STARTED", Wish.PAUSE: "PAUSED", Wish.STOP: "STOPPED"}
 _WISHES: Final = {word: wish for wish, word in _STATES.items()}
@@ -84,7 +85,7 @@ class Kept:
                 _keep(self._wishes, name, document, lambda read: _WISHES[read["state"]])
             case "task":
                 of = name.removesuffix(f"-{TASK}")
-                _keep(self._slots, of, document, lambda read: int(read["slot"]))
+                _keep(self._slots, of, document, _slot)
             case "restart":
                 return None if document is None else name
             case _:
@@ -139,6 +140,13 @@ def _keep(known: dict[str, T], name: str, document: Document | None, read: Calla
         known.pop(name, None)
     else:
         known[name] = read(document)
+
+
+def _slot(read: Document) -> int:
+    slot = int(read["slot"])
+    if not 0 <= slot < SLOTS:
+        raise ValueError(slot)
+    return slot
 
 
 def _texts(config: object) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """What a group's workers say of themselves and of their tasks: the records of `<group>-status`.  Pure.
 
-    worker-<id>         {"slots"}                                         which it owns
+    worker-<id>         {"slots", "since"}                                which it owns
     status-<name>-0     {"state", "reason", "worker", "claim", "cut"}     how a task is
 
 Each is written by the worker itself.  One that was frozen, and does not know yet that its tasks are
@@ -38,6 +38,7 @@ class Heard:
     def __init__(self) -> None:
         self.tasks: dict[str, Report] = {}
         self.owners: dict[int, str] = {}
+        self.since: dict[str, int] = {}  # when each worker began, as it said last
 
     def apply(self, key: bytes, value: bytes | None) -> str | None:
         """Take the next record; return the task that one has spoken of who has it no longer.
@@ -50,6 +51,7 @@ class Heard:
             slots = [] if document is None else [int(slot) for slot in document["slots"]]
             kept = {slot: worker for slot, worker in self.owners.items() if worker != name}
             self.owners = kept | dict.fromkeys(slots, name)
+            self.since[name] = 0 if document is None else int(document["since"])
             return None
         if kind != "status":
             raise ValueError(kind)
@@ -69,9 +71,9 @@ class Heard:
         return 1 if known is None else known.claim + 1
 
 
-def of_worker(worker: str, slots: Iterable[int]) -> tuple[bytes, bytes]:
-    """Say which slots it owns."""
-    return f"worker-{worker}".encode(), orjson.dumps({"slots": sorted(slots)})
+def of_worker(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:
+    """Say which slots it owns, and when it began: two of one name are told apart by that."""
+    return f"worker-{worker}".encode(), orjson.dumps({"slots": sorted(slots), "since": since})
 
 
 def gone(worker: str) -> tuple[bytes, None]:

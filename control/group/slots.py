@@ -10,12 +10,9 @@ its slot, whoever comes or goes.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from wrackline.control.group.records import Connector
+from wrackline.control.group.records import SLOTS, Connector
 from wrackline.producers.connect.supervision import Wish
-
-SLOTS: Final = 128
 
 
 def slot_for(name: str, connectors: Mapping[str, Connector], owners: Mapping[int, str]) -> int:

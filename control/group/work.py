@@ -13,12 +13,12 @@ REST closes, the tasks end, the others take the slots over at once.  A worker th
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import Event
 from typing import Final
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control import assessing, worker_task
@@ -26,9 +26,8 @@ from wrackline.control.group.crew import GroupCrew
 from wrackline.control.group.follower import Follower
 from wrackline.control.group.hands import Hands
 from wrackline.control.group.member import Member
-from wrackline.control.group.records import Change, Connector
+from wrackline.control.group.records import SLOTS, Change, Connector
 from wrackline.control.group.settings import Group
-from wrackline.control.group.slots import SLOTS
 from wrackline.control.group.threads import Threads
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import Log
@@ -43,6 +42,7 @@ from wrackline.producers.connect.nursery import Nursery
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.failures import of_exception
 from wrackline.producers.kafka.knock import knock
 from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.topics import InternalTopics, internal_topics
@@ -92,7 +92,7 @@ def joined(
     tell = partial(telling.wrong, WORKER)
     with ExitStack() as opened:
         opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
-        report = opened.enter_context(_reporting(group.client, topics.status))
+        report = opened.enter_context(_reporting(group.client, topics.status, tell))
         hands = Hands(topics, supervisor, partial(_begin, nursery, group), report, tell)
         reader = group.client.reader(Identity(group.id, "follower", 0, 0))
         follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell, threads)
@@ -162,15 +162,17 @@ def _prepare(client: Client, topics: InternalTopics) -> None:
 
 
 @contextmanager
-def _reporting(client: Client, topic: str) -> Iterator[Callable[[Change], None]]:
+def _reporting(client: Client, topic: str, tell: Tell) -> Iterator[Callable[[Change], None]]:
     """Send reports, none of which is waited for: a later one says more."""
     producer = Producer(client.reporter("reports"))
 
     def report(change: Change) -> None:
         key, value = change
         producer.poll(0)
-        with suppress(BufferError):  # Kafka has been away for long
+        try:
             producer.produce(topic, value, key, 0)
+        except (BufferError, KafkaException) as error:  # Kafka has been away for long, or refuses
+            tell(of_exception(error, "the reports", topic))
 
     try:
         yield report

@@ -71,6 +71,8 @@ def test_who_writes_is_who_said_so_last() -> None:
         (b"connector-shop", b"[]"),
         (b"target-shop", b'{"state":"DANCING"}'),
         (b"task-shop-0", b'{"slot":"x"}'),
+        (b"task-shop-0", b'{"slot":128}'),
+        (b"task-shop-0", b'{"slot":-1}'),
         (b"coordinator", None),
         (b"coordinator", b"{}"),
         (b"", b"{}"),
@@ -118,12 +120,13 @@ def test_a_late_word_on_a_connector_that_was_deleted_does_not_outweigh_the_one_m
 
 def test_a_slot_is_whose_word_was_heard_last_and_who_leaves_has_none() -> None:
     heard = Heard()
-    heard.apply(*reports.of_worker("a", range(4)))
-    heard.apply(*reports.of_worker("b", [2, 3]))
+    heard.apply(*reports.of_worker("a", range(4), 5))
+    heard.apply(*reports.of_worker("b", [2, 3], 5))
     assert heard.owners == {0: "a", 1: "a", 2: "b", 3: "b"}
-    heard.apply(*reports.of_worker("a", [0]))
+    heard.apply(*reports.of_worker("a", [0], 6))
     heard.apply(*reports.gone("b"))
     assert heard.owners == {0: "a"}
+    assert heard.since == {"a": 6, "b": 0}
 
 
 def test_a_task_that_is_forgotten_is_claimed_from_the_beginning() -> None:

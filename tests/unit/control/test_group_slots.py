@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.control.group.records import Connector
-from wrackline.control.group.slots import SLOTS, slot_for
+from wrackline.control.group.records import SLOTS, Connector
+from wrackline.control.group.slots import slot_for
 from wrackline.producers.connect.supervision import Wish
 
 
@@ -58,7 +58,7 @@ def test_who_joins_gets_its_share_and_nothing_moves_but_that(count: int) -> None
     two = joined(ALONE, "b")
     assert abs(shares(made, two)["b"] - count / 2) <= 1
     three = joined(two, "c")
-    assert abs(shares(made, three)["c"] - count / 3) <= 4  # a third of the slots is no half of a half
+    assert abs(shares(made, three)["c"] - count / 3) <= 5  # a third of the slots is no half of a half
     for one in made.values():
         assert two[one.slot] in ("a", "b")
         assert three[one.slot] in (two[one.slot], "c")
