@@ -47,9 +47,9 @@ class Folder:
         except Py4JJavaError as exc:  # its text may hold what the file system was told
             why = exc.java_exception.getClass().getSimpleName()
         if self._files.exists(path):
-            raise FILES_STAY(path=path.toString(), why=why)
+            raise FILES_STAY(path=str(path), why=why)
 
-    def _below(self, name: str) -> Any:
+    def _below(self, name: str) -> object:
         return self._path if name == "." else self._path.suffix(f"/{name}")
 
 
