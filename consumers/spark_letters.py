@@ -80,6 +80,14 @@ class SparkLetters:
             f"(topic = {literal(topic)} AND `partition` = {partition} AND `offset` IN ({_listed(found)}))"
             for (topic, partition), found in offsets.items()
         )
+        self._delete(table, which)
+
+    def forget(self, table: TableId) -> None:
+        """Delete all that are a table's own; what a crash left of them goes too."""
+        if self._of(table) is not None:
+            self._delete(table, "true")
+
+    def _delete(self, table: TableId, which: str) -> None:
         own = f"`table` = {literal(str(table))} AND ({which})"
         with self._writing:
             self._session.sql(f"DELETE FROM {self._name(table)} WHERE {own}")  # noqa: S608 - names and texts are quoted

@@ -7,6 +7,7 @@ after Ctrl-C.  However it ends, everything that it started has ended before.
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -16,18 +17,17 @@ from rich.console import Console
 from rich.text import Text
 
 from wrackline.control.demo import folder as demo_folder
-from wrackline.control.demo import settings, shop
+from wrackline.control.demo import looks, shop
 from wrackline.control.demo.parts import Parts, started
 from wrackline.control.demo.screen import Screen
 from wrackline.control.demo.story import Ending, Story
 from wrackline.control.exits import Exit, exit_of
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.topics import internal_topics, table_topic
 
 INTERRUPTED = 130
 _KEYS_SHOWN = 10
-_COUNT = "SELECT status, count(*) FROM orders GROUP BY 1"
-_SEND = "UPDATE orders SET status = 'sent' WHERE id % 10 = 0"
+_GOES_ON = "Everything goes on until Ctrl-C. In another terminal:"
+_ENDED = "The servers end now; --keep leaves them, for kcat, wrackline tail and psql. What stays:"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -52,8 +52,10 @@ def demo(
             code = int(Exit.OK if ending.good else Exit.FINDINGS)
             print_ending(console, ending, screen.seconds())
             if keep:
-                _print_looks(console, parts)
+                lines = looks.live(parts.folder, parts.kafka.bootstrap, _shop_url(parts))
+                _print_looks(console, _GOES_ON, lines)
                 threading.Event().wait()
+        _print_looks(console, _ENDED, looks.at_rest(parts.folder))
     except KeyboardInterrupt:
         code = code if keep and code != Exit.FAULT else INTERRUPTED
         console.print("ended; everything that was started has been stopped")
@@ -108,23 +110,15 @@ def _print(console: Console, mark: str, style: str, sentence: str) -> None:
     console.print(Text.assemble((mark, style), f": {sentence}"), soft_wrap=True)
 
 
-def _print_looks(console: Console, parts: Parts) -> None:
+def _print_looks(console: Console, heading: str, lines: Sequence[looks.Line]) -> None:
     """Print lines that can be pasted into another terminal."""
-    brokers, topic = parts.kafka.bootstrap, table_topic(settings.SERVER, settings.ORDERS)
-    shop_url = parts.database.address.rpartition("/")[0] + f"/{shop.DATABASE}"
-    layout = "'%p@%o  key %K bytes, value %S bytes\\n'"
-    look = f"{sys.executable} -m wrackline.control.demo.look {parts.folder}"
-    lines = (
-        ("the source", f"psql {shop_url} -c '{_COUNT}'"),
-        ("change it", f'psql {shop_url} -c "{_SEND}"'),
-        ("the topics", f"kcat -b {brokers} -L"),
-        ("the events", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {layout}"),
-        ("the offsets", f"kcat -b {brokers} -C -t {internal_topics(settings.GROUP).offsets} -o -2 -e"),
-        ("the warehouse", f"{look} '{_COUNT}'"),
-    )
-    console.print("\nEverything goes on until Ctrl-C. In another terminal:")
+    console.print(f"\n{heading}", soft_wrap=True)
     for what, line in lines:
         console.print(Text.assemble((f"  # {what}\n", "dim"), f"  {line}"), soft_wrap=True)
+
+
+def _shop_url(parts: Parts) -> str:
+    return parts.database.address.rpartition("/")[0] + f"/{shop.DATABASE}"
 
 
 def _print_error(error: WracklineError) -> None:

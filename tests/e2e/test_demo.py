@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,17 @@ PATIENCE = 280  # seconds, on a machine that others use too
 def demo(folder: Path, *more: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "wrackline.control.demo", "--folder", str(folder), *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def look(said: str, name: str) -> str:
+    """Run a line that the demo has printed; `./run` would install first what is installed here."""
+    (line,) = (line for line in said.splitlines() if name in line and line.startswith(("  ./run", "  /")))
+    words = shlex.split(line)
+    if words[:2] == ["./run", "wrackline"]:
+        words[:2] = [sys.executable, "-m", "wrackline.control"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def left_of(folder: Path) -> list[str]:
@@ -51,9 +63,20 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.timeout(PATIENCE + 20)
 def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path) -> None:
-    with demo(folder, "--seconds", "6") as process:
-        said, _ = process.communicate(timeout=PATIENCE)
+    with demo(folder, "--seconds", "6", "--keep") as process:
+        assert process.stdout is not None
+        said, looked = "", {}
+        for line in process.stdout:
+            said += line
+            if "in Spark SQL" in line:
+                said += next(process.stdout)
+                try:
+                    looked = {name: look(said, name) for name in ("wrackline tail", "demo.look")}
+                finally:
+                    process.send_signal(signal.SIGINT)
     assert process.returncode == 0, said
+    assert len(looked["wrackline tail"].splitlines()) == 5
+    assert "count(1)" in looked["demo.look"]
     equal = re.search(
         r"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same", said, re.MULTILINE
     )

@@ -167,6 +167,10 @@ class FakeTarget:
         gone = len(found.rows) - len(rows)
         return Upkept({Removed.TOMBSTONES: gone}, sum(bool(row.missing) for row in rows.values()))
 
+    def drop(self, table: TableId) -> bool:
+        self._storage.letters.pop(table, None)
+        return self._storage.tables.pop(table, None) is not None
+
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         return [
             Finding(

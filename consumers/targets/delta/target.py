@@ -3,6 +3,7 @@
     ensure_table, held, alter   table.py, spark_table.py    stage, apply   merge.py
     applied                     progress.py                 upkeep, check  the modules of that name
     rows                        spark_reader.py             letters        letters.py
+    drop                        dropping.py
 
 What is asked between batches is asked in one session of the target's own; its commits say nothing of what is
 applied.  A batch is staged and merged in its frame's session, which no other table may share.
@@ -13,7 +14,7 @@ from shlex import quote
 
 from pyspark.sql import DataFrame, SparkSession
 
-from wrackline.consumers import spark_reader, spark_table
+from wrackline.consumers import spark_files, spark_reader, spark_table
 from wrackline.consumers.merge_sql import Staged, stage
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import SET_BACK, Applied, Deletes, MergePlan, Mode, PlannedColumn
@@ -21,7 +22,17 @@ from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, Upk
 from wrackline.consumers.spark_columns import WIDENS
 from wrackline.consumers.spark_letters import SparkLetters
 from wrackline.consumers.spark_table import Address
-from wrackline.consumers.targets.delta import check, connect, letters, merge, progress, table, types, upkeep
+from wrackline.consumers.targets.delta import (
+    check,
+    connect,
+    dropping,
+    letters,
+    merge,
+    progress,
+    table,
+    types,
+    upkeep,
+)
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.settings import Values
@@ -33,6 +44,12 @@ NOT_KNOWN = define(
     OperatorNeeded,
     "the Spark session does not know Delta's tables: {name} lacks {value}",
     hint="in the pipeline's file write it beside what else stands there: {name}={value}",
+)
+NOT_REACHED = define(
+    "delta.files_not_reached",
+    OperatorNeeded,
+    "{target} is not dropped: the Spark at spark.remote lets nobody remove files through it",
+    hint="there, as who may write to the warehouse: {drop}; then repeat the command",
 )
 
 
@@ -124,6 +141,20 @@ class DeltaTarget:
             forget_before_ms=forget_before_ms,
             retention_ms=self._retention_ms,
         )
+
+    def drop(self, table_id: TableId) -> bool:
+        """Drop the letters, then the table that tells of them, with its files."""
+        target = self._address(table_id)
+        properties = table.properties(self._session, target.name)
+        if properties is None:
+            return False
+        spark_table.check_own(properties, table_id, target)
+        folder = spark_files.folder(self._session, self._place.path(table_id))
+        if folder is None:
+            raise NOT_REACHED(target=target.name, drop=target.drop)
+        self.letters.forget(table_id)
+        dropping.remove(folder)
+        return True
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the warehouse and at the tables' folders."""

@@ -1,6 +1,7 @@
 """An Iceberg catalogue as a target: each promise of `consumers/plugin.py`, by the module that keeps it.
 
     ensure_table, held, alter   table.py        stage, apply   merge.py
+    drop                        table.py
     applied                     progress.py     upkeep, check  the modules of that name
     rows                        spark_reader.py letters        letters.py
 
@@ -133,6 +134,18 @@ class IcebergTarget:
             forget_before_ms=forget_before_ms,
             retention_ms=self._retention_ms,
         )
+
+    def drop(self, table_id: TableId) -> bool:
+        """Drop the letters, then the table that tells of them, with its files."""
+        target = self._address(table_id)
+        properties = table.properties(self._session, target.name)
+        if properties is None:
+            return False
+        spark_table.check_own(properties, table_id, target)
+        table.check_goes(properties, target)
+        self.letters.forget(table_id)
+        table.drop(self._session, target.name)
+        return True
 
     def check(self, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Look at the warehouse and at the tables' names."""

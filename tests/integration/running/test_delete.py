@@ -6,17 +6,21 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # it offers it
 from psycopg import sql
 
-from tests.contract.target_suite import TABLE, A, change, plan_for, put
+from tests.contract.drop_suite import dropping
+from tests.contract.target_suite import TABLE, A, change, letter, plan_for, put
 from tests.fixtures.servers import Database
 from tests.integration.running.world import CANARY, COMMAND, World, environment, wait_until
 from tests.integration.targets.postgres.world import PostgresWorld
+from wrackline.consumers.letters import NAME
 from wrackline.consumers.plugin import Dropping
 from wrackline.control.delete.finding import Wanted, find, places
 from wrackline.control.delete.removing import remove
@@ -26,6 +30,11 @@ from wrackline.producers.kafka import removal
 from wrackline.producers.kafka.failures import UNREACHABLE
 from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.integration.targets.spark_world import SparkWorld
 
 pytestmark = pytest.mark.servers
 
@@ -327,3 +336,44 @@ def test_a_table_that_is_another_pipelines_copy_stays(world: World, copy: Postgr
     copy.sql("DROP VIEW orders; CREATE VIEW orders AS SELECT 1 AS mine")
     assert target.drop(other)
     assert copy.sql("SELECT mine FROM orders") == [{"mine": 1}]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
+def test_tables_of_a_lake_go_only_if_they_are_copies_of_the_pipelines(
+    world: World, kind: str, spark: "SparkSession", tmp_path: Path, namespace: str
+) -> None:
+    from tests.integration.targets.delta.world import DeltaWorld  # noqa: PLC0415 - most tests here need no PySpark
+    from tests.integration.targets.iceberg.world import WAREHOUSE, IcebergWorld  # noqa: PLC0415 - as above
+
+    ran(world)
+    warehouse = tmp_path / "lake"
+    if kind == "iceberg":
+        lake: SparkWorld = IcebergWorld(spark, namespace)
+        warehouse = Path(urlsplit(spark.conf.get(WAREHOUSE) or "").path)
+    else:
+        lake = DeltaWorld(spark, warehouse, namespace=namespace + "_{schema}")
+    where = warehouse / f"{namespace}_public"
+    ours = TableId(world.database.name, "public", "orders")
+    others = TableId("elsewhere", "public", "others")
+    with world.file.open("a") as file:
+        file.write(
+            f'[target]\nkind = "{kind}"\nwarehouse = "{warehouse}"\nnamespace = "{namespace}_{{schema}}"\n'
+            '[spark]\nmaster = "local[1]"\n'
+        )
+    for table in (others, ours._replace(database="elsewhere")):
+        put(lake, plan_for(lake, 1, table=replace(TABLE, id=table)), change("c", A, 1, "x"))
+    looked = command(world, "--tables", "--dry-run")  # another's copy stands where ours would
+    assert f"stays: table {ours} of the target: " in looked.stdout, looked.stderr
+    assert f"is not the copy of {ours}" in looked.stdout
+    assert dropping(lake).drop(ours._replace(database="elsewhere"))
+
+    put(lake, plan_for(lake, 1, table=replace(TABLE, id=ours)), change("c", A, 1, "x"))
+    lake.target.letters.keep(ours, [letter(1)])
+    told = deleted(world, "--tables", "--topics")
+    assert f"table {ours} of the target" in told["removed"]
+    assert {path.name for path in where.iterdir()} == {"others", NAME}
+    assert len(lake.visible(others)) == 1
+    assert list(lake.target.letters.kept(ours)) == []
+    assert topics(world) == set()
+    assert deleted(world, "--tables", "--topics")["removed"] == []

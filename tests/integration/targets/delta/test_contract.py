@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.contract.drop_suite import DropSuite
 from tests.contract.keyless_suite import KeylessPromises, KeyPromises
 from tests.contract.modes_suite import ModesSuite
 from tests.contract.target_suite import TargetSuite
@@ -20,7 +21,7 @@ def world(spark: SparkSession, tmp_path: Path) -> DeltaWorld:
     return DeltaWorld(spark, tmp_path / "lake")
 
 
-class TestDelta(TargetSuite):
+class TestDelta(TargetSuite, DropSuite):
     """What every target promises."""
 
 

@@ -1,0 +1,42 @@
+"""Lines that somebody pastes into another terminal, in the repository's root, to look at what the demo made.
+
+In: where things are.  Out: what each line is for, and the line.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import join, quote
+
+from wrackline.control.demo import settings
+from wrackline.schemas.topics import internal_topics, table_topic
+
+_COUNT = "SELECT status, count(*) FROM orders GROUP BY 1"
+_SEND = "UPDATE orders SET status = 'sent' WHERE id % 10 = 0"
+_LAYOUT = "'%p@%o  key %K bytes, value %S bytes\\n'"
+
+Line = tuple[str, str]
+
+
+def live(folder: Path, brokers: str, shop_url: str) -> Sequence[Line]:
+    """Return what works while the servers run."""
+    topic, offsets = (
+        table_topic(settings.SERVER, settings.ORDERS),
+        internal_topics(settings.GROUP).offsets,
+    )
+    tail = ["./run", "wrackline", "tail", str(folder / settings.FILE)]
+    return (
+        ("the source", f"psql {shop_url} -c '{_COUNT}'"),
+        ("change it", f'psql {shop_url} -c "{_SEND}"'),
+        ("the topics", f"kcat -b {brokers} -L"),
+        ("the events, as bytes", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {_LAYOUT}"),
+        ("the events, decoded; -f waits for more", join([*tail, "--count", "5"])),
+        ("the offsets", f"kcat -b {brokers} -C -t {offsets} -o -2 -e"),
+        *at_rest(folder),
+    )
+
+
+def at_rest(folder: Path) -> Sequence[Line]:
+    """Return what works when they have ended too: the tables are files."""
+    look = join([sys.executable, "-m", "wrackline.control.demo.look", str(folder)])
+    return (("the warehouse, in Spark SQL", f"{look} {quote(_COUNT)}"),)

@@ -1,0 +1,57 @@
+"""The target contract of a table's removal: all that is its own goes, nothing else does."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.modes_suite import ModesWorld, planned, tell
+from tests.contract.target_suite import TABLE, A, B, change, letter, plan_for, put
+from wrackline.consumers.plan import Applied, Mode
+from wrackline.consumers.plugin import Dropping
+
+OTHER = replace(TABLE, id=TABLE.id._replace(name="more_orders"))
+
+
+def dropping(world: ModesWorld) -> Dropping:
+    if not isinstance(world.target, Dropping):
+        pytest.skip("this target drops no table")
+    return world.target
+
+
+class DropSuite:
+    """A target that takes its tables away."""
+
+    def test_a_dropped_table_goes_with_all_that_is_its_own(self, world: ModesWorld) -> None:
+        put(world, plan_for(world, 5), change("c", A, 1, "x"), change("d", B, 2))
+        world.target.letters.keep(TABLE.id, [letter(1), letter(2, 1)])
+        assert dropping(world).drop(TABLE.id)
+        for _ in range(2):
+            assert world.target.held(TABLE.id) is None
+            assert world.target.applied(TABLE.id) == Applied()
+            assert world.stored(TABLE.id) == {}
+            assert list(world.target.letters.kept(TABLE.id)) == []
+            assert not dropping(world).drop(TABLE.id), "it is not there"
+            world.restart()
+
+    def test_a_drop_touches_no_other_table(self, world: ModesWorld) -> None:
+        for table in (TABLE, OTHER):
+            put(world, plan_for(world, 5, table=table), change("c", A, 1, "x"))
+            world.target.letters.keep(table.id, [letter(1, table=table.id.name)])
+        assert dropping(world).drop(TABLE.id)
+        assert {key: row["label"] for key, row in world.visible(OTHER.id).items()} == {A: "x"}
+        assert world.target.applied(OTHER.id) == plan_for(world, 5).upto
+        assert list(world.target.letters.kept(OTHER.id)) == [letter(1, table="more_orders")]
+
+    def test_a_dropped_table_may_come_again_and_begins_anew(self, world: ModesWorld) -> None:
+        put(world, plan_for(world, 5), change("c", A, 9, "old"))
+        assert dropping(world).drop(TABLE.id)
+        put(world, plan_for(world, 1), change("c", B, 1, "new"))
+        assert {key: row["label"] for key, row in world.visible(TABLE.id).items()} == {B: "new"}
+        assert world.target.applied(TABLE.id) == plan_for(world, 1).upto
+
+    def test_tables_of_every_mode_go(self, world: ModesWorld) -> None:
+        for mode in (Mode.HISTORY, Mode.APPEND):
+            if mode in world.target.can.modes:
+                tell(world, planned(world, mode, 5), change("c", A, 1, "x"), change("u", A, 2, "y"))
+                assert dropping(world).drop(TABLE.id)
+                assert world.target.held(TABLE.id) is None

@@ -1,0 +1,67 @@
+"""The suite of removals sees: each of these targets breaks one promise, and the named test fails for it."""
+
+import pytest
+
+from tests.contract.drop_suite import DropSuite
+from tests.contract.promises import broken, promises
+from tests.fakes.target import FakeTarget, Table
+from tests.fakes.target_world import FakeTargetWorld
+from wrackline.consumers.plan import Mode
+from wrackline.schemas.table import TableId
+
+GOES = "test_a_dropped_table_goes_with_all_that_is_its_own"
+
+
+class LeavesLetters(FakeTarget):
+    def drop(self, table: TableId) -> bool:
+        return self._storage.tables.pop(table, None) is not None
+
+
+class SaysItWentAgain(FakeTarget):
+    def drop(self, table: TableId) -> bool:
+        super().drop(table)
+        return True
+
+
+class TakesTheNeighboursToo(FakeTarget):
+    def drop(self, table: TableId) -> bool:
+        there = super().drop(table)
+        self._storage.letters.clear()
+        return there
+
+
+class EmptiesIt(FakeTarget):
+    """Takes the rows alone: what is applied stays, so the first batches that come again are skipped."""
+
+    def drop(self, table: TableId) -> bool:
+        found = self._storage.tables.get(table)
+        if found is None:
+            return False
+        self._storage.tables[table] = Table(found.columns, applied=found.applied, key=found.key)
+        return True
+
+
+class KeepsHistories(FakeTarget):
+    def drop(self, table: TableId) -> bool:
+        found = self._storage.tables.get(table)
+        if found is not None and found.mode is Mode.HISTORY:
+            return True
+        return super().drop(table)
+
+
+BROKEN: list[tuple[type[FakeTarget], str]] = [
+    (LeavesLetters, GOES),
+    (SaysItWentAgain, GOES),
+    (TakesTheNeighboursToo, "test_a_drop_touches_no_other_table"),
+    (EmptiesIt, "test_a_dropped_table_may_come_again_and_begins_anew"),
+    (KeepsHistories, "test_tables_of_every_mode_go"),
+]
+
+
+def test_the_true_fake_breaks_nothing() -> None:
+    assert broken(DropSuite, promises(DropSuite), FakeTargetWorld) == set()
+
+
+@pytest.mark.parametrize(("target", "promise"), BROKEN)
+def test_the_suite_catches(target: type[FakeTarget], promise: str) -> None:
+    assert broken(DropSuite, [promise], lambda: FakeTargetWorld(target)) == {promise}
