@@ -19,7 +19,7 @@ NEEDS = {  # what a command has to be given beside files, so that it gets past i
     "offsets set": ["{}"],
     "offsets rewind": ["--to", "2026-05-01T12:00:00Z"],
 }
-CLEAN = {"doctor", "errors", "settings", "spark application"}  # who need no pipeline's file
+CLEAN = {"doctor", "errors", "rest token", "settings", "spark application"}  # who need no pipeline's file
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
