@@ -26,7 +26,7 @@ def remove(folder: Folder) -> None:
 
 
 def newest_first(names: Sequence[str]) -> list[str]:
-    """Return the versions of a log but the oldest, as they go: Delta reads no checkpoint without its commit."""
+    """Return a log's versions but the oldest, as they go: no checkpoint is read without its commit."""
     versions = [name for name in names if _VERSION.fullmatch(name)]
     oldest = min((name[:_DIGITS] for name in versions), default="")
     newer = (name for name in versions if name[:_DIGITS] != oldest)
