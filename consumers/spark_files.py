@@ -35,8 +35,9 @@ class Folder:
 
     def holds_no_file(self) -> bool:
         """Whether it is there, and nothing but folders in it."""
-        there = self._files.exists(self._path)
-        return there and self._files.getContentSummary(self._path).getFileCount() == 0
+        if not self._files.exists(self._path):
+            return False
+        return int(self._files.getContentSummary(self._path).getFileCount()) == 0
 
     def remove(self, name: str = ".") -> None:
         """Remove it, or what has this name in it, with all below; what is not there is no error."""

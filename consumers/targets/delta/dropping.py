@@ -11,6 +11,7 @@ from wrackline.consumers.spark_files import Folder
 
 LOG = "_delta_log"
 _HINT = "_last_checkpoint"  # leads to a version that is about to go
+_DIGITS = 20  # of a version's number
 _VERSION = re.compile(r"\d{20}\.(json|checkpoint\..*)")
 
 
@@ -19,12 +20,17 @@ def remove(folder: Folder) -> None:
     for name in folder.names():
         if name != LOG:
             folder.remove(name)
-    for name in newest_first(folder.names(LOG))[:-1]:
+    for name in newest_first(folder.names(LOG)):
         folder.remove(f"{LOG}/{name}")
-    folder.remove()  # with the version that said whose the folder is
+    folder.remove()  # with the oldest version, which said whose the folder is
 
 
 def newest_first(names: Sequence[str]) -> list[str]:
-    """Return what makes the versions of a log, in the order in which it goes."""
-    versions = (name for name in names if _VERSION.fullmatch(name))
-    return [_HINT, *sorted(versions, reverse=True)]
+    """Return a log's versions but the oldest, as they go: no checkpoint is read without its commit."""
+    versions = [name for name in names if _VERSION.fullmatch(name)]
+    oldest = min((name[:_DIGITS] for name in versions), default="")
+    newer = (name for name in versions if name[:_DIGITS] != oldest)
+    return [
+        _HINT,
+        *sorted(newer, key=lambda name: (name[:_DIGITS], not name.endswith(".json")), reverse=True),
+    ]
