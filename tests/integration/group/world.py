@@ -179,6 +179,16 @@ class GroupWorld:
         wait_until(settled)
         return Counter(self.places(of).values())
 
+    def held(self, of: Worker, count: int, by: set[str]) -> None:
+        """Wait until so many tasks are held by these workers, each of which has some; however they are."""
+
+        def settled() -> bool:
+            told = of.connect.list_connectors(expand="status").values()
+            tasks = [task for one in told for task in one["status"]["tasks"]]
+            return len(tasks) == count and {task["worker_id"] for task in tasks} == by
+
+        wait_until(settled)
+
     def close(self) -> None:
         """End what was started."""
         for worker in self.workers:
