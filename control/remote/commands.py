@@ -214,10 +214,10 @@ def _tell(
 
 def _waited(course: Course, look: Callable[[], Now], name: str, seconds: int) -> Now:
     """Look until it has come to its end; that it failed, or takes longer, is an error."""
-    until = _clock() + seconds
+    sent = _clock()
     found = look()
-    while not course.over(found.state):
-        if _clock() > until:
+    while not course.over(found.state, _clock() - sent):
+        if _clock() > sent + seconds:
             raise NOT_YET(name=escaped(name), verb=course.verb, state=found.state, seconds=seconds)
         time.sleep(_LOOK)
         found = look()

@@ -3,7 +3,8 @@
     pause    PAUSED
     stop     STOPPED
     resume   RUNNING, or FAILED
-    restart  once another state than before was seen, as resume; at once where nothing is begun anew
+    restart  once another state than before was seen, or none was for a while, as resume; at once where
+             nothing is begun anew
 
 In: statuses as Kafka Connect's REST writes them.  Out: one word, and whether to look again.
 """
@@ -18,6 +19,7 @@ from wrackline.control.tail.shown import escaped
 FAILED: Final = "FAILED"
 RUNNING: Final = "RUNNING"
 RESTS: Final = ("PAUSED", "STOPPED")
+UNSEEN: Final = 5.0  # seconds; who is as before by then has passed through the others between two looks
 _WORST: Final = (FAILED, "UNASSIGNED", "RESTARTING", "PAUSED", "STOPPED", RUNNING)
 
 
@@ -64,9 +66,9 @@ class Course:
     only_failed: bool = False
     moved: bool = False
 
-    def over(self, state: str) -> bool:
-        """Take what is seen now; say whether this is where it ends."""
-        self.moved |= state != self.before
+    def over(self, state: str, seconds: float) -> bool:
+        """Take what is seen so many seconds after the verb was sent; say whether this is where it ends."""
+        self.moved |= state != self.before or seconds > UNSEEN
         if self.verb in _GOALS:
             return state == _GOALS[self.verb]
         if self.verb is Verb.RESTART and not self.moved:

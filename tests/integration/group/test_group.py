@@ -26,7 +26,7 @@ def done(worker: Worker, name: str, what: str) -> None:
 def test_a_client_of_connect_makes_changes_and_removes_a_connector(world: GroupWorld) -> None:
     worker = world.start()
     connect, name = worker.connect, world.name(1)
-    made = connect.create_connector({"name": name, "config": world.config(1)})
+    made = world.make(worker, 1)
     assert made["config"]["database.password"] == MASK
     assert world.runs(worker, 1) == {worker.id: 1}
     world.insert(1, 1, 5)
@@ -53,7 +53,7 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     worker = world.start()
     name = world.name(1)
     offsets = f"{worker.url}/connectors/{name}/offsets"
-    worker.connect.create_connector({"name": name, "config": world.config(1)})
+    world.make(worker, 1)
     world.runs(worker, 1)
     world.insert(1, 1, 3)
     world.arrived(1, 3)
@@ -75,7 +75,7 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
 def test_workers_share_connectors_and_take_over_from_who_leaves_or_is_killed(world: GroupWorld) -> None:
     first = world.start()
     for number in range(6):
-        first.connect.create_connector({"name": world.name(number), "config": world.config(number)})
+        world.make(first, number)
     world.runs(first, 6)
     second = world.start()
     shares = world.runs(first, 6, on={first.id, second.id})
@@ -105,7 +105,7 @@ def test_any_worker_takes_what_writes_and_another_coordinates_once_the_first_is_
 ) -> None:
     workers = [world.start() for _ in range(2)]
     for number in range(2):  # one of the two is not the coordinator
-        workers[number].connect.create_connector({"name": world.name(number), "config": world.config(number)})
+        world.make(workers[number], number)
     wait_until(lambda: all(len(one.connect.list_connectors()) == 2 for one in workers))
     status, told = asked("POST", f"{workers[0].url}/connectors", {"name": world.name(0), "config": {}})
     assert status in (400, 409), told
@@ -123,7 +123,7 @@ def test_any_worker_takes_what_writes_and_another_coordinates_once_the_first_is_
 
 def test_a_frozen_worker_that_comes_back_does_no_harm(world: GroupWorld) -> None:
     first = world.start()
-    first.connect.create_connector({"name": world.name(1), "config": world.config(1)})
+    world.make(first, 1)
     world.runs(first, 1)
     world.insert(1, 1, 3)
     world.arrived(1, 3)

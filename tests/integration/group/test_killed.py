@@ -44,7 +44,7 @@ class Load:
 def test_no_event_is_lost_or_doubled_however_often_a_worker_is_killed(world: GroupWorld, count: int) -> None:
     workers = [world.start() for _ in range(3)]
     for number in range(count):
-        workers[0].connect.create_connector({"name": world.name(number), "config": world.config(number)})
+        world.make(workers[0], number)
     world.runs(workers[0], count)
     with Load(world, count) as load:
         for killed in workers:

@@ -13,6 +13,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import psycopg
+import requests
 from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 from psycopg import sql
 
@@ -142,6 +143,15 @@ class GroupWorld:
             "table.include.list": f"public.t{number}",
             **more,
         }
+
+    def make(self, on: Worker, number: int) -> Any:
+        """Make a connector, by Connect's client at one of the workers."""
+        try:
+            return on.connect.create_connector({"name": self.name(number), "config": self.config(number)})
+        except requests.HTTPError as error:
+            if error.response is not None:
+                error.add_note(error.response.text)  # the client leaves out why
+            raise
 
     def insert(self, number: int, first: int, last: int) -> None:
         """Insert rows into a connector's table, each in a transaction of its own."""

@@ -20,7 +20,7 @@ from tests.unit.corpus.worker import working
 from wrackline.control import cli
 from wrackline.control.exits import Exit
 from wrackline.control.remote import access, commands
-from wrackline.control.remote.states import Course, Verb, now
+from wrackline.control.remote.states import UNSEEN, Course, Verb, now
 from wrackline.schemas.errors import WracklineError
 
 CANARY = "c4n4ry-hunter2"
@@ -192,11 +192,19 @@ def test_waiting_has_an_end(wrackline: Wrackline, worker: Told, monkeypatch: pyt
     worker.states("RUNNING")
     worker.answers.append((202, b""))
     worker.states("RUNNING", "RUNNING")
-    ticks = iter([0.0, 5.0, 6.0])
+    ticks = iter([0.0, 1.0, 1.0, 5.0, 6.0])
     monkeypatch.setattr(commands, "_clock", lambda: next(ticks))
     said = wrackline("pause", "shop", "--wait", "5")
     assert said.code == Exit.TRANSIENT
     assert "[remote.not_yet] shop was told to pause, and is RUNNING after 5 s" in said.err
+
+
+@pytest.mark.parametrize("ended", ["FAILED", "RUNNING"])
+def test_what_is_as_before_for_long_has_begun_anew_between_two_looks(ended: str) -> None:
+    course = Course(Verb.RESTART, ended)
+    assert not course.over(ended, UNSEEN)
+    assert course.over(ended, UNSEEN + 0.1)
+    assert not Course(Verb.PAUSE, ended).over(ended, UNSEEN + 0.1)
 
 
 def test_the_worst_task_speaks_for_its_connector() -> None:
@@ -214,7 +222,7 @@ def test_the_worst_task_speaks_for_its_connector() -> None:
 
 def test_what_completes_while_it_is_awaited_is_an_end() -> None:
     course = Course(Verb.RESUME, "PAUSED")
-    assert [course.over(state) for state in ("PAUSED", "UNASSIGNED", "STOPPED")] == [False, False, True]
+    assert [course.over(state, 0.0) for state in ("PAUSED", "UNASSIGNED", "STOPPED")] == [False, False, True]
 
 
 def test_a_file_names_its_connector_whatever_else_is_in_it(

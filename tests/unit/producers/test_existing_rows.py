@@ -246,7 +246,7 @@ def test_a_table_that_is_taken_up_waits_until_kafka_has_its_state(opened: Callab
     assert world.cutter.take(time.monotonic()) is not None, "a transaction from before the request"
     world.topic.waiting.append(execute("one"))
     world.existing.advance(hears=True)
-    assert world.machine.unstreamed == [TABLE]
+    assert list(world.machine.unstreamed) == [TABLE]
     world.existing.saved()
     publication = world.cutter.take(time.monotonic())
     assert publication is not None
