@@ -20,8 +20,6 @@ from wrackline.control.output import Json, Options, print_json, say
 from wrackline.control.pipeline_file import good_pipeline
 from wrackline.control.signalling import send
 from wrackline.schemas import signals
-from wrackline.schemas.pipeline import Pipeline
-from wrackline.schemas.settings import Values
 
 app = typer.Typer(
     name="snapshot",
@@ -111,7 +109,7 @@ def status(context: typer.Context, file: File, *, json: Json = False) -> None:
     pipeline = good_pipeline(file)
     with desk(pipeline) as opened:
         states = {name: state for one in opened.show() for name, state in one.tables.items()}
-    asked = requests.found(_values(pipeline), lambda error: say(str(error)) if not json else None)
+    asked = requests.found(pipeline.good(), lambda error: say(str(error)) if not json else None)
     told = requests.told(asked)
     found = {name: requests.standing(name, state, told) for name, state in states.items()}
     if json:
@@ -153,14 +151,8 @@ def _send(
     read = signals.parse_message(body, request)
     if isinstance(read, signals.Rejected):
         raise typer.BadParameter(f"{read.reason.sentence}; {read.reason.hint}")
-    send(_values(pipeline), body)
+    send(pipeline.good(), body)
     if json:
         print_json({"id": request})
     else:
         say(f"request {request} is sent; see: wrackline snapshot status {file}")
-
-
-def _values(pipeline: Pipeline) -> Values:
-    if pipeline.values is None:
-        raise ValueError("a pipeline with errors takes no requests")
-    return pipeline.values

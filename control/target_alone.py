@@ -26,11 +26,10 @@ NO_TARGET = define(
 
 def target_of(pipeline: Pipeline) -> tuple[Values, str]:
     """Return the settings of a pipeline that has a target, and the target's kind."""
-    if pipeline.values is None:
-        raise ValueError("a pipeline with errors does not run")
+    values = pipeline.good()
     if pipeline.target is None:
-        raise NO_TARGET(pipeline=pipeline.values.text("name"))
-    return pipeline.values, pipeline.target
+        raise NO_TARGET(pipeline=values.text("name"))
+    return values, pipeline.target
 
 
 @contextmanager

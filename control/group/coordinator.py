@@ -46,7 +46,7 @@ class Pen:
         return taken
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write all of it or nothing; raises where this pen writes no more, and another has to be taken."""
+        """Write all of it or nothing; without an office afterwards, it has to be taken anew."""
         if self._transactor is None or self.office is None:
             unknown = NO_COORDINATOR()
             raise unknown
@@ -56,7 +56,7 @@ class Pen:
             self.drop()
             raise
         if self._transactor.doubtful:  # a repeated end of this transaction may reach the next
-            self.take(self.office.worker, self.office.url)
+            self.drop()
 
     def drop(self) -> None:
         """Write no more."""

@@ -155,6 +155,7 @@ class GroupCrew:
             self._known(name)
             self._write(name, records.remove(name), lambda now: now is None)
             self._hands.forgets(name)
+            self._shown.pop(name, None)
 
     def wish(self, name: str, wish: Wish) -> None:
         """Have it run, pause, stop or begin again, soon."""
@@ -195,9 +196,8 @@ class GroupCrew:
             raise unknown
         try:
             self._pen.write(changes)
-        except WracklineError:
-            self._holds = False  # somebody else's by now, or to be taken anew
-            raise
+        finally:
+            self._holds &= self._pen.office is not None  # else somebody else's by now, or to be taken anew
         if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
             raise NOT_HEARD(name=name, seconds=PATIENCE)
 

@@ -5,7 +5,6 @@ been heard.  Committed records alone are heard, in the order of their topic.  Ka
 the client tries again by itself, and what cannot mend itself is told once.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from threading import Condition, Event
 from typing import Final
@@ -58,9 +57,8 @@ class Follower:
 
     def wait_for(self, holds: Callable[[], bool], patience: float) -> bool:
         """Wait until something holds, looking whenever a record was heard."""
-        deadline = time.monotonic() + patience
         with self._news:
-            return self._news.wait_for(holds, max(0.0, deadline - time.monotonic()))
+            return self._news.wait_for(holds, patience)
 
     def _run(self) -> None:
         while not self._stop.is_set():

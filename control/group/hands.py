@@ -155,10 +155,8 @@ class Hands:
         if late is None or late not in self._told:
             return
         told, known = self._told[late], self._heard.tasks[late]
-        if (told.cut, told.claim) >= (
-            known.cut,
-            known.claim,
-        ):  # else the late word is our own
+        ours_is_the_late_word = (told.cut, told.claim) < (known.cut, known.claim)
+        if not ours_is_the_late_word:
             self._report(reports.of_task(late, told))  # a compacted topic keeps the last word alone
 
     def _settle(self) -> None:

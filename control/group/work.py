@@ -7,8 +7,8 @@
     rest            answers
 
 In: the group, and where REST listens.  Out: lines as `wrackline worker` prints them.  Leaving is in order:
-REST closes, the tasks end, the others take the slots over at once.  A worker that is killed is missed after
-6 s; its tasks end with it.
+the tasks end, the slots are given up so that the others take them at once, REST closes.  A worker that is
+killed is missed after 6 s; its tasks end with it.
 """
 
 import time

@@ -69,49 +69,31 @@ Wait = Annotated[
 ]
 
 
-def pause(
-    context: typer.Context,
-    which: Which,
-    *,
-    wait: Wait = None,
-    rest: Rest = access.HERE,
-    user: User = None,
-    ca: Ca = None,
-    json: Json = False,
-) -> None:
-    """Let a connector rest: it has no process, and the source keeps its log meanwhile."""
-    context.ensure_object(Options).json = json
-    _tell(Verb.PAUSE, which, _worker(rest, user, ca), wait, json=json)
+def _command(verb: Verb, meaning: str) -> Callable[..., None]:
+    """Make the command that sends one of the verbs that have no flags of their own."""
+
+    def send(
+        context: typer.Context,
+        which: Which,
+        *,
+        wait: Wait = None,
+        rest: Rest = access.HERE,
+        user: User = None,
+        ca: Ca = None,
+        json: Json = False,
+    ) -> None:
+        context.ensure_object(Options).json = json
+        _tell(verb, which, _worker(rest, user, ca), wait, json=json)
+
+    send.__name__, send.__doc__ = verb, meaning
+    return send
 
 
-def resume(
-    context: typer.Context,
-    which: Which,
-    *,
-    wait: Wait = None,
-    rest: Rest = access.HERE,
-    user: User = None,
-    ca: Ca = None,
-    json: Json = False,
-) -> None:
-    """Let a connector go on that was paused or stopped."""
-    context.ensure_object(Options).json = json
-    _tell(Verb.RESUME, which, _worker(rest, user, ca), wait, json=json)
-
-
-def stop(
-    context: typer.Context,
-    which: Which,
-    *,
-    wait: Wait = None,
-    rest: Rest = access.HERE,
-    user: User = None,
-    ca: Ca = None,
-    json: Json = False,
-) -> None:
-    """Let a connector rest without a task, as its positions are edited."""
-    context.ensure_object(Options).json = json
-    _tell(Verb.STOP, which, _worker(rest, user, ca), wait, json=json)
+pause = _command(
+    Verb.PAUSE, "Let a connector rest: it has no process, and the source keeps its log meanwhile."
+)
+resume = _command(Verb.RESUME, "Let a connector go on that was paused or stopped.")
+stop = _command(Verb.STOP, "Let a connector rest without a task, as its positions are edited.")
 
 
 def restart(  # noqa: PLR0913 - each is a flag

@@ -240,5 +240,8 @@ async def _heard(asked: h11.Connection, reader: asyncio.StreamReader) -> Heard:
 
 def _path(location: str) -> str:
     """Return where a connector was made, at whichever worker one asks; what leads elsewhere is left out."""
-    path = urlsplit(location).path
+    try:
+        path = urlsplit(location).path
+    except ValueError:
+        path = ""
     return path if _writes("POST", path) else ""

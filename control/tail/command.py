@@ -76,9 +76,7 @@ def tail(
     """
     context.ensure_object(Options).json = json
     begins = start(begin)
-    values = good_pipeline(file).values
-    if values is None:
-        raise ValueError("a pipeline with errors has no topics")
+    values = good_pipeline(file).good()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -255,11 +255,12 @@ def test_an_answer_without_end_is_not_kept(
     assert (status, told["code"]) == (504, "rest.no_answer")
 
 
+@pytest.mark.parametrize("elsewhere", [b"http://evil.example/x", b"http://[evil"])
 def test_a_redirect_is_not_followed_and_leads_nobody_elsewhere(
-    client: Client, follower: FakeGroup, says: Says
+    client: Client, follower: FakeGroup, says: Says, elsewhere: bytes
 ) -> None:
     follower.coordinator, heard = says(
-        b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://evil.example/x\r\nSet-Cookie: a=b\r\n"
+        b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + elsewhere + b"\r\nSet-Cookie: a=b\r\n"
         b"Content-Length: 0\r\n\r\n"
     )
     url = f"http://{HOST}:{client.port}/connectors"
