@@ -25,7 +25,9 @@ def demo(folder: Path, *more: str) -> subprocess.Popen[str]:
 
 def look(said: str, name: str) -> str:
     """Run a line that the demo has printed; `./run` would install first what is installed here."""
-    (line,) = (line for line in said.splitlines() if name in line and line.startswith(("  ./run", "  /")))
+    (line,) = (
+        line for line in said.splitlines() if name in line and line.startswith(("  ./run", "  /", "  '/"))
+    )
     words = shlex.split(line)
     if words[:2] == ["./run", "wrackline"]:
         words[:2] = [sys.executable, "-m", "wrackline.control"]
