@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import join, quote
 
 from wrackline.control.demo import settings
+from wrackline.control.run import group_of
 from wrackline.schemas.topics import internal_topics, table_topic
 
 _COUNT = "SELECT status, count(*) FROM orders GROUP BY 1"
@@ -22,15 +23,19 @@ def live(folder: Path, brokers: str, shop_url: str) -> Sequence[Line]:
     """Return what works while the servers run."""
     topic, offsets = (
         table_topic(settings.SERVER, settings.ORDERS),
-        internal_topics(settings.GROUP).offsets,
+        internal_topics(group_of(settings.SERVER)).offsets,
     )
-    tail = ["./run", "wrackline", "tail", str(folder / settings.FILE)]
+    file = str(folder / settings.FILE)
     return (
         ("the source", f"psql {shop_url} -c '{_COUNT}'"),
         ("change it", f'psql {shop_url} -c "{_SEND}"'),
         ("the topics", f"kcat -b {brokers} -L"),
         ("the events, as bytes", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {_LAYOUT}"),
-        ("the events, decoded; -f waits for more", join([*tail, "--count", "5"])),
+        (
+            "the events, decoded; -f waits for more",
+            join(["./run", "wrackline", "tail", file, "--count", "5"]),
+        ),
+        ("where the worker stands", join(["./run", "wrackline", "status", file, "--watch"])),
         ("the offsets", f"kcat -b {brokers} -C -t {offsets} -o -2 -e"),
         *at_rest(folder),
     )

@@ -17,6 +17,7 @@ from wrackline.control.demo.lake import Lake
 from wrackline.control.demo.worker_process import worker_process
 from wrackline.control.stack import cache, postgres
 from wrackline.control.stack.jars import fetch, fetched
+from wrackline.control.stack.ports import choose
 from wrackline.control.stack.process import Process
 from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
 from wrackline.control.stack.stack import POSTGRES_DEFAULT, Stack
@@ -78,8 +79,11 @@ def started(folder: Path, say: Say) -> Iterator[Parts]:
             registry = starts[2].result()
             say(f"the registry keeps their schemas: {registry.address}")
         topic = table_topic(settings.SERVER, settings.ORDERS)
-        settings.write(folder, port=database.port, brokers=kafka.bootstrap, registry=registry.url)
-        worker = worker_process(folder / "worker", file)
+        port = choose(folder / "worker", "metrics")["metrics"]
+        settings.write(
+            folder, port=database.port, brokers=kafka.bootstrap, registry=registry.url, metrics=port
+        )
+        worker = worker_process(folder / "worker", file, port)
         with Events(kafka.bootstrap, topic) as events:
             try:
                 worker.start()

@@ -19,12 +19,12 @@ from wrackline.schemas.table import TableId, TableSchema
 
 FILE = "pipeline.toml"
 SERVER = "demo"  # the first part of every topic's name
-GROUP = "wrackline"  # the first part of the internal topics' names
 ORDERS = TableId(shop.DATABASE, shop.SCHEMA, shop.TABLE)
 
 _TEXT = """name = "{server}"
 topic.prefix = "{server}"
 topic.creation.default.partitions = 2
+metrics.port = {metrics}
 
 [source]
 connector.class = "postgres"
@@ -49,6 +49,7 @@ def write(
     port: int,
     brokers: str,
     registry: str,
+    metrics: int,
     database: str = shop.DATABASE,
     server: str = SERVER,
 ) -> Path:
@@ -61,6 +62,7 @@ def write(
         table=f"{shop.SCHEMA}.{shop.TABLE}",
         brokers=brokers,
         registry=registry,
+        metrics=metrics,
     )
     file = folder / FILE
     unfinished = file.with_suffix(".part")

@@ -1,24 +1,32 @@
-"""The worker as a child process that can be killed and started again.
+"""The worker as a child process that can be killed and started again: `wrackline run`.
 
-In: a folder for its log, and the pipeline's file.  Out: a `Process`, whose `start` returns when the log is
-streamed.
+In: a folder for its log, the pipeline's file, and the port where the file has its figures.  Out: a `Process`,
+whose `start` returns when the log is streamed.
 """
 
 import sys
+import urllib.request
 from pathlib import Path
 
+import orjson
+
+from wrackline.control.scrape_port import HOST, STATUS
 from wrackline.control.stack.process import Process, Program
 
-READY = "ready"  # beside the pipeline's file: the number of the process that streams
+_ANSWER = 5.0  # seconds
 
 
-def worker_process(folder: Path, file: Path) -> Process:
+def worker_process(folder: Path, file: Path, port: int) -> Process:
     """Make the worker, not yet started."""
-    ready = file.with_name(READY)
 
     def streams() -> bool:
-        return ready.exists() and ready.read_text() == str(process.pid)
+        try:
+            with urllib.request.urlopen(f"http://{HOST}:{port}{STATUS}", timeout=_ANSWER) as answer:
+                told = orjson.loads(answer.read())
+        except OSError:
+            return False
+        return bool(told["pid"] == process.pid and told["running"])
 
-    command = [sys.executable, "-m", "wrackline.control.demo.worker", str(file)]
-    process = Process(Program("worker", command, folder, [], streams))
+    command = [sys.executable, "-m", "wrackline.control", "run", str(file)]
+    process = Process(Program("worker", command, folder, [port], streams))
     return process

@@ -19,6 +19,7 @@ from wrackline.consumers.topics import Topics
 from wrackline.control.demo import settings, shop
 from wrackline.control.demo.equality import Verdict, judge
 from wrackline.control.demo.worker_process import worker_process
+from wrackline.control.stack.ports import choose
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.registry import Access, Registry
@@ -79,18 +80,19 @@ def world(
     namespace: str,
     tmp_path: Path,
 ) -> Iterator[World]:
-    port = database.server.port
+    port, metrics = database.server.port, choose(tmp_path / "worker", "metrics")["metrics"]
     file = settings.write(
         tmp_path,
         port=port,
         brokers=kafka.bootstrap,
         registry=registry.url,
+        metrics=metrics,
         database=database.name,
         server=topic_prefix,
     )
     with Registry(Access(registry.url)) as texts:
         made = World(spark, database, file, texts, namespace)
-        worker = worker_process(tmp_path / "worker", file)
+        worker = worker_process(tmp_path / "worker", file, metrics)
         worker.start()
         yield made
         worker.stop()
