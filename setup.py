@@ -12,6 +12,7 @@ COMPILED = [
     "schemas/writer.py",
     "schemas/frame.py",
     "schemas/codec.py",
+    "producers/row_events.py",
     "producers/row_records.py",
     "producers/sources/postgres/cells.py",
     "producers/sources/postgres/copy_text.py",
