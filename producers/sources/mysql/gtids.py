@@ -274,3 +274,13 @@ def _without(intervals: Intervals, taken: Intervals) -> Iterator[tuple[int, int]
             begin = high + 1
         if begin <= last:
             yield begin, last
+
+
+def with_one(gtids: AnyGtids | None, gtid: MySqlGtid | MariaDbGtid | None) -> AnyGtids | None:
+    """Return the set with one transaction more; without a set or a GTID it stays what it is."""
+    match gtids, gtid:
+        case MySqlGtids(), MySqlGtid():
+            return gtids.with_(gtid)
+        case MariaDbGtids(), MariaDbGtid():
+            return gtids.with_(gtid)
+    return gtids
