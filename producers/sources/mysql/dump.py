@@ -77,7 +77,10 @@ def _flags(connection: Connection) -> int:
 def _flow(
     connection: Connection, reader: Reader, command: int, body: bytes, mariadb_gtids: str | None = None
 ) -> Packets:
-    """Introduce us and send the command; from its first answer on the socket is the packets'."""
+    """Introduce us and send the command; from its first answer on the socket is the packets'.
+
+    Where that fails the connection is closed.
+    """
     driver = cast("_Driver", connection)
     user = f"'{driver.user.decode(errors='replace')}'"
     try:
@@ -93,6 +96,7 @@ def _flow(
     else:
         wire = driver._sock  # noqa: SLF001 see _Driver
         return Packets(wire, connection.close, user=user, most=reader.most_event_bytes)
+    connection.close()
     raise refused
 
 
@@ -108,6 +112,7 @@ def _introduce(connection: Connection, reader: Reader, mariadb_gtids: str | None
         )
         if mariadb_gtids is not None:
             cursor.execute(
-                "SET @slave_connect_state = %s, @slave_gtid_strict_mode = 1, @slave_gtid_ignore_duplicates = 0",
+                "SET @slave_connect_state = %s, @slave_gtid_strict_mode = 1,"
+                " @slave_gtid_ignore_duplicates = 0",
                 (mariadb_gtids,),
             )

@@ -90,27 +90,10 @@ class MySqlGtids:
     @classmethod
     def decoded(cls, data: bytes) -> Self:
         """Read the form that previous-GTIDs events and COM_BINLOG_DUMP_GTID have."""
-        (count,) = struct.unpack_from("<Q", data)
-        has_tags = count >> 56 == _TAGGED
-        if has_tags:
-            count = count >> 8 & 0xFFFF_FFFF_FFFF
-        at, end, found = 8, len(data), {}
-        for _ in range(count):
-            source, at = str(uuid.UUID(bytes=data[at : at + 16])), at + 16
-            if has_tags:
-                size, at = serialised_number(data, at, end)
-                tag, at = data[at : at + size].decode("ascii"), at + size
-                source = f"{source}:{tag}" if tag else source
-            (intervals,) = struct.unpack_from("<Q", data, at)
-            numbers = struct.unpack_from(f"<{2 * intervals}Q", data, at + 8) if 16 * intervals < end else ()
-            if len(numbers) != 2 * intervals:
-                raise ValueError("more intervals than bytes")
-            at += 8 + 16 * intervals
-            ends = zip(numbers[::2], numbers[1::2], strict=True)
-            found[source] = _merged([(first, behind - 1) for first, behind in ends])
-        if at != end:
-            raise ValueError("bytes are left behind a GTID set")
-        return cls(found)
+        try:
+            return cls(_decoded(data))
+        except (struct.error, IndexError) as exc:
+            raise ValueError("a GTID set ends too early") from exc
 
     def encoded(self) -> bytes:
         """Write that form; without a tag in the set it is the one that all versions read."""
@@ -239,6 +222,31 @@ class MariaDbGtids:
 
 
 AnyGtids: TypeAlias = MySqlGtids | MariaDbGtids
+
+
+def _decoded(data: bytes) -> dict[str, Intervals]:
+    (count,) = struct.unpack_from("<Q", data)
+    has_tags = count >> 56 == _TAGGED
+    if has_tags:
+        count = count >> 8 & 0xFFFF_FFFF_FFFF
+    at, end = 8, len(data)
+    found: dict[str, Intervals] = {}
+    for _ in range(count):
+        source, at = str(uuid.UUID(bytes=data[at : at + 16])), at + 16
+        if has_tags:
+            size, at = serialised_number(data, at, end)
+            tag, at = data[at : at + size].decode("ascii"), at + size
+            source = f"{source}:{tag}" if tag else source
+        (intervals,) = struct.unpack_from("<Q", data, at)
+        numbers = struct.unpack_from(f"<{2 * intervals}Q", data, at + 8) if 16 * intervals < end else ()
+        if len(numbers) != 2 * intervals:
+            raise ValueError("more intervals than bytes")
+        at += 8 + 16 * intervals
+        ends = zip(numbers[::2], numbers[1::2], strict=True)
+        found[source] = _merged([(first, behind - 1) for first, behind in ends])
+    if at != end:
+        raise ValueError("bytes are left behind a GTID set")
+    return found
 
 
 def _interval(text: str) -> tuple[int, int]:

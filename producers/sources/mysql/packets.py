@@ -84,9 +84,9 @@ class Packets:
             word, kind = _HEAD.unpack_from(data, at)
             size = word & _FULL
             end = at + 4 + size
+            if size + self._parts_size > self._most:
+                raise PACKET_TOO_LONG(most=self._most)
             if end > len(data):
-                if size + self._parts_size > self._most:
-                    raise PACKET_TOO_LONG(most=self._most)
                 self._needed = max(4 + size, _HEAD.size)
                 return None
             self._at = end

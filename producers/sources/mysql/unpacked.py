@@ -65,7 +65,7 @@ class _TooLargeError(Exception):
 
 
 def _payload(data: bytes, at: int, end: int, most: int) -> bytes:
-    method, size = _ZSTD, end - at
+    method, size, told = _ZSTD, 0, -1
     while True:
         field, at = packed_number(data, at, end)
         if field == 0:
@@ -75,15 +75,18 @@ def _payload(data: bytes, at: int, end: int, most: int) -> bytes:
             size, _ = packed_number(data, at, end)
         elif field == 2:
             method, _ = packed_number(data, at, end)
+        elif field == 3:
+            told, _ = packed_number(data, at, end)
         at += width
     if at + size > end:
         raise ValueError("what it holds is longer than it is")
-    packed = data[at : at + size]
-    if method == _PLAIN:
-        return packed
-    if method != _ZSTD:
+    if method not in {_ZSTD, _PLAIN}:
         raise ValueError(f"compression {method}")
-    return _zstd(packed, most)
+    packed = data[at : at + size]
+    made = packed if method == _PLAIN else _zstd(packed, most)
+    if told not in {-1, len(made)}:
+        raise ValueError("it does not unpack to the size that it tells")
+    return made
 
 
 def _zstd(packed: bytes, most: int) -> bytes:
