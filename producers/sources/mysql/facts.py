@@ -12,9 +12,10 @@ import re
 from typing import NamedTuple
 
 from wrackline.producers.sources.mysql import wire_types as wire
+from wrackline.producers.sources.mysql.names import table_name
 from wrackline.producers.sources.mysql.table_map import TableMap
 from wrackline.producers.sources.mysql.types import MySqlType
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.table import TableId
 
 SYSTEM_VERSIONED = define(
@@ -58,11 +59,6 @@ _PERIOD = ("row_start", "row_end")  # what MariaDB calls a row's time where nobo
 _MICROSECONDS = 6
 
 
-def quoted(table: TableId) -> str:
-    """Quote a table's name for SQL, with its database."""
-    return ".".join("`" + name.replace("`", "``") + "`" for name in (table.schema, table.name))
-
-
 def hidden(told: TableMap, facts: TableFacts | None) -> frozenset[int]:
     """Return the places of columns that the server has for itself, and that no SELECT shows."""
     named = {column.name for column in facts.columns} if facts else set()
@@ -76,15 +72,25 @@ def hidden(told: TableMap, facts: TableFacts | None) -> frozenset[int]:
     return frozenset(found)
 
 
-def check(told: TableMap, table: TableId, facts: TableFacts | None) -> None:
+def check_facts(facts: TableFacts) -> None:
+    """Refuse a table of which a SELECT shows less than the log."""
+    if facts.versioned:
+        raise _versioned(facts.table)
+
+
+def check_log(told: TableMap, table: TableId, facts: TableFacts | None) -> None:
     """Refuse a table whose rows in the log are not what they seem."""
-    if (facts is not None and facts.versioned) or (facts is None and _has_period(told)):
-        raise SYSTEM_VERSIONED(table=table, quoted=quoted(table))
+    if facts is None and _has_period(told):
+        raise _versioned(table)
     types = {column.name: column.type for column in facts.columns} if facts else {}
     for column in told.columns:
         known = types.get(column.name)
         if column.wire in (wire.TIME, wire.DATETIME, wire.TIMESTAMP) and known is not None and known.sizes:
-            raise OLD_TEMPORAL(column=column.name, table=table, quoted=quoted(table))
+            raise OLD_TEMPORAL(column=column.name, table=table, quoted=table_name(table))
+
+
+def _versioned(table: TableId) -> WracklineError:
+    return SYSTEM_VERSIONED(table=table, quoted=table_name(table))
 
 
 def _has_period(told: TableMap) -> bool:

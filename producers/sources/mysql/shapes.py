@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from types import MappingProxyType
 
-from wrackline.producers.sources.mysql.facts import ColumnFacts, TableFacts, check, hidden
+from wrackline.producers.sources.mysql.facts import ColumnFacts, TableFacts, check_facts, check_log, hidden
 from wrackline.producers.sources.mysql.table_map import TableMap, WireColumn
 from wrackline.producers.sources.mysql.types import as_logged, column_type, of_wire
 from wrackline.schemas.filters import ColumnRules
@@ -42,6 +42,7 @@ class Shapes:
 
     def of_facts(self, facts: TableFacts, names: Mapping[str, str] = _NONE) -> Projection:
         """Return the shape that the catalogue describes, and what of it goes out."""
+        check_facts(facts)
         kind = KeyKind.NONE
         if facts.key:
             kind = KeyKind.PRIMARY if facts.primary else KeyKind.UNIQUE
@@ -55,8 +56,10 @@ class Shapes:
         Its source has a column for each of the log's, in their order; a column that is the server's own
         is dropped.
         """
-        table = TableId(told.database, told.database, told.name)
-        check(told, table, facts)
+        table = facts.table if facts else TableId(told.database, told.database, told.name)
+        if facts is not None:
+            check_facts(facts)
+        check_log(told, table, facts)
         own = hidden(told, facts)
         known = {column.name: column for column in facts.columns} if facts else {}
         logged = [self._logged(column, known.get(column.name)) for column in told.columns]
@@ -130,10 +133,13 @@ def _number(name: str) -> int:
 
 
 def _key(told: TableMap, facts: TableFacts | None) -> tuple[tuple[str, ...], KeyKind]:
-    """Return the log's primary key; without one the catalogue's unique index, if the log has its columns."""
+    """Return the log's key; without one the catalogue's unique index, if the log has its columns.
+
+    What the log calls the primary key may be a unique index that the server takes for it.
+    """
+    unique = facts.key if facts is not None and not facts.primary else ()
     if told.key:
-        return tuple(told.columns[place].name for place in told.key), KeyKind.PRIMARY
+        key = tuple(told.columns[place].name for place in told.key)
+        return key, KeyKind.UNIQUE if key == unique else KeyKind.PRIMARY
     sure = {column.name for column in told.columns if not column.nullable}
-    if facts is not None and facts.key and not facts.primary and sure.issuperset(facts.key):
-        return facts.key, KeyKind.UNIQUE
-    return (), KeyKind.NONE
+    return (unique, KeyKind.UNIQUE) if unique and sure.issuperset(unique) else ((), KeyKind.NONE)

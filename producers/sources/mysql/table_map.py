@@ -25,7 +25,8 @@ METADATA_MINIMAL = define(
     OperatorNeeded,
     "the log does not name the columns of {table}, for it was written without binlog_row_metadata=FULL",
     hint="as an administrator: SET GLOBAL binlog_row_metadata = FULL; and under [mysqld] in the server's "
-    "file: binlog_row_metadata=FULL; then read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
+    "file: binlog_row_metadata=FULL; then read the table anew: "
+    "wrackline snapshot start <pipeline.toml> '{table}'",
 )
 WIRE_TYPE_UNKNOWN = define(
     "mysql.wire_type_unknown",
@@ -73,7 +74,7 @@ class TableMap:
 _T = TypeVar("_T")
 
 
-class _Broken(Exception):
+class _Broken(Exception):  # noqa: N818 - as TABLE_MAP_BROKEN, which it becomes
     """The bytes are not what they should be."""
 
 
@@ -145,6 +146,8 @@ def _meta(kind: int, raw: bytes) -> tuple[int, int]:
         return real, length
     if kind == wire.BIT:
         return kind, raw[1] * 8 + raw[0]
+    if kind in wire.LENGTHS and not 1 <= raw[0] <= _LONGEST:
+        raise _Broken
     return kind, int.from_bytes(raw, "big" if kind == wire.NEWDECIMAL else "little")
 
 
@@ -174,6 +177,8 @@ def _columns(
     labels = _placed(kinds, {wire.SET}, _Reader(fields.get(_SET_LABELS, b"")).lists())
     labels |= _placed(kinds, {wire.ENUM}, _Reader(fields.get(_ENUM_LABELS, b"")).lists())
     geometry = _placed(kinds, {wire.GEOMETRY}, _Reader(fields.get(_GEOMETRY, b"")).numbers())
+    if max(geometry.values(), default=0) > wire.LAST_GEOMETRY:
+        raise _Broken
     dimensions = _placed(kinds, {wire.VECTOR}, _Reader(fields.get(_DIMENSIONS, b"")).numbers())
     return tuple(
         WireColumn(
@@ -284,5 +289,6 @@ class _Reader:
             yield one()
 
 
+_LONGEST = 4  # bytes of a length
 _LONGER = 251  # from here on, the byte says how many bytes follow
 _PACKED = {252: 2, 253: 3, 254: 8}

@@ -16,6 +16,10 @@ CHARACTERS = frozenset({VARCHAR, VAR_STRING, STRING, BLOB, BLOB_COMPRESSED, VARC
 LABELLED = frozenset({ENUM, SET})
 WITH_COLLATION = CHARACTERS - {VECTOR} | LABELLED  # which nothing can be said of without it
 
+# Those whose cells begin with a length; how many bytes that has stands beside the type.
+LENGTHS = frozenset({BLOB, BLOB_COMPRESSED, GEOMETRY, JSON, VECTOR})
+LAST_GEOMETRY = 7  # geometrycollection
+
 # How many bytes the log keeps beside a type's number; a type that is not here is not known.
 META_BYTES = {
     **dict.fromkeys((DECIMAL, TINY, SHORT, LONG, NULL, TIMESTAMP, LONGLONG, INT24), 0),
