@@ -24,8 +24,9 @@ METADATA_MINIMAL = define(
     "mysql.metadata_minimal",
     OperatorNeeded,
     "the log does not name the columns of {table}, for it was written without binlog_row_metadata=FULL",
-    hint="as an administrator: SET GLOBAL binlog_row_metadata = FULL; and under [mysqld] in the server's file: "
-    "binlog_row_metadata=FULL; then read the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
+    hint="as an administrator: SET GLOBAL binlog_row_metadata = FULL; and under [mysqld] in the server's "
+    "file: binlog_row_metadata=FULL; then read the table anew: "
+    "wrackline snapshot start <pipeline.toml> '{table}'",
 )
 WIRE_TYPE_UNKNOWN = define(
     "mysql.wire_type_unknown",
@@ -37,7 +38,7 @@ WIRE_TYPE_UNKNOWN = define(
 TABLE_MAP_BROKEN = define(
     "mysql.table_map_broken",
     OperatorNeeded,
-    "the log describes a table in a form that is not known here",
+    "the log describes {table} in a form that is not known here",
     hint="look whether a newer version knows this server: wrackline --version, SELECT VERSION()",
 )
 
@@ -48,7 +49,7 @@ class WireColumn:
 
     name: str
     wire: int  # MYSQL_TYPE_*: the real one (ENUM, SET out of STRING)
-    meta: int  # as rows need it: length in bytes, precision << 8 | scale, fractional digits, bits, pack length
+    meta: int  # what rows need: bytes, precision << 8 | scale, fractional digits, bits, pack length
     nullable: bool
     unsigned: bool
     collation: int | None  # of character, enum and set columns (63 is binary)
@@ -73,6 +74,10 @@ class TableMap:
 _T = TypeVar("_T")
 
 
+class _Broken(Exception):  # noqa: N818 - as TABLE_MAP_BROKEN, which it becomes
+    """The bytes are not what they should be."""
+
+
 class _Shape(NamedTuple):
     """One column before the fields are looked at."""
 
@@ -81,7 +86,9 @@ class _Shape(NamedTuple):
     nullable: bool
 
 
-_SIGNS, _COLLATION, _COLLATIONS, _NAMES, _SET_LABELS, _ENUM_LABELS, _GEOMETRY, _KEY, _PREFIX_KEY = range(1, 10)
+_SIGNS, _COLLATION, _COLLATIONS, _NAMES, _SET_LABELS, _ENUM_LABELS, _GEOMETRY, _KEY, _PREFIX_KEY = range(
+    1, 10
+)
 _LABEL_COLLATION, _LABEL_COLLATIONS, _VISIBLE, _DIMENSIONS = range(10, 14)
 
 
@@ -93,30 +100,39 @@ def parse(
     `said` is what the server says of collations of its own, by number.
     """
     reader = _Reader(bytes(body))
-    number = reader.number(6)
-    reader.skip(2)
-    database, name = reader.name(), reader.name()
-    table = f"{database}.{name}"
-    shapes = _shapes(reader, table)
-    fields = dict(reader.fields())
-    if _NAMES not in fields:
-        raise METADATA_MINIMAL(table=table)
-    columns = _columns(shapes, fields, table, said, mariadb=mariadb)
-    key = _Reader(fields.get(_KEY, b"")).numbers() or _Reader(fields.get(_PREFIX_KEY, b"")).numbers()[::2]
-    if max(key, default=-1) >= len(columns):
-        raise TABLE_MAP_BROKEN()
-    return TableMap(number, database, name, columns, tuple(key), _PREFIX_KEY in fields)
+    database = name = "a table"
+    try:
+        number = reader.number(6)
+        reader.skip(2)
+        database, name = reader.name(), reader.name()
+        table = f"{database}.{name}"
+        shapes = _shapes(reader, table)
+        fields = dict(reader.fields())
+        if _NAMES not in fields:
+            raise METADATA_MINIMAL(table=table)
+        columns = _columns(shapes, fields, table, said, mariadb=mariadb)
+        return TableMap(number, database, name, columns, _key(fields, len(columns)), _PREFIX_KEY in fields)
+    except (_Broken, ValueError) as exc:  # ValueError: a name that is no UTF-8, a label in no form
+        raise TABLE_MAP_BROKEN(table=f"{database}.{name}") from exc
+
+
+def _key(fields: Mapping[int, bytes], count: int) -> tuple[int, ...]:
+    whole = _Reader(fields.get(_KEY, b"")).numbers()
+    key = whole or _Reader(fields.get(_PREFIX_KEY, b"")).numbers()[::2]
+    if max(key, default=-1) >= count:
+        raise _Broken
+    return tuple(key)
 
 
 def _shapes(reader: "_Reader", table: str) -> list[_Shape]:
-    types = reader.bytes(reader.packed())
-    meta = _Reader(reader.bytes(reader.packed()))
-    nulls = reader.bytes((len(types) + 7) // 8)
+    types = reader.taken(reader.packed())
+    meta = _Reader(reader.taken(reader.packed()))
+    nulls = reader.taken((len(types) + 7) // 8)
     made = []
     for place, kind in enumerate(types):
         if kind not in wire.META_BYTES:
             raise WIRE_TYPE_UNKNOWN(table=table, number=kind)
-        real, value = _meta(kind, meta.bytes(wire.META_BYTES[kind]))
+        real, value = _meta(kind, meta.taken(wire.META_BYTES[kind]))
         made.append(_Shape(real, value, bool(nulls[place >> 3] >> (place & 7) & 1)))
     return made
 
@@ -130,6 +146,8 @@ def _meta(kind: int, raw: bytes) -> tuple[int, int]:
         return real, length
     if kind == wire.BIT:
         return kind, raw[1] * 8 + raw[0]
+    if kind in wire.LENGTHS and not 1 <= raw[0] <= _LONGEST:
+        raise _Broken
     return kind, int.from_bytes(raw, "big" if kind == wire.NEWDECIMAL else "little")
 
 
@@ -146,7 +164,7 @@ def _columns(
     names = _Reader(fields[_NAMES]).texts()
     visible = _bits(fields[_VISIBLE]) if _VISIBLE in fields else [True] * len(kinds)
     if len(names) != len(kinds) or len(visible) < len(kinds):
-        raise TABLE_MAP_BROKEN()
+        raise _Broken
     signs = _placed(kinds, wire.NUMBERS, _bits(fields.get(_SIGNS, b"")))
     collations = _placed(kinds, characters, _collations(fields, _COLLATION, _COLLATIONS, kinds, characters))
     collations |= _placed(
@@ -155,10 +173,12 @@ def _columns(
         _collations(fields, _LABEL_COLLATION, _LABEL_COLLATIONS, kinds, wire.LABELLED),
     )
     if any(kind in wire.WITH_COLLATION and place not in collations for place, kind in enumerate(kinds)):
-        raise TABLE_MAP_BROKEN()
+        raise _Broken
     labels = _placed(kinds, {wire.SET}, _Reader(fields.get(_SET_LABELS, b"")).lists())
     labels |= _placed(kinds, {wire.ENUM}, _Reader(fields.get(_ENUM_LABELS, b"")).lists())
     geometry = _placed(kinds, {wire.GEOMETRY}, _Reader(fields.get(_GEOMETRY, b"")).numbers())
+    if max(geometry.values(), default=0) > wire.LAST_GEOMETRY:
+        raise _Broken
     dimensions = _placed(kinds, {wire.VECTOR}, _Reader(fields.get(_DIMENSIONS, b"")).numbers())
     return tuple(
         WireColumn(
@@ -181,7 +201,7 @@ def _placed(kinds: Sequence[int], wanted: frozenset[int] | set[int], values: Seq
     """Give each column of the wanted types its entry, in order; a list that is missing gives none."""
     places = [place for place, kind in enumerate(kinds) if kind in wanted]
     if values and len(values) < len(places):
-        raise TABLE_MAP_BROKEN()
+        raise _Broken
     return dict(zip(places, values, strict=False))
 
 
@@ -217,21 +237,21 @@ class _Reader:
     def __init__(self, raw: bytes) -> None:
         self._raw, self._at = raw, 0
 
-    def bytes(self, length: int) -> bytes:
+    def taken(self, length: int) -> bytes:
         """Return the next bytes."""
         end = self._at + length
         if end > len(self._raw):
-            raise TABLE_MAP_BROKEN()
-        taken, self._at = self._raw[self._at : end], end
-        return taken
+            raise _Broken
+        start, self._at = self._at, end
+        return self._raw[start:end]
 
     def skip(self, length: int) -> None:
         """Leave some bytes out."""
-        self.bytes(length)
+        self.taken(length)
 
     def number(self, length: int) -> int:
         """Return a number of so many bytes."""
-        return int.from_bytes(self.bytes(length), "little")
+        return int.from_bytes(self.taken(length), "little")
 
     def packed(self) -> int:
         """Return a number that says itself how long it is."""
@@ -240,7 +260,7 @@ class _Reader:
 
     def text(self) -> bytes:
         """Return a text after its length."""
-        return self.bytes(self.packed())
+        return self.taken(self.packed())
 
     def name(self) -> str:
         """Return a name, which a zero byte ends too."""
@@ -269,5 +289,6 @@ class _Reader:
             yield one()
 
 
+_LONGEST = 4  # bytes of a length
 _LONGER = 251  # from here on, the byte says how many bytes follow
 _PACKED = {252: 2, 253: 3, 254: 8}

@@ -120,29 +120,26 @@ def parse(written: str) -> MySqlType:
 
 
 def of_wire(column: WireColumn, *, said: Mapping[int, str] = MappingProxyType({})) -> MySqlType:
-    """Return a column's type as the log tells it; `said` is what the server says of collations of its own."""
+    """Return a column's type as the log tells it; `said`: what the server says of its own collations."""
     kind, meta = column.wire, column.meta
+    made = MySqlType(f"type {kind}")  # of a server before MySQL 5.0
     if kind in _NUMBERED:
-        return MySqlType(_NUMBERED[kind], unsigned=column.unsigned and kind != wire.YEAR)
-    if kind in _PLAIN:
-        return MySqlType(_PLAIN[kind], _sizes(_PLAIN[kind], (meta,) if kind in _FRACTIONS else ()))
-    if kind in (wire.BLOB, wire.BLOB_COMPRESSED):
-        return MySqlType(_LENGTHS[meta] + ("blob" if column.collation == BINARY else "text"))
-    if kind in _TEXTS:
-        length = meta - 1 if kind == wire.VARCHAR_COMPRESSED else meta  # with the byte that says how
-        fixed, binary = kind == wire.STRING, column.collation == BINARY
-        longest = charset_of(column.collation or 0, column=column.name, said=said).longest
-        name = "binary" if binary else "char"
-        return MySqlType(name if fixed else f"var{name}", (length // longest,))
-    if kind in wire.LABELLED:
-        return MySqlType("enum" if kind == wire.ENUM else "set", labels=_sayable(column.labels))
-    if kind == wire.NEWDECIMAL:
-        return MySqlType("decimal", (meta >> 8, meta & 0xFF), unsigned=column.unsigned)
-    if kind == wire.VECTOR:
-        return MySqlType("vector", (column.dimension,) if column.dimension else ())
-    if kind == wire.GEOMETRY:
-        return MySqlType(_GEOMETRIES[column.geometry or 0])
-    return MySqlType(f"type {kind}")  # of a server before MySQL 5.0
+        made = MySqlType(_NUMBERED[kind], unsigned=column.unsigned and kind != wire.YEAR)
+    elif kind in _PLAIN:
+        made = MySqlType(_PLAIN[kind], _sizes(_PLAIN[kind], (meta,) if kind in _FRACTIONS else ()))
+    elif kind in (wire.BLOB, wire.BLOB_COMPRESSED):
+        made = MySqlType(_LENGTHS[meta] + ("blob" if column.collation == BINARY else "text"))
+    elif kind in _TEXTS:
+        made = _text(column, said)
+    elif kind in wire.LABELLED:
+        made = MySqlType("enum" if kind == wire.ENUM else "set", labels=_sayable(column.labels))
+    elif kind == wire.NEWDECIMAL:
+        made = MySqlType("decimal", (meta >> 8, meta & 0xFF), unsigned=column.unsigned)
+    elif kind == wire.VECTOR:
+        made = MySqlType("vector", (column.dimension,) if column.dimension else ())
+    elif kind == wire.GEOMETRY:
+        made = MySqlType(_GEOMETRIES[column.geometry or 0])
+    return made
 
 
 def as_logged(mysql_type: MySqlType) -> MySqlType:
@@ -169,7 +166,9 @@ def column_type(
     if name == "timestamp":
         return ColumnType(instants, text)
     if name == "bit":
-        return ColumnType(Kind.BOOLEAN, text) if sizes == (1,) else ColumnType(Kind.BITS, text, length=sizes[0])
+        return (
+            ColumnType(Kind.BOOLEAN, text) if sizes == (1,) else ColumnType(Kind.BITS, text, length=sizes[0])
+        )
     if name == "vector":
         return ColumnType(Kind.ARRAY, text, element=ColumnType(Kind.FLOAT32, "float"))
     kind = (UNSIGNED if mysql_type.unsigned else SIGNED).get(name)
@@ -180,6 +179,13 @@ def column_type(
 
 def _unescaped(label: str) -> str:
     return _ESCAPED.sub(lambda hit: _MEANS.get(hit[1], hit[1]) if hit[1] else "'", label)
+
+
+def _text(column: WireColumn, said: Mapping[int, str]) -> MySqlType:
+    length = column.meta - (column.wire == wire.VARCHAR_COMPRESSED)  # a byte more, which says how
+    longest = charset_of(column.collation or 0, column=column.name, said=said).longest
+    name = "binary" if column.collation == BINARY else "char"
+    return MySqlType(name if column.wire == wire.STRING else f"var{name}", (length // longest,))
 
 
 def _sizes(name: str, written: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,6 +1,8 @@
 """MySQL's and MariaDB's numbers for types, as the log writes them (MYSQL_TYPE_* in the servers' sources)."""
 
-DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP, LONGLONG, INT24, DATE, TIME, DATETIME, YEAR = range(14)
+DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP, LONGLONG, INT24, DATE, TIME, DATETIME, YEAR = (
+    range(14)
+)
 NEWDATE, VARCHAR, BIT, TIMESTAMP2, DATETIME2, TIME2 = range(14, 20)
 BLOB_COMPRESSED, VARCHAR_COMPRESSED = 140, 141  # MariaDB's
 VECTOR = 242  # MySQL's
@@ -13,6 +15,10 @@ NUMBERS = frozenset({DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, LONGLONG, INT24,
 CHARACTERS = frozenset({VARCHAR, VAR_STRING, STRING, BLOB, BLOB_COMPRESSED, VARCHAR_COMPRESSED, VECTOR})
 LABELLED = frozenset({ENUM, SET})
 WITH_COLLATION = CHARACTERS - {VECTOR} | LABELLED  # which nothing can be said of without it
+
+# Those whose cells begin with a length; how many bytes that has stands beside the type.
+LENGTHS = frozenset({BLOB, BLOB_COMPRESSED, GEOMETRY, JSON, VECTOR})
+LAST_GEOMETRY = 7  # geometrycollection
 
 # How many bytes the log keeps beside a type's number; a type that is not here is not known.
 META_BYTES = {
