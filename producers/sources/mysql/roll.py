@@ -4,10 +4,10 @@
     table maps        a table that has a row here, whatever was said of it before
     pictures          the whole catalogue, some time after; held back until the log has passed them
 
-A table is its name: neither server logs anything else that outlives it.  The caller lists the tables that it knows
-of; any other that is met is news.  The log tells of every DDL but those of a session that wrote no log
-(`sql_log_bin=0`), and those that can't be read: what is left of these a picture shows.  What the log told while a
-picture was taken is newer than the picture, and stands.
+A table is its name: neither server logs anything else that outlives it.  The caller lists the tables that it
+knows of; any other that is met is news.  The log tells of every DDL but those of a session that wrote no log
+(`sql_log_bin=0`), and those that can't be read: what is left of these a picture shows.  What the log told
+while a picture was taken is newer than the picture, and stands.
 
 Two tables that swap names (`RENAME TABLE t TO _t_old, _t_new TO t`, as gh-ost and pt-online-schema-change do)
 need no rule of their own: the name goes on with another content, which is told as a table that appears with
@@ -39,8 +39,9 @@ STATEMENT_LOGGED = define(
     OperatorNeeded,
     "the server logged a statement in place of its rows ({verb}, default database {database}), and nobody can"
     " say what it changed",
-    hint="have every session log rows: SET GLOBAL binlog_format = 'ROW', and take SET SESSION binlog_format out of"
-    " what ran it; then begin behind it: wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
+    hint="have every session log rows: SET GLOBAL binlog_format = 'ROW', and no SET SESSION binlog_format"
+    " where it was run; then begin behind it: wrackline offsets reset <pipeline.toml>, and the next start reads all"
+    " rows",
 )
 
 Told: TypeAlias = Appeared | Vanished | Renamed | Reshaped | Emptied
@@ -92,25 +93,30 @@ class Roll:
             match deed:
                 case Created():
                     yield from self._created(deed)
-                case Dropped(table):
-                    yield from self._dropped(table)
                 case Moved():
                     yield from self._moved(deed)
-                case Emptied(table):
-                    if table in self._tables and self.captures(table):
-                        yield deed
-                case Altered(table, keeps):
-                    yield from self._altered(table, keeps=keeps)
-                case DatabaseDropped(name):
-                    self._tell(name)
-                    for table in [table for table in self._tables if table.database == name]:
-                        yield from self._dropped(table)
                 case Logged(verb):
                     raise STATEMENT_LOGGED(verb=verb, database=database or "none")
                 case Doubtful():
                     self._stirs += 1
                 case Control():
                     pass
+                case _:
+                    yield from self._touched(deed)
+
+    def _touched(self, deed: Dropped | DatabaseDropped | Emptied | Altered) -> Iterator[Told]:
+        match deed:
+            case Dropped(table):
+                yield from self._dropped(table)
+            case DatabaseDropped(name):
+                self._tell(name)
+                for table in [table for table in self._tables if table.database == name]:
+                    yield from self._dropped(table)
+            case Emptied(table):
+                if table in self._tables and self.captures(table):
+                    yield deed
+            case Altered(table, keeps):
+                yield from self._altered(table, keeps=keeps)
 
     def met(self, table: TableId, shape: TableSchema) -> list[Told]:
         """Tell of a table map of a captured name, in a shape that the stream has not met."""

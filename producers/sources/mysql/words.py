@@ -3,7 +3,8 @@
     b"DROP /*!40005 TEMPORARY */ TABLE `a``b`"  ->  DROP  TEMPORARY  TABLE  a`b
 
 Comments are gaps, but for those that the server ran: into its log it writes `/* 99999 …` for a `/*!99999 …`
-that it did not run, so any `/*!` that is left was run (seen in MySQL 9.7 and MariaDB 11.4), and any `/*M!` of MariaDB.
+that it did not run, so any `/*!` that is left was run (seen in MySQL 9.7 and MariaDB 11.4), and any `/*M!` of
+MariaDB.
 Words are cut when they are asked for: the rows of a logged INSERT are never looked at.
 """
 
