@@ -13,6 +13,7 @@ COMPILED = [
     "schemas/frame.py",
     "schemas/codec.py",
     "producers/row_records.py",
+    "producers/sources/mysql/slicing.py",
     "producers/sources/postgres/cells.py",
     "producers/sources/postgres/copy_text.py",
     "producers/sources/postgres/rows.py",
