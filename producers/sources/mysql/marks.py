@@ -36,7 +36,7 @@ from wrackline.schemas.table import TableId
 FENCE_WITHOUT_GTIDS = define(
     "mysql.fence_without_gtids",
     OperatorNeeded,
-    "the server does not tell which transactions a SELECT shows, for its transactions have no GTIDs",
+    "the server does not tell which transactions a SELECT shows, for its transactions have no GTIDs (gtid_mode={mode})",
     hint="as an administrator, in this order on every server: SET PERSIST enforce_gtid_consistency = ON; SET PERSIST"
     " gtid_mode = OFF_PERMISSIVE; SET PERSIST gtid_mode = ON_PERMISSIVE; SET PERSIST gtid_mode = ON; or let marks"
     " be rows: signal.data.collection=<database>.<table> without read.only",
@@ -44,7 +44,7 @@ FENCE_WITHOUT_GTIDS = define(
 NO_BINLOG = define(
     "mysql.no_binlog",
     OperatorNeeded,
-    "the server writes no binary log",
+    "the server ({version}) writes no binary log",
     hint="start it with log_bin and binlog_format=ROW; see: wrackline check <pipeline.toml>",
 )
 
@@ -150,7 +150,7 @@ class MySqlMarks:
         if mode == "ON":
             return MySqlGtids.parse(str(executed))
         if self._kind is MarkKind.FENCE:
-            raise FENCE_WITHOUT_GTIDS
+            raise FENCE_WITHOUT_GTIDS(mode=mode)
         return None
 
     def _signal(self, name: str, edge: Edge) -> Signalled:
@@ -181,7 +181,7 @@ def snapshot_place(connection: Connection) -> Place:
     """Return where the transaction's consistent snapshot stands in MariaDB's log."""
     told = {str(row[0]).lower(): row[1] for row in asked(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'")}
     if not told.get("binlog_snapshot_file"):
-        raise NO_BINLOG
+        raise NO_BINLOG(version=connection.server_version)
     return Place(file_number(str(told["binlog_snapshot_file"])), int(told["binlog_snapshot_position"]))
 
 
@@ -190,7 +190,7 @@ def log_end(connection: Connection) -> Place:
     version = tuple(int(part) for part in str(connection.server_version).split("-")[0].split(".")[:2])
     found = asked(connection, "SHOW MASTER STATUS" if version < _BEFORE_8_2 else "SHOW BINARY LOG STATUS")
     if not found:
-        raise NO_BINLOG
+        raise NO_BINLOG(version=connection.server_version)
     return Place(file_number(str(found[0][0])), int(found[0][1]))
 
 

@@ -103,7 +103,7 @@ class StatementRows:
         while True:
             self._start = taker.fill(self._buffer, self._start, self._end)
             if taker.last is not None:
-                self._end()
+                self._rest()
                 if taker.last[0] == _ERROR:
                     raise refused(taker.last)
                 return True
@@ -111,7 +111,7 @@ class StatementRows:
                 return False
             self._receive(ended)
 
-    def _end(self) -> None:
+    def _rest(self) -> None:
         """Have the server forget the statement, and hand the socket back."""
         if self._number:
             self._send(_CLOSE + self._number)
@@ -134,7 +134,7 @@ class StatementRows:
         self._start = begin + size
         packet = bytes(self._buffer[begin : self._start])
         if packet[0] == _ERROR:
-            self._end()
+            self._rest()
             raise refused(packet)
         return packet
 

@@ -163,4 +163,3 @@ class MySqlWhole:
 
 def _no_bound(_: bytes) -> Bound:
     return ()
-"""
