@@ -20,6 +20,7 @@ COMPILED = [
     "producers/sources/mysql/moments.py",
     "producers/sources/mysql/result_cells.py",
     "producers/sources/mysql/rows.py",
+    "producers/sources/mysql/slicing.py",
     "producers/sources/postgres/cells.py",
     "producers/sources/postgres/copy_text.py",
     "producers/sources/postgres/rows.py",

@@ -8,6 +8,7 @@ import pymysql
 import pytest
 from pymysql.connections import Connection
 
+from tests.integration.mysql.rows_world import DATABASE, FLAVOURS, World
 from wrackline.control.stack import binlog_server, mariadb
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
@@ -42,3 +43,11 @@ def connection(server: MysqlServer) -> Iterator["Connection[Any]"]:
     )
     with made:
         yield made
+
+
+@pytest.fixture(params=FLAVOURS)
+def world(stack: Stack, request: pytest.FixtureRequest) -> World:
+    """A server of each kind, whose database is empty."""
+    made = World(getattr(stack, request.param)())
+    made.run(f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")
+    return made
