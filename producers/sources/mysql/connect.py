@@ -34,7 +34,7 @@ class _KeyAskedError(Exception):
     """The server wants the password, and its key would have to be taken on trust."""
 
 
-class _Unprotected(Connection):  # type: ignore[type-arg] # of which cursor does not matter
+class _Unprotected(Connection):
     """A connection that takes no public key from the server: who stands in between could give their own."""
 
     @property
@@ -90,7 +90,7 @@ class Server:
             host=self.asked.host,
             port=int(self.asked.port),
             user=self.asked.user,
-            password=self._password(),  # type: ignore[arg-type] # the driver would write text as Latin 1
+            password=self._password(),  # bytes: the driver would write text as Latin 1
             charset=CHARSET,
             sql_mode="",
             init_command=_SESSION,
@@ -98,7 +98,7 @@ class Server:
             read_timeout=self._patience,
             write_timeout=self._patience,
             program_name=self.name,
-            ssl=protected,  # type: ignore[arg-type] # it takes a context too
+            ssl=protected,
             ssl_disabled=tls.mode(self._settings) == tls.DISABLED,
             defer_connect=True,
         )

@@ -10,7 +10,7 @@
 | 1049, 1051, 1054, 1109, 1146, 1176 | a database, table, column is missing | an operator |
 | 1290, 1792, 1836 | the server may not be written | an operator |
 | 1317, 1969, 3024 | a limit on time, or somebody's KILL QUERY | an operator |
-| 1264, 1265, 1292, 1300, 1366, 1406, 1411, 1690, 3854 | a value that can't be read | an operator |
+| 1264 to 1271, 1292, 1300, 1366, 1406, 1411, 1525, 1690, 3854, 4078 | a bad value | an operator |
 | 1064, 1149, 1235, 1210, 1305, 1193 | a statement that will fail again | an operator |
 
 "We" is Transient: tried again, with a limit.  A server's message can quote what it chokes on, a bound or a
@@ -46,8 +46,8 @@ OBJECT_MISSING = define(
     "what is needed to {doing} is not there: {reason}",
     hint="make it again, or take it out of the pipeline's settings; see: wrackline check <pipeline.toml>",
 )
-READ_ONLY = define(
-    "mysql.read_only",
+ONLY_READS = define(
+    "mysql.only_reads",
     OperatorNeeded,
     "the server takes no change, so it could not {doing}: {reason}",
     hint="name the primary in database.hostname; or have nothing written: read.only=true",
@@ -82,9 +82,11 @@ _UNWRITABLE = frozenset({1290, 1792, 1836})
 _WHOSE: dict[ErrorCode, frozenset[int]] = {
     RIGHT_MISSING: _RIGHTS,
     OBJECT_MISSING: _MISSING,
-    READ_ONLY: _UNWRITABLE,
+    ONLY_READS: _UNWRITABLE,
     STATEMENT_ENDED: frozenset({1317, 1969, 3024}),
-    VALUE_REFUSED: frozenset({1264, 1265, 1292, 1300, 1366, 1406, 1411, 1690, 3854}),
+    VALUE_REFUSED: frozenset(
+        {1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1406, 1411, 1525, 1690, 3854, 4078}
+    ),
     STATEMENT_REFUSED: frozenset({1064, 1149, 1193, 1210, 1235, 1305}),
 }
 _NAMES_OBJECTS = _GONE | _BUSY | _RIGHTS | _MISSING | _UNWRITABLE
