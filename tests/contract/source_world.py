@@ -84,6 +84,7 @@ class Ability(Enum):
 
     UNSENT = "leaves unchanged long values out of an update"
     MESSAGES = "carries logical messages"
+    TOLD = "keeps what its reader has confirmed"
     HIDDEN = "can be made to log a commit that is not visible yet"
 
 
