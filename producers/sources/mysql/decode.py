@@ -48,6 +48,7 @@ from wrackline.producers.sources.mysql.events import (
     small_event,
 )
 from wrackline.producers.sources.mysql.gtids import with_one
+from wrackline.producers.sources.mysql.images import Images
 from wrackline.producers.sources.mysql.maps import Announced, Announcement, Explained, Mapped, Maps, Writers
 from wrackline.producers.sources.mysql.origin import Labels, no_row
 from wrackline.producers.sources.mysql.place import Place
@@ -368,7 +369,7 @@ class Decoder:
             return maps.counted(raw, table, mariadb=self._reading.mariadb)
         ref = 0 if signals else self._shape(table, writers).ref
         decoder = self._explained.decoder(ref, told, writers)
-        return Mapped(raw, table, decoder.images, decoder, signals)
+        return Mapped(raw, table, Images(told.columns), decoder, signals)
 
     def _first_names(self, table: TableId) -> Mapping[str, str]:
         return self._names.get(str(table), {})
