@@ -47,7 +47,7 @@ class Readers:
         self.server = server
         self._opened: list[Connection] = []
 
-    def connect(self, **more: str) -> Connection:
+    def connect(self, **more: str | bool) -> Connection:
         self._opened.append(connect(self.server, **more))
         return self._opened[-1]
 
@@ -220,6 +220,23 @@ def test_a_row_of_more_than_16_mb_is_one_event(readers: Readers, admin: Connecti
     assert row.data.endswith(b"ab" * 20_000_000, 0, row.body_end)
     bound = Reader(next(_numbers), uuid.uuid4(), 1, most_event_bytes=30_000_000)
     assert _fails(readers.place(file, who=bound)) == "mysql.log_event_too_long"
+
+
+def test_tls_makes_no_difference(readers: Readers, admin: Connection) -> None:
+    if is_mariadb(admin):
+        pytest.skip("MariaDB is started without TLS")
+    _table(admin)
+    file = last_file(admin)
+    run(admin, "INSERT INTO t VALUES (1, repeat('ab', 9000000)), (2, '')")
+    read = []
+    for plain in (True, False):
+        connection = readers.connect(ssl_disabled=plain)
+        [(_, cipher)] = run(connection, "SHOW STATUS LIKE 'Ssl_cipher'")
+        assert bool(cipher) != plain
+        reading = Reading(dump_from(connection, _somebody(), file, FIRST_EVENT))
+        read.append([event.data for event in reading.read(at_end(admin)) if event.header.timestamp])
+    assert read[0] == read[1]
+    assert max(len(data) for data in read[0]) > 18_000_000
 
 
 def test_a_packed_transaction_comes_out_as_a_plain_one(readers: Readers, admin: Connection) -> None:

@@ -232,6 +232,14 @@ def test_a_rotate_that_is_made_up_has_a_checksum_only_if_its_end_is_one() -> Non
         assert events.small_event(data, 0, end) == Rotate("binlog.000009", 4, artificial=True)
 
 
+def test_the_shortest_event_is_its_header_alone() -> None:
+    stop, frames = made(kinds.STOP, b""), Frames()
+    assert frames.body_end(stop, 0, len(stop)) == len(stop) == events.HEADER
+    with pytest.raises(WracklineError) as raised:
+        frames.body_end(stop, 0, len(stop) - 1)
+    assert raised.value.code == "mysql.event_broken"
+
+
 def test_an_anonymous_transaction_has_no_gtid_and_old_servers_tell_no_times() -> None:
     head = struct.pack("<B16sqBqq", 0, bytes(16), 0, 2, 0, 1)
     times = (5 | 1 << 55).to_bytes(7, "little") + (3).to_bytes(7, "little") + b"\xfc\x00\x01"
