@@ -331,9 +331,10 @@ def test_without_the_right_the_hint_is_its_grant(readers: Readers, admin: Connec
 
 def test_a_killed_dump_is_tried_again(readers: Readers, admin: Connection) -> None:
     connection = readers.connect()
+    [(number,)] = run(connection, "SELECT connection_id()")
     reading = Reading(dump_from(connection, _somebody(), last_file(admin), FIRST_EVENT))
     reading.read(heartbeat)
-    run(admin, f"KILL {connection.thread_id()}")
+    run(admin, f"KILL {number}")
     assert _fails(reading) == "mysql.log_ended"
 
 
