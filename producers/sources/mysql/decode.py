@@ -202,7 +202,9 @@ class Decoder:
     def _file_begun(self, when: int) -> None:
         known = self._place.history
         if known.begun and known.begun != when:
-            raise LOG_ANOTHER(reason=f"{known.file} was begun at {when}, and was known as begun at {known.begun}")
+            raise LOG_ANOTHER(
+                reason=f"{known.file} was begun at {when}, and was known as begun at {known.begun}"
+            )
         self._place.begun(when)
 
     def _heartbeat(self, file: str, offset: int) -> None:
@@ -255,7 +257,11 @@ class Decoder:
 
     def _skipped(self, saved: MySqlPosition, start: MySqlPosition) -> int:
         """How many changes are out of the first transaction; another server has it at another place."""
-        if saved.epoch == start.epoch and saved.file and (saved.file, saved.offset) != (start.file, start.offset):
+        if (
+            saved.epoch == start.epoch
+            and saved.file
+            and (saved.file, saved.offset) != (start.file, start.offset)
+        ):
             raise LOG_ANOTHER(reason=f"no transaction begins in {start.file} at {saved.offset}")
         return saved.done
 
@@ -362,7 +368,9 @@ class Decoder:
         try:
             told = table_map.parse(raw, mariadb=self._reading.mariadb, said=self._reading.collations)
             explained = self._explained
-            writers = explained.signals(told) if signals else explained.writers(told, self._first_names(table))
+            writers = (
+                explained.signals(told) if signals else explained.writers(told, self._first_names(table))
+            )
         except OperatorNeeded as exc:
             self._flush()
             self._give_up(table, exc)
@@ -470,7 +478,9 @@ class Decoder:
         if mapped.decoder is None or kind not in _INSERTS:
             return
         made: list[RowChange] = []
-        mapped.decoder.decode(data, at, end, kind, opened.frame(self._labels, mapped.table), first, 0, 0, made)
+        mapped.decoder.decode(
+            data, at, end, kind, opened.frame(self._labels, mapped.table), first, 0, 0, made
+        )
         for nth, change in enumerate(made, start=first + 1):
             signal, type_, said = texts(change[3])
             self._steps.append(Signal(signal, type_, said, self._inside(nth)))

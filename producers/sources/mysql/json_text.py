@@ -41,7 +41,15 @@ _DEEPEST = cython.declare(cython.longlong, 100)  # the servers' own limit
 _LITERALS = (b"null", b"true", b"false")
 _NUMBER_BYTES = (2, 2, 4, 4, 8, 8)  # of kinds 5 to 10: every second one without a sign
 _ESCAPED = re.compile(rb'["\\\x00-\x1f]')
-_SHORT = {b'"': b'\\"', b"\\": b"\\\\", b"\b": b"\\b", b"\f": b"\\f", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
+_SHORT = {
+    b'"': b'\\"',
+    b"\\": b"\\\\",
+    b"\b": b"\\b",
+    b"\f": b"\\f",
+    b"\n": b"\\n",
+    b"\r": b"\\r",
+    b"\t": b"\\t",
+}
 _LINE = 76  # characters of base64, as the server breaks them
 _REPLACE, _INSERT, _REMOVE = range(3)
 _LEG = re.compile(r'\.("(?:[^"\\]|\\.)*"|[^.\[]+)|\[(\d+|last(?:-\d+)?)\]', re.DOTALL)

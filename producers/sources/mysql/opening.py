@@ -19,7 +19,12 @@ from pymysql.connections import Connection
 from wrackline.producers.changes import Saved
 from wrackline.producers.sources.mysql.connect import ask
 from wrackline.producers.sources.mysql.dump import Reader, dump_after, dump_from
-from wrackline.producers.sources.mysql.dump_refusals import LOG_ANOTHER, LOG_MISSING, LOG_PURGED, SERVER_BEHIND
+from wrackline.producers.sources.mysql.dump_refusals import (
+    LOG_ANOTHER,
+    LOG_MISSING,
+    LOG_PURGED,
+    SERVER_BEHIND,
+)
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySqlGtids
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.position import History, MySqlPosition, file_number, position_of

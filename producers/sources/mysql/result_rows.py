@@ -12,7 +12,14 @@ from wrackline.schemas.projection import Projection
 def decoding(shape: Projection, ids: WriterIds, columns: Sequence[ResultColumn]) -> ResultDecoder:
     """Make the reader of rows whose columns the server describes so."""
     wired = [
-        WireColumn(column.name, column.wire, column.length, nullable=True, unsigned=column.unsigned, collation=column.charset)
+        WireColumn(
+            column.name,
+            column.wire,
+            column.length,
+            nullable=True,
+            unsigned=column.unsigned,
+            collation=column.charset,
+        )
         for column in columns
     ]
     return ResultDecoder(0, shape, wired, ids.key or 0, ids.value)

@@ -77,7 +77,9 @@ _PARTIAL_UPDATE = cython.declare(cython.longlong, 39)
 class MySqlRows(RowEvents):
     """What rows of the log and of results have in common: their cells are written by their forms."""
 
-    def __init__(self, ref: int, shape: Projection, key_id: int, value_id: int, forms: Sequence[Form]) -> None:
+    def __init__(
+        self, ref: int, shape: Projection, key_id: int, value_id: int, forms: Sequence[Form]
+    ) -> None:
         """Take the table's ref in changes, its shape, its schemas' ids and its columns' forms."""
         super().__init__(ref, shape, key_id, value_id, bytes(form.growth for form in forms))
         self.announced = len(shape.actions)
@@ -107,9 +109,7 @@ class MySqlRows(RowEvents):
             return put_bytes(out, at, text, 0, len(text))
         if done == ENUM or done == ENUM_SET:
             return self._put_labels(out, at, column, data, cells)
-        return put_value(
-            out, at, done, self.meta[column], data, cells.starts[column], cells.sizes[column]
-        )
+        return put_value(out, at, done, self.meta[column], data, cells.starts[column], cells.sizes[column])
 
     @cython.cfunc
     @cython.exceptval(-1, check=False)

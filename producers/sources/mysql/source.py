@@ -172,7 +172,9 @@ class MySqlSource:
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
-        epoch = max((_epoch(known) for known in (saved, newest) if known), default=opening.FIRST_EPOCH - 1) + 1
+        epoch = (
+            max((_epoch(known) for known in (saved, newest) if known), default=opening.FIRST_EPOCH - 1) + 1
+        )
         return {"epoch": epoch} if saved is None else replace(position_of(saved), epoch=epoch).saved()
 
     def close(self) -> None:
@@ -197,7 +199,9 @@ class MySqlSource:
     def _end_dump(self, number: int) -> None:
         """End what may still send us the log, for on a quiet server it would not notice that we are gone."""
         with suppress(WracklineError), self._asking() as connection:
-            still = ask(connection, "SELECT command FROM information_schema.processlist WHERE id = %s", number)
+            still = ask(
+                connection, "SELECT command FROM information_schema.processlist WHERE id = %s", number
+            )
             if any(str(list(row.values())[0]).startswith("Binlog Dump") for row in still):
                 connection.kill(number)
 

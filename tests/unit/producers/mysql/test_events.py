@@ -232,6 +232,14 @@ def test_a_rotate_that_is_made_up_has_a_checksum_only_if_its_end_is_one() -> Non
         assert events.small_event(data, 0, end) == Rotate("binlog.000009", 4, artificial=True)
 
 
+def test_the_shortest_event_is_its_header_alone() -> None:
+    stop, frames = made(kinds.STOP, b""), Frames()
+    assert frames.body_end(stop, 0, len(stop)) == len(stop) == events.HEADER
+    with pytest.raises(WracklineError) as raised:
+        frames.body_end(stop, 0, len(stop) - 1)
+    assert raised.value.code == "mysql.event_broken"
+
+
 def test_an_anonymous_transaction_has_no_gtid_and_old_servers_tell_no_times() -> None:
     head = struct.pack("<B16sqBqq", 0, bytes(16), 0, 2, 0, 1)
     times = (5 | 1 << 55).to_bytes(7, "little") + (3).to_bytes(7, "little") + b"\xfc\x00\x01"
@@ -239,6 +247,13 @@ def test_an_anonymous_transaction_has_no_gtid_and_old_servers_tell_no_times() ->
     assert events.small_event(data, 0, len(data)) == TransactionBegun(None, 5, 3, 256)
     old = made(kinds.ANONYMOUS_GTID, head)
     assert events.small_event(old, 0, len(old)) == TransactionBegun(None, 0, 0, 0)
+
+
+def test_a_group_commits_number_stands_before_the_xid() -> None:
+    xid = struct.pack("<IBB", 7, 1, 1) + b"xy"
+    data = made(kinds.MARIADB_GTID, struct.pack("<QIBQ", 5, 3, 64 | 2, 99) + xid)
+    found = events.small_event(data, 0, len(data))
+    assert found == GroupBegun(MariaDbGtid(3, 9, 5), 66, XA)
 
 
 def test_a_list_of_mariadb_keeps_the_last_of_each_domain() -> None:
@@ -266,7 +281,7 @@ def test_a_loaded_file_is_a_query_that_says_so() -> None:
 def test_a_new_field_of_a_tagged_gtid_stops_only_if_it_must_be_understood() -> None:
     [data] = [data for data in recorded("mysql-9.7") if data[4] == kinds.TAGGED_GTID]
     plain_one, needed = data[:-4], bytearray(data[:-4])
-    more = plain_one + bytes([12 << 1, 77 << 1])
+    more = plain_one + bytes([12 << 1, 0xFF, 1])  # of a form that nobody here knows
     assert events.small_event(more, 0, len(more)) == events.small_event(plain_one, 0, len(plain_one))
     needed[21] = 13 << 1
     with pytest.raises(WracklineError) as raised:

@@ -1,6 +1,7 @@
 """Places in a binlog: their order, their text in the offsets, their part of a seq."""
 
 import json
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -20,11 +21,12 @@ from wrackline.schemas.errors import WracklineError
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 HISTORY = History(UUID, "binlog.000007", 1_700_000_000)
+Place: TypeAlias = tuple[int, int, int, int]
 places = st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(4, 9), st.integers(0, 2))
 
 
 @given(places, places)
-def test_places_are_in_the_logs_order(one: tuple[int, ...], other: tuple[int, ...]) -> None:
+def test_places_are_in_the_logs_order(one: Place, other: Place) -> None:
     first, second = MySqlPosition(*one), MySqlPosition(*other, history=HISTORY)
     assert (first < second, first <= second, first == second) == (one < other, one <= other, one == other)
     if one[:1] == other[:1] and one[3:] == other[3:]:
