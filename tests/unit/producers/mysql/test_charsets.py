@@ -69,5 +69,14 @@ def test_half_of_a_pair_is_no_text() -> None:
         reader(b"\xd8\x00")
 
 
+def test_below_0x80_most_are_ascii() -> None:
+    assert [charset(name).ascii for name in ("utf8mb4", "sjis", "swe7", "utf16le")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_utf8_needs_no_reader() -> None:
     assert [charset(name).reader for name in ("utf8mb4", "utf8mb3", "binary")] == [None] * 3

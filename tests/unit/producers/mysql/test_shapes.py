@@ -58,6 +58,11 @@ def test_the_catalogue_says_what_the_log_does_not() -> None:
     assert SHAPES.of_log(log).table.column("u").type.kind is Kind.BYTES
 
 
+def test_a_compressed_column_is_as_long_as_it_was_made() -> None:
+    log = told(column("b", wire.VARCHAR_COMPRESSED, meta=33), column("t", wire.BLOB_COMPRESSED, meta=2))
+    assert [one.type.source for one in SHAPES.of_log(log).table.columns] == ["varbinary(32)", "blob"]
+
+
 def test_where_they_differ_the_log_is_right() -> None:
     log = told(column("id"), column("u", wire.STRING, meta=4), key=(0,))
     known = facts(("id", "bigint"), ("u", "uuid"), ("added", "text"))

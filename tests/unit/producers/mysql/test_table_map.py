@@ -77,6 +77,35 @@ def test_what_mysql_alone_says() -> None:
     assert [name for name, one in columns.items() if not one.visible] == ["hid"]
 
 
+def test_geometry_has_a_collation_in_mariadb() -> None:
+    columns = {one.name: one.collation for one in told(mariadb=True).columns}
+    assert [columns[name] for name in ("p", "u", "tc", "vc")] == [63, 63, 46, 46]
+
+
+def body(types: bytes, meta: bytes, *fields: tuple[int, bytes]) -> bytes:
+    """Write a table map as a server does; all its columns may be null."""
+    names = b"".join(b"\x01%c" % (ord("a") + place) for place in range(len(types)))
+    listed = b"".join(bytes([number, len(value)]) + value for number, value in [*fields, (4, names)])
+    head = b"\x01\0\0\0\0\0\0\0\x01d\0\x01t\0"
+    return head + bytes([len(types)]) + types + bytes([len(meta)]) + meta + b"\xff" + listed
+
+
+def test_bits_are_whole_bytes_and_the_rest() -> None:
+    made = parse(body(bytes([wire.BIT, wire.BIT]), b"\x03\x02\x00\x08"), mariadb=False)
+    assert [one.meta for one in made.columns] == [19, 64]
+
+
+def test_a_list_that_ends_too_early_is_refused() -> None:
+    sets, meta = bytes([wire.STRING, wire.STRING]), bytes([wire.SET, 1, wire.SET, 1])
+    whole = body(sets, meta, (10, b"\x2d"), (5, b"\x01\x01a\x02\x01b\x01c"))
+    assert [one.labels for one in parse(whole, mariadb=False).columns] == [("a",), ("b", "c")]
+    assert refused(body(sets, meta, (10, b"\x2d"), (5, b"\x01\x01a"))) == "mysql.table_map_broken"
+
+
+def test_a_field_that_is_not_known_yet_is_passed_over() -> None:
+    assert parse(body(bytes([wire.LONG]), b"", (99, b"news")), mariadb=False).columns[0].name == "a"
+
+
 def test_without_names_the_server_must_be_set() -> None:
     assert refused(MYSQL[:MINIMAL_ENDS]) == "mysql.metadata_minimal"
 
