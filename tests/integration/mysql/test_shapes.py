@@ -243,6 +243,16 @@ def test_a_column_of_the_servers_own_is_dropped(connection: "Connection[Any]") -
     assert len({column.identity for column in logged.source.columns}) == 5
 
 
+def test_a_unique_text_of_any_length_is_no_key_beside_another(connection: "Connection[Any]") -> None:
+    if not is_mariadb(connection):
+        pytest.skip("MySQL takes no text without a length into an index")
+    ask(connection, "SET SESSION sql_mode = ''")
+    table = made(connection, "long_text", "t text not null, b int not null, unique a (t), unique b (b)")
+    logged, read = both(connection, table)
+    assert logged.table == read.table
+    assert read.table.key == ("b",)
+
+
 def test_a_primary_key_that_the_server_made(connection: "Connection[Any]") -> None:
     if is_mariadb(connection):
         pytest.skip("only MySQL makes one")
