@@ -43,7 +43,7 @@ SELECT table_schema, table_name FROM information_schema.tables
 WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') AND table_schema NOT IN %s
 ORDER BY 1, 2"""
 _FOUND = """
-SELECT table_name, table_type FROM information_schema.tables
+SELECT table_schema, table_name, table_type FROM information_schema.tables
 WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') AND {where}"""
 _COLUMNS = """
 SELECT table_name, column_name, column_type, is_nullable, COALESCE(generation_expression, '')
@@ -94,11 +94,11 @@ class Catalogue:
         by_database: dict[str, list[TableId]] = defaultdict(list)
         for table in tables:
             if table not in self._kept:
-                by_database[table.database].append(table)
+                by_database[self._same(table)[0]].append(table)
         found = {table: self._kept[table] for table in tables if table in self._kept}
         for database, wanted in by_database.items():
             few = len(wanted) <= SINGLY
-            asked = [(database, table.name) for table in wanted] if few else [(database,)]
+            asked = [self._same(table) for table in wanted] if few else [(database,)]
             there = {self._same(facts.table): facts for names in asked for facts in self._told(names)}
             found |= {table: there[same] for table in wanted if (same := self._same(table)) in there}
         return found
@@ -106,7 +106,7 @@ class Catalogue:
     def _told(self, names: tuple[str, ...]) -> list[TableFacts]:
         """Describe one table, or all of a database."""
         where = _IN_DATABASE if len(names) == 1 else _ONE
-        kinds = dict(self._asked(_FOUND.format(where=where), *names))
+        found = list(self._asked(_FOUND.format(where=where), *names))
         columns: dict[str, list[ColumnFacts]] = defaultdict(list)
         for table, column, written, nullable, expression in self._asked(_COLUMNS.format(where=where), *names):
             columns[table].append(ColumnFacts(column, parse(written), nullable == "YES", bool(expression)))
@@ -115,12 +115,12 @@ class Catalogue:
             indexes[table][index].append((column, prefix, nullable == "YES"))
         return [
             TableFacts(
-                TableId(names[0], names[0], table),
+                TableId(database, database, table),
                 tuple(columns[table]),
-                *self._key(names[0], table, indexes[table]),
+                *self._key(database, table, indexes[table]),
                 versioned=kind != "BASE TABLE",
             )
-            for table, kind in kinds.items()
+            for database, table, kind in found
         ]
 
     def _key(
@@ -139,13 +139,13 @@ class Catalogue:
             unique = {index: unique[index] for index in order if index in unique}
         return next(iter(unique.values()), ()), False
 
-    def _same(self, table: TableId) -> tuple[str, str]:
-        """Return what is equal for two spellings of one table."""
+    def _same(self, table: TableId) -> tuple[str, ...]:
+        """Return how to ask for a table, which is the same for all spellings that mean it."""
         if self._folds is None:
             [[setting]] = self._asked("SELECT @@lower_case_table_names")
             self._folds = bool(setting)
         names = table.schema, table.name
-        return (names[0].lower(), names[1].lower()) if self._folds else names
+        return tuple(map(str.lower, names)) if self._folds else names
 
     def collations(self) -> dict[int, str]:
         """Return the character set of each collation that the server has, also of those made by its owner."""

@@ -32,7 +32,7 @@ def server(request: pytest.FixtureRequest, stack: Stack) -> Iterator[MysqlServer
 
 @pytest.fixture
 def connection(server: MysqlServer) -> Iterator["Connection[Any]"]:
-    """A connection of the test's own, which commits by itself; the log goes on in a new file."""
+    """A connection of the test's own, which commits by itself."""
     made = pymysql.connect(
         host=server.host,
         port=server.port,
