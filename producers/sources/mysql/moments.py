@@ -39,8 +39,8 @@ _FORMS = {
 
 
 def form_of(column: WireColumn, *, result: bool) -> int:
-    """Return how a column's moments or durations are written."""
-    return (OF_RESULT if result else _FORMS[column.wire])
+    """Return how a column's moments or durations are written, if it has any."""
+    return OF_RESULT if result else _FORMS[column.wire]
 
 
 @cython.cfunc
@@ -48,6 +48,7 @@ def form_of(column: WireColumn, *, result: bool) -> int:
 def little_number(
     data: cython.p_const_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t
 ) -> cython.longlong:
+    """Read a number whose last byte is the highest."""
     value: cython.longlong = 0
     while size > 0:
         size -= 1
@@ -60,6 +61,7 @@ def little_number(
 def signed_number(
     data: cython.p_const_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t
 ) -> cython.longlong:
+    """Read the same in two's complement."""
     value: cython.longlong = 0
     flip: cython.int = 255 if data[start + size - 1] > 127 else 0
     while size > 0:
@@ -70,9 +72,7 @@ def signed_number(
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _big(
-    data: cython.p_const_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t
-) -> cython.longlong:
+def _big(data: cython.p_const_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.longlong:
     i: cython.Py_ssize_t
     value: cython.longlong = 0
     for i in range(size):
@@ -107,7 +107,9 @@ def moment(
         return packed(value >> 9, value >> 5 & 15, value & 31) << 24
     if form == OF_OLD_TIMESTAMP:
         return _of_seconds(value, 0)
-    day: cython.longlong = packed(value // 10_000_000_000, value // 100_000_000 % 100, value // _MILLION % 100)
+    day: cython.longlong = packed(
+        value // 10_000_000_000, value // 100_000_000 % 100, value // _MILLION % 100
+    )
     return (day | value // 10_000 % 100 << 12 | value // 100 % 100 << 6 | value % 100) << 24
 
 
@@ -190,7 +192,12 @@ def duration(
     if form == OF_RESULT:
         if size < 8:
             return 0
-        value = little_number(data, start + 1, 4) * _DAY + data[start + 5] * 3600 + data[start + 6] * 60 + data[start + 7]
+        value = (
+            little_number(data, start + 1, 4) * _DAY
+            + data[start + 5] * 3600
+            + data[start + 6] * 60
+            + data[start + 7]
+        )
         value = value * _MILLION + (little_number(data, start + 8, 4) if size >= 12 else 0)
         return -value if data[start] else value
     if form == OF_OLD_TIME:

@@ -77,12 +77,15 @@ _PARTIAL_UPDATE = cython.declare(cython.longlong, 39)
 class MySqlRows(RowEvents):
     """What rows of the log and of results have in common: their cells are written by their forms."""
 
-    def __init__(self, ref: int, shape: Projection, key_id: int, value_id: int, forms: Sequence[Form]) -> None:
+    def __init__(
+        self, ref: int, shape: Projection, key_id: int, value_id: int, forms: Sequence[Form]
+    ) -> None:
         """Take the table's ref in changes, its shape, its schemas' ids and its columns' forms."""
         super().__init__(ref, shape, key_id, value_id, bytes(form.growth for form in forms))
         self.announced = len(shape.actions)
         self.beside += sum(form.beside for form in forms)
         self.forms = list(forms)
+        self.makes = [form.make or bytes for form in forms]
         self.every_done = bytes(form.done for form in forms)
         self.done = self.every_done
         self.meta = array("q", [form.meta for form in forms] or [0])
@@ -102,14 +105,11 @@ class MySqlRows(RowEvents):
         """Write one value that is there."""
         done: cython.int = self.done[column]
         if cells.kinds[column] == MADE:
-            row: RowCells = cells
-            text: bytes = row.made[column]
+            text: bytes = cython.cast(RowCells, cells).made[column]
             return put_bytes(out, at, text, 0, len(text))
         if done == ENUM or done == ENUM_SET:
             return self._put_labels(out, at, column, data, cells)
-        return put_value(
-            out, at, done, self.meta[column], data, cells.starts[column], cells.sizes[column]
-        )
+        return put_value(out, at, done, self.meta[column], data, cells.starts[column], cells.sizes[column])
 
     @cython.cfunc
     @cython.exceptval(-1, check=False)
@@ -170,7 +170,7 @@ class MySqlRows(RowEvents):
                 start = before.starts[column]
                 text = merged(event[start : start + before.sizes[column]], text)
             else:
-                text = form.make(text)
+                text = self.makes[column](text)
             if form.mask is not None:
                 text = form.mask(text)
             cells.made[column] = text
