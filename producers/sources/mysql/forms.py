@@ -29,7 +29,7 @@ _CHARACTERS = frozenset(
 )
 _COMPRESSED = frozenset({wire.VARCHAR_COMPRESSED, wire.BLOB_COMPRESSED})
 _DATES = frozenset({wire.DATE, wire.NEWDATE})
-_MOMENTS = frozenset({wire.DATETIME, wire.DATETIME2, wire.TIMESTAMP, wire.TIMESTAMP2})
+_MOMENTS = frozenset({*_DATES, wire.DATETIME, wire.DATETIME2, wire.TIMESTAMP, wire.TIMESTAMP2})
 _AS_TEXT = frozenset({Kind.TEXT_OF, Kind.NUMERIC_TEXT})
 _OF_MARIADB: dict[str, Make] = {"inet4": odd.inet4_text, "inet6": odd.inet6_text, "uuid": odd.uuid_text}
 # What writes cells as text that are the same in the log and in results, and those that differ.
@@ -133,17 +133,16 @@ def _text(column: WireColumn, type_: ColumnType, charsets: Charsets) -> Make:
     """Return what writes a cell of the log as the server prints it."""
     if column.wire in _LOGGED:
         return _LOGGED[column.wire]
-    if column.wire == wire.ENUM:
-        return partial(_enum, ("", *column.labels))
-    if column.wire == wire.SET:
-        return partial(_set, tuple(label.encode() for label in column.labels))
+    if column.wire in {wire.ENUM, wire.SET}:
+        return partial(_enum if column.wire == wire.ENUM else _set, column.labels)
     if column.wire not in _CHARACTERS:
         return _number_or_moment(column, result=False)
     if column.collation not in {None, _BINARY}:
         return _characters(column, charsets(column.collation or 0))
-    if column.wire in _COMPRESSED:
-        return odd.uncompressed
     padded = column.meta if column.wire == wire.STRING else 0
+    write = odd.bytes_text if type_.kind in _AS_TEXT else bytes
+    if column.wire in _COMPRESSED:
+        return lambda raw: write(odd.uncompressed(raw))
     return _OF_MARIADB.get(type_.source) or (lambda raw: odd.bytes_text(raw.ljust(padded, b"\0")))
 
 
@@ -151,7 +150,8 @@ def _result_text(column: WireColumn, type_: ColumnType) -> Make:
     """Return what writes a cell of a result as the server prints it; most are so already."""
     if column.wire in _CHARACTERS:
         binary = column.collation == _BINARY and type_.source not in _OF_MARIADB
-        return odd.bytes_text if binary and column.wire not in _COMPRESSED else bytes
+        direct = column.wire in _COMPRESSED and type_.kind not in _AS_TEXT
+        return odd.bytes_text if binary and not direct else bytes
     return _IN_RESULTS.get(column.wire) or _number_or_moment(column, result=True)
 
 
@@ -166,10 +166,9 @@ def _number_or_moment(column: WireColumn, *, result: bool) -> Make:
         return partial(_bits, digits)
     if column.wire in {wire.TIME, wire.TIME2}:
         return lambda raw: odd.time_text(duration(form, raw, 0, len(raw)), digits)
-    if column.wire in _DATES:
-        return lambda raw: odd.date_text(moment(form, raw, 0, len(raw)))
     if column.wire in _MOMENTS:
-        return lambda raw: odd.datetime_text(moment(form, raw, 0, len(raw)), digits)
+        write = odd.date_text if column.wire in _DATES else partial(odd.datetime_text, digits=digits)
+        return lambda raw: write(moment(form, raw, 0, len(raw)))
     return lambda raw: b"%d" % int.from_bytes(raw, "little", signed=not column.unsigned)
 
 
@@ -177,7 +176,7 @@ def _decimal(digits: int, scale: int, raw: bytes) -> bytes:
     return odd.decimal_text(odd.units(raw, digits, scale), scale)
 
 
-def _set(labels: tuple[bytes, ...], raw: bytes) -> bytes:
+def _set(labels: tuple[str, ...], raw: bytes) -> bytes:
     return odd.set_text(int.from_bytes(raw, "little"), labels)
 
 
@@ -187,6 +186,6 @@ def _bits(bits: int, raw: bytes) -> bytes:
 
 def _enum(labels: tuple[str, ...], raw: bytes) -> bytes:
     place = int.from_bytes(raw, "little")
-    if place >= len(labels):
+    if place > len(labels):
         raise Unfit("it has a label that the column does not have")
-    return labels[place].encode()
+    return labels[place - 1].encode() if place else b""

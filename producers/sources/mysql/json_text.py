@@ -5,8 +5,8 @@
     diffs      what to do | path | [document] ...                   replace, insert, remove
 
 In: a cell of the log.  Out: its text.  A scalar becomes its text as it is read, so that a document is
-objects, arrays and texts, and a diff is applied to those: what was a decimal or a double stays exactly what it was.
-A document that says more than its bytes can hold is refused (`Unfit`), never read beyond its end.
+objects, arrays and texts, and a diff is applied to those: what was a decimal or a double stays exactly what
+it was.  A document that says more than its bytes can hold is refused (`Unfit`), never read beyond its end.
 """
 
 import base64

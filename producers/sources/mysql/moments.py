@@ -40,7 +40,7 @@ _FORMS = {
 
 def form_of(column: WireColumn, *, result: bool) -> int:
     """Return how a column's moments or durations are written, if it has any."""
-    return OF_RESULT if result else _FORMS[column.wire]
+    return OF_RESULT if result else _FORMS.get(column.wire, OF_RESULT)
 
 
 @cython.cfunc

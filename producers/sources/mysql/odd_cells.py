@@ -112,11 +112,11 @@ def vector_text(raw: bytes) -> bytes:
     return f"[{','.join(f'{number:.5e}' for number in numbers)}]".encode()
 
 
-def set_text(bits: int, labels: Sequence[bytes]) -> bytes:
+def set_text(bits: int, labels: Sequence[str]) -> bytes:
     """Write the labels of a set."""
     if bits >> len(labels):
         raise Unfit("it has a label that the column does not have")
-    return b",".join(label for i, label in enumerate(labels) if bits >> i & 1)
+    return ",".join(label for i, label in enumerate(labels) if bits >> i & 1).encode()
 
 
 def uuid_text(raw: bytes) -> bytes:

@@ -105,7 +105,7 @@ class MySqlRows(RowEvents):
         """Write one value that is there."""
         done: cython.int = self.done[column]
         if cells.kinds[column] == MADE:
-            text: bytes = cython.cast(RowCells, cells).made[column]
+            text: bytes = cython.cast(RowCells, cells).made[column]  # type: ignore[attr-defined]
             return put_bytes(out, at, text, 0, len(text))
         if done == ENUM or done == ENUM_SET:
             return self._put_labels(out, at, column, data, cells)
