@@ -230,10 +230,12 @@ def _legs(path: bytes) -> list[bytes | int]:
         else:
             legs.append(-1 - int(number[5:] or 0) if number.startswith("last") else int(number))
         at = leg.end()
+    if not legs:
+        raise Unfit("what changed in it is all of it, which is told otherwise")
     return legs
 
 
-def _apply(document: Node, legs: list[bytes | int], value: Node | None, *, insert: bool) -> None:
+def _apply(document: Node, legs: list[bytes | int], value: "Node | None", *, insert: bool) -> None:
     """Replace, insert or, without a value, remove what stands at a place."""
     try:
         parent: Any = document
@@ -250,7 +252,7 @@ def _apply(document: Node, legs: list[bytes | int], value: Node | None, *, inser
         raise Unfit("what changed in it is not there") from None
 
 
-def _change_array(array: list[Node], place: int, value: Node | None, *, insert: bool) -> None:
+def _change_array(array: list[Node], place: int, value: "Node | None", *, insert: bool) -> None:
     if insert and value is not None:
         array.insert(place if place >= 0 else max(len(array) + 1 + place, 0), value)
     elif value is None:
@@ -259,7 +261,7 @@ def _change_array(array: list[Node], place: int, value: Node | None, *, insert: 
         array[place] = value
 
 
-def _change_object(members: dict[bytes, Node], name: bytes, value: Node | None) -> None:
+def _change_object(members: dict[bytes, Node], name: bytes, value: "Node | None") -> None:
     """Keep the server's order of names: the shorter before the longer, then by their bytes."""
     if value is None:
         del members[name]
