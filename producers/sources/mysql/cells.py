@@ -125,7 +125,7 @@ def put_value(
     if done == DECIMAL:
         return _put_decimal(out, at, meta, data, start, size)
     if done == DECIMAL_TEXT:
-        return _put_decimal_text(out, at, meta, data, start, size)
+        return _put_decimal_text(out, at, data, start, size)
     if done == MICROS:
         return put_long(out, at, micros_of(moment(meta, data, start, size)))
     if done == ZONED:
@@ -141,8 +141,6 @@ def put_value(
     if done == BOOLEAN:
         out[at] = data[start] & 1 if size else 0
         return at + 1
-    if done == YEAR:
-        return put_long(out, at, 1900 + data[start] if data[start] else 0)
     return _put_rare(out, at, done, meta, data, start, size)
 
 
@@ -158,6 +156,8 @@ def _put_rare(
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     i: cython.Py_ssize_t
+    if done == YEAR:
+        return put_long(out, at, 1900 + data[start] if data[start] else 0)
     if done == BITS:  # the first byte is the highest; Debezium's Bits are the other way round
         at = put_long(out, at, size)
         for i in range(size):
@@ -253,7 +253,6 @@ def _put_decimal(
 def _put_decimal_text(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
-    meta: cython.int,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,

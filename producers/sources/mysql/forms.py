@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
+from wrackline.producers.row_events import Unfit
 from wrackline.producers.sources.mysql import odd_cells as odd
 from wrackline.producers.sources.mysql import wire_types as wire
 from wrackline.producers.sources.mysql.cells import done_to, meta_of
@@ -27,11 +28,25 @@ _CHARACTERS = frozenset(
     {wire.VARCHAR, wire.VAR_STRING, wire.STRING, wire.BLOB, wire.VARCHAR_COMPRESSED, wire.BLOB_COMPRESSED}
 )
 _COMPRESSED = frozenset({wire.VARCHAR_COMPRESSED, wire.BLOB_COMPRESSED})
-_MOMENTS = frozenset(
-    {wire.DATE, wire.NEWDATE, wire.DATETIME, wire.DATETIME2, wire.TIMESTAMP, wire.TIMESTAMP2}
-)
+_DATES = frozenset({wire.DATE, wire.NEWDATE})
+_MOMENTS = frozenset({*_DATES, wire.DATETIME, wire.DATETIME2, wire.TIMESTAMP, wire.TIMESTAMP2})
 _AS_TEXT = frozenset({Kind.TEXT_OF, Kind.NUMERIC_TEXT})
 _OF_MARIADB: dict[str, Make] = {"inet4": odd.inet4_text, "inet6": odd.inet6_text, "uuid": odd.uuid_text}
+# What writes cells as text that are the same in the log and in results, and those that differ.
+_ALIKE: dict[int, Make] = {
+    wire.FLOAT: odd.single_text,
+    wire.DOUBLE: odd.double_text,
+    wire.VECTOR: odd.vector_text,
+    wire.GEOMETRY: odd.bytes_text,
+}
+_LOGGED: dict[int, Make] = {wire.JSON: text_of, wire.YEAR: odd.logged_year_text}
+_IN_RESULTS: dict[int, Make] = {
+    wire.NEWDECIMAL: odd.plain_decimal,
+    wire.YEAR: odd.year_text,
+    wire.JSON: bytes,
+    wire.ENUM: bytes,
+    wire.SET: bytes,
+}
 
 
 class Charset(Protocol):
@@ -43,7 +58,9 @@ class Charset(Protocol):
         ...
 
     @property
-    def ascii(self) -> bool: ...
+    def ascii(self) -> bool:
+        """Whether a text of such bytes alone need not be read."""
+        ...
 
 
 Charsets: TypeAlias = Callable[[int], Charset]
@@ -68,10 +85,10 @@ def log_form(column: WireColumn, type_: ColumnType, mask: Mask | None, charsets:
     if mask is None and column.wire in _CHARACTERS and column.collation not in {None, _BINARY}:
         charset = charsets(column.collation or 0)
         if charset.reader is not None or column.wire in _COMPRESSED:
-            make = _characters(column, charset)
-            return Form(0, 0, make=make, plain_ascii=charset.ascii and column.wire not in _COMPRESSED)
-    make = None if mask is None and _direct(column, type_) else _text(column, type_, charsets)
-    return _form(column, type_, make, mask, result=False)
+            plain = charset.ascii and column.wire not in _COMPRESSED
+            return Form(0, 0, make=_characters(column, charset), plain_ascii=plain)
+    direct = mask is None and _direct(column, type_)
+    return _form(column, type_, None if direct else _text(column, type_, charsets), mask, result=False)
 
 
 def result_form(column: WireColumn, type_: ColumnType, mask: Mask | None) -> Form:
@@ -114,70 +131,53 @@ def _characters(column: WireColumn, charset: Charset) -> Make:
 
 def _text(column: WireColumn, type_: ColumnType, charsets: Charsets) -> Make:
     """Return what writes a cell of the log as the server prints it."""
-    match column.wire:
-        case wire.NEWDECIMAL:
-            return partial(_decimal, column.meta >> 8, column.meta & 255)
-        case wire.JSON:
-            return text_of
-        case wire.YEAR:
-            return lambda raw: b"%04d" % (1900 + raw[0] if raw[0] else 0)
-        case wire.ENUM:
-            return partial(_enum, ("", *column.labels))
-        case wire.SET:
-            labels = tuple(label.encode() for label in column.labels)
-            return lambda raw: odd.set_text(int.from_bytes(raw, "little"), labels)
-    if column.wire in _CHARACTERS:
-        if column.collation not in {None, _BINARY}:
-            return _characters(column, charsets(column.collation or 0))
-        named = _OF_MARIADB.get(type_.source)
-        if named is not None:
-            return named
-        return odd.uncompressed if column.wire in _COMPRESSED else odd.bytes_text
-    return _number_or_moment(column, result=False)
+    if column.wire in _LOGGED:
+        return _LOGGED[column.wire]
+    if column.wire in {wire.ENUM, wire.SET}:
+        return partial(_enum if column.wire == wire.ENUM else _set, column.labels)
+    if column.wire not in _CHARACTERS:
+        return _number_or_moment(column, result=False)
+    if column.collation not in {None, _BINARY}:
+        return _characters(column, charsets(column.collation or 0))
+    padded = column.meta if column.wire == wire.STRING else 0
+    write = odd.bytes_text if type_.kind in _AS_TEXT else bytes
+    if column.wire in _COMPRESSED:
+        return lambda raw: write(odd.uncompressed(raw))
+    return _OF_MARIADB.get(type_.source) or (lambda raw: odd.bytes_text(raw.ljust(padded, b"\0")))
 
 
 def _result_text(column: WireColumn, type_: ColumnType) -> Make:
     """Return what writes a cell of a result as the server prints it; most are so already."""
-    match column.wire:
-        case wire.NEWDECIMAL:
-            return odd.plain_decimal
-        case wire.YEAR:
-            return lambda raw: b"%04d" % int.from_bytes(raw, "little")
-        case wire.JSON | wire.ENUM | wire.SET:
-            return bytes
     if column.wire in _CHARACTERS:
         binary = column.collation == _BINARY and type_.source not in _OF_MARIADB
-        return odd.bytes_text if binary and column.wire not in _COMPRESSED else bytes
-    return _number_or_moment(column, result=True)
+        direct = column.wire in _COMPRESSED and type_.kind not in _AS_TEXT
+        return odd.bytes_text if binary and not direct else bytes
+    return _IN_RESULTS.get(column.wire) or _number_or_moment(column, result=True)
 
 
 def _number_or_moment(column: WireColumn, *, result: bool) -> Make:
     """Return what writes the other types' cells as text; they are told apart by their number alone."""
-    digits = column.meta
-    match column.wire:
-        case wire.FLOAT:
-            return lambda raw: odd.single_text(raw)
-        case wire.DOUBLE:
-            return lambda raw: odd.double_text(raw)
-        case wire.BIT:
-            return partial(_bits, column.meta)
-        case wire.VECTOR:
-            return odd.vector_text
-        case wire.GEOMETRY:
-            return odd.bytes_text
-        case wire.TIME | wire.TIME2:
-            form = form_of(column, result=result)
-            return lambda raw: odd.time_text(duration(form, raw, 0, len(raw)), digits)
+    digits, form = column.meta, form_of(column, result=result)
+    if column.wire in _ALIKE:
+        return _ALIKE[column.wire]
+    if column.wire == wire.NEWDECIMAL:
+        return partial(_decimal, digits >> 8, digits & 255)
+    if column.wire == wire.BIT:
+        return partial(_bits, digits)
+    if column.wire in {wire.TIME, wire.TIME2}:
+        return lambda raw: odd.time_text(duration(form, raw, 0, len(raw)), digits)
     if column.wire in _MOMENTS:
-        form = form_of(column, result=result)
-        if column.wire in {wire.DATE, wire.NEWDATE}:
-            return lambda raw: odd.date_text(moment(form, raw, 0, len(raw)))
-        return lambda raw: odd.datetime_text(moment(form, raw, 0, len(raw)), digits)
+        write = odd.date_text if column.wire in _DATES else partial(odd.datetime_text, digits=digits)
+        return lambda raw: write(moment(form, raw, 0, len(raw)))
     return lambda raw: b"%d" % int.from_bytes(raw, "little", signed=not column.unsigned)
 
 
 def _decimal(digits: int, scale: int, raw: bytes) -> bytes:
     return odd.decimal_text(odd.units(raw, digits, scale), scale)
+
+
+def _set(labels: tuple[str, ...], raw: bytes) -> bytes:
+    return odd.set_text(int.from_bytes(raw, "little"), labels)
 
 
 def _bits(bits: int, raw: bytes) -> bytes:
@@ -186,6 +186,6 @@ def _bits(bits: int, raw: bytes) -> bytes:
 
 def _enum(labels: tuple[str, ...], raw: bytes) -> bytes:
     place = int.from_bytes(raw, "little")
-    if place >= len(labels):
-        raise odd.Unfit("it has a label that the column does not have")
-    return labels[place].encode()
+    if place > len(labels):
+        raise Unfit("it has a label that the column does not have")
+    return labels[place - 1].encode() if place else b""

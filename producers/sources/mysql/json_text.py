@@ -4,16 +4,16 @@
     object     count | size | where each key is | kind and place of each value | keys | values
     diffs      what to do | path | [document] ...                   replace, insert, remove
 
-In: a cell of the log.  Out: its text.  A scalar becomes its text as it is read, so that a document is objects,
-arrays and texts, and a diff is applied to those: what was a decimal or a double stays exactly what it was.
-A document that says more than its bytes can hold is refused (`Unfit`), never read beyond its end.
+In: a cell of the log.  Out: its text.  A scalar becomes its text as it is read, so that a document is
+objects, arrays and texts, and a diff is applied to those: what was a decimal or a double stays exactly what
+it was.  A document that says more than its bytes can hold is refused (`Unfit`), never read beyond its end.
 """
 
 import base64
 import json
 import re
 import struct
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import cython
 
@@ -92,7 +92,7 @@ class _Document:
         self.left = self.size
 
     @cython.ccall
-    def value(self, kind: cython.int, at: cython.Py_ssize_t, depth: cython.int) -> object:
+    def value(self, kind: cython.int, at: cython.Py_ssize_t, depth: cython.int) -> Node:
         """Read the value of this kind at this place."""
         self.left -= 1
         if self.left < 0 or depth > _DEEPEST:
@@ -118,12 +118,12 @@ class _Document:
         return b"%d" % int.from_bytes(number, "little", signed=kind % 2 == 1)
 
     @cython.cfunc
-    def _container(self, kind: cython.int, start: cython.Py_ssize_t, depth: cython.int) -> object:
+    def _container(self, kind: cython.int, start: cython.Py_ssize_t, depth: cython.int) -> Node:
         width: cython.int = 4 if kind & _LARGE else 2
         count: cython.Py_ssize_t = self._number(start, width)
         at: cython.Py_ssize_t = start + 2 * width
         keys: list[bytes] = []
-        values: list[object] = []
+        values: list[Node] = []
         if count > self.left:
             raise Unfit("it is no document")
         if kind < _ARRAY:
@@ -206,7 +206,7 @@ def _text(node: Node) -> bytes:
 def _counted(raw: bytes, at: int) -> tuple[bytes, int]:
     """Return the bytes whose length stands before them, and the place behind them."""
     first = raw[at] if at < len(raw) else 251
-    if first == 251 or first == 255:
+    if first in {251, 255}:
         raise Unfit("what changed in it is not all there")
     width = {252: 2, 253: 3, 254: 8}.get(first, 0)
     size = int.from_bytes(raw[at + 1 : at + 1 + width], "little") if width else first
@@ -230,15 +230,17 @@ def _legs(path: bytes) -> list[bytes | int]:
         else:
             legs.append(-1 - int(number[5:] or 0) if number.startswith("last") else int(number))
         at = leg.end()
+    if not legs:
+        raise Unfit("what changed in it is all of it, which is told otherwise")
     return legs
 
 
-def _apply(document: Node, legs: list[bytes | int], value: Node | None, *, insert: bool) -> None:
+def _apply(document: Node, legs: list[bytes | int], value: "Node | None", *, insert: bool) -> None:
     """Replace, insert or, without a value, remove what stands at a place."""
     try:
-        parent = document
+        parent: Any = document
         for leg in legs[: len(legs) - 1]:
-            parent = parent[leg]  # type: ignore[index, call-overload]
+            parent = parent[leg]
         last = legs[len(legs) - 1]
         if isinstance(parent, list) and isinstance(last, int):
             _change_array(parent, last, value, insert=insert)
@@ -250,7 +252,7 @@ def _apply(document: Node, legs: list[bytes | int], value: Node | None, *, inser
         raise Unfit("what changed in it is not there") from None
 
 
-def _change_array(array: list[Node], place: int, value: Node | None, *, insert: bool) -> None:
+def _change_array(array: list[Node], place: int, value: "Node | None", *, insert: bool) -> None:
     if insert and value is not None:
         array.insert(place if place >= 0 else max(len(array) + 1 + place, 0), value)
     elif value is None:
@@ -259,7 +261,7 @@ def _change_array(array: list[Node], place: int, value: Node | None, *, insert: 
         array[place] = value
 
 
-def _change_object(members: dict[bytes, Node], name: bytes, value: Node | None) -> None:
+def _change_object(members: dict[bytes, Node], name: bytes, value: "Node | None") -> None:
     """Keep the server's order of names: the shorter before the longer, then by their bytes."""
     if value is None:
         del members[name]

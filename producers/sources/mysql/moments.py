@@ -39,8 +39,8 @@ _FORMS = {
 
 
 def form_of(column: WireColumn, *, result: bool) -> int:
-    """Return how a column's moments or durations are written."""
-    return OF_RESULT if result else _FORMS[column.wire]
+    """Return how a column's moments or durations are written, if it has any."""
+    return OF_RESULT if result else _FORMS.get(column.wire, OF_RESULT)
 
 
 @cython.cfunc
@@ -48,6 +48,7 @@ def form_of(column: WireColumn, *, result: bool) -> int:
 def little_number(
     data: cython.p_const_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t
 ) -> cython.longlong:
+    """Read a number whose last byte is the highest."""
     value: cython.longlong = 0
     while size > 0:
         size -= 1
@@ -60,6 +61,7 @@ def little_number(
 def signed_number(
     data: cython.p_const_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t
 ) -> cython.longlong:
+    """Read the same in two's complement."""
     value: cython.longlong = 0
     flip: cython.int = 255 if data[start + size - 1] > 127 else 0
     while size > 0:

@@ -3,7 +3,7 @@
 In: a cell's bytes as the log has them.  Out: Avro's bytes of a number, or a text.
 """
 
-import ipaddress
+import socket
 import struct
 import uuid
 import zlib
@@ -109,18 +109,14 @@ def bytes_text(raw: bytes) -> bytes:
 def vector_text(raw: bytes) -> bytes:
     """Write a vector as VECTOR_TO_STRING does."""
     numbers = struct.unpack(f"<{len(raw) // 4}f", raw)
-    return ("[" + ",".join(_exponent(number) for number in numbers) + "]").encode()
+    return f"[{','.join(f'{number:.5e}' for number in numbers)}]".encode()
 
 
-def _exponent(number: float) -> str:
-    return f"{number:.5e}"
-
-
-def set_text(bits: int, labels: Sequence[bytes]) -> bytes:
+def set_text(bits: int, labels: Sequence[str]) -> bytes:
     """Write the labels of a set."""
     if bits >> len(labels):
         raise Unfit("it has a label that the column does not have")
-    return b",".join(label for i, label in enumerate(labels) if bits >> i & 1)
+    return ",".join(label for i, label in enumerate(labels) if bits >> i & 1).encode()
 
 
 def uuid_text(raw: bytes) -> bytes:
@@ -130,12 +126,17 @@ def uuid_text(raw: bytes) -> bytes:
 
 def inet4_text(raw: bytes) -> bytes:
     """Write MariaDB's inet4."""
-    return str(ipaddress.IPv4Address(raw.ljust(4, b"\0"))).encode()
+    return socket.inet_ntop(socket.AF_INET, raw.ljust(4, b"\0")).encode()
 
 
 def inet6_text(raw: bytes) -> bytes:
-    """Write MariaDB's inet6."""
-    return str(ipaddress.IPv6Address(raw.ljust(16, b"\0"))).encode()
+    """Write MariaDB's inet6, which shortens a single zero too."""
+    text = socket.inet_ntop(socket.AF_INET6, raw.ljust(16, b"\0"))
+    groups = text.split(":")
+    if "0" in groups and "::" not in text:
+        zero = groups.index("0")
+        text = f"{':'.join(groups[:zero])}::{':'.join(groups[zero + 1 :])}"
+    return text.encode()
 
 
 def uncompressed(raw: bytes) -> bytes:
@@ -145,7 +146,7 @@ def uncompressed(raw: bytes) -> bytes:
     if raw[0] >> 4 != 8:
         raise Unfit("it is compressed in a way that is not known here")
     try:
-        return zlib.decompress(raw[1 + (raw[0] & 7) :], wbits=15 if raw[0] & 8 else -15)
+        return zlib.decompress(raw[1 + (raw[0] & 7) :], wbits=-15 if raw[0] & 8 else 15)
     except zlib.error:
         raise Unfit("it can't be uncompressed") from None
 
@@ -158,3 +159,13 @@ def single_text(raw: bytes) -> bytes:
 def double_text(raw: bytes) -> bytes:
     """Write a double."""
     return float_text(struct.unpack("<d", raw)[0]).encode()
+
+
+def year_text(raw: bytes) -> bytes:
+    """Write a result's year."""
+    return b"%04d" % int.from_bytes(raw, "little")
+
+
+def logged_year_text(raw: bytes) -> bytes:
+    """Write the log's year, which counts from 1900; zero is no such year."""
+    return b"%04d" % (1900 + raw[0] if raw[0] else 0)

@@ -7,6 +7,7 @@ from wrackline.schemas.frame cimport Frame
 cdef class MySqlRows(RowEvents):
     cdef int announced
     cdef list forms
+    cdef list makes
     cdef bytes every_done
     cdef const unsigned char* done
     cdef long long[::1] meta

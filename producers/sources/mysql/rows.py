@@ -85,6 +85,7 @@ class MySqlRows(RowEvents):
         self.announced = len(shape.actions)
         self.beside += sum(form.beside for form in forms)
         self.forms = list(forms)
+        self.makes = [form.make or bytes for form in forms]
         self.every_done = bytes(form.done for form in forms)
         self.done = self.every_done
         self.meta = array("q", [form.meta for form in forms] or [0])
@@ -104,8 +105,7 @@ class MySqlRows(RowEvents):
         """Write one value that is there."""
         done: cython.int = self.done[column]
         if cells.kinds[column] == MADE:
-            row: RowCells = cells
-            text: bytes = row.made[column]
+            text: bytes = cython.cast(RowCells, cells).made[column]  # type: ignore[attr-defined]
             return put_bytes(out, at, text, 0, len(text))
         if done == ENUM or done == ENUM_SET:
             return self._put_labels(out, at, column, data, cells)
@@ -170,7 +170,7 @@ class MySqlRows(RowEvents):
                 start = before.starts[column]
                 text = merged(event[start : start + before.sizes[column]], text)
             else:
-                text = form.make(text)
+                text = self.makes[column](text)
             if form.mask is not None:
                 text = form.mask(text)
             cells.made[column] = text
