@@ -40,8 +40,8 @@ STATEMENT_LOGGED = define(
     "the server logged a statement in place of its rows ({verb}, default database {database}), and nobody can"
     " say what it changed",
     hint="have every session log rows: SET GLOBAL binlog_format = 'ROW', and no SET SESSION binlog_format"
-    " where it was run; then begin behind it: wrackline offsets reset <pipeline.toml>, and the next start reads all"
-    " rows",
+    " where it was run; then begin behind it: wrackline offsets reset <pipeline.toml>, and the next start"
+    " reads all rows",
 )
 
 Told: TypeAlias = Appeared | Vanished | Renamed | Reshaped | Emptied

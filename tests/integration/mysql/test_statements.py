@@ -25,35 +25,36 @@ from wrackline.schemas.table import TableId
 
 pytestmark = pytest.mark.servers
 
-WORLD: Final = (
-    "DROP DATABASE IF EXISTS d",
-    "DROP DATABASE IF EXISTS e",
-    "DROP DATABASE IF EXISTS n",
-    "CREATE DATABASE d",
-    "CREATE DATABASE e",
-    "CREATE TABLE d.t (id int PRIMARY KEY, a int, b varchar(10), c int DEFAULT 5)",
-    "ALTER TABLE d.t ADD KEY ia (a), ADD CONSTRAINT ck CHECK (c < 1000)",
-    "CREATE TABLE d.u (id int PRIMARY KEY, x int)",
-    "CREATE TABLE d.p (id int, v int) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10))",
-    "ALTER TABLE d.p ADD PARTITION (PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))",
-    "CREATE TABLE d.h (id int, v int) PARTITION BY HASH (id) PARTITIONS 3",
-    "CREATE TABLE d.px (id int, v int)",
-    "CREATE TABLE d.py (id int, v int)",
-    "CREATE TABLE d.m (id int NOT NULL, v int) ENGINE=MyISAM",
-    "CREATE TABLE d.fp (id int PRIMARY KEY)",
-    "CREATE TABLE d.fc (id int PRIMARY KEY, r int, CONSTRAINT fk FOREIGN KEY (r) REFERENCES fp (id))",
-    "CREATE TABLE e.w (id int PRIMARY KEY)",
-    "CREATE VIEW d.v AS SELECT 1 AS one",
-    "INSERT INTO d.t VALUES (1, 10, 'one', 5), (2, 20, 'two', 6), (3, NULL, NULL, 7)",
-    "INSERT INTO d.u VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
-    "INSERT INTO d.p VALUES (1, 1), (11, 2), (21, 3)",
-    "INSERT INTO d.h VALUES (1, 1), (2, 2), (3, 3)",
-    "INSERT INTO d.px VALUES (5, 5)",
-    "INSERT INTO d.py VALUES (35, 5)",
-    "INSERT INTO d.m VALUES (1, 2), (2, 1)",
-    "INSERT INTO e.w VALUES (1)",
-    "USE d",
-)
+DATABASES: Final = ("d", "e", "n")
+TABLES: Final = {
+    "d.t": (
+        "CREATE TABLE d.t (id int PRIMARY KEY, a int, b varchar(10), c int DEFAULT 5)",
+        "ALTER TABLE d.t ADD KEY ia (a), ADD CONSTRAINT ck CHECK (c < 1000)",
+        "INSERT INTO d.t VALUES (1, 10, 'one', 5), (2, 20, 'two', 6), (3, NULL, NULL, 7)",
+    ),
+    "d.u": ("CREATE TABLE d.u (id int PRIMARY KEY, x int)", "INSERT INTO d.u VALUES (1, 1), (2, 2), (3, 3)"),
+    "d.p": (
+        "CREATE TABLE d.p (id int, v int) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10))",
+        "ALTER TABLE d.p ADD PARTITION (PARTITION p1 VALUES LESS THAN (20))",
+        "ALTER TABLE d.p ADD PARTITION (PARTITION p2 VALUES LESS THAN (30))",
+        "INSERT INTO d.p VALUES (1, 1), (11, 2), (21, 3)",
+    ),
+    "d.h": (
+        "CREATE TABLE d.h (id int, v int) PARTITION BY HASH (id) PARTITIONS 3",
+        "INSERT INTO d.h VALUES (1, 1), (2, 2), (3, 3)",
+    ),
+    "d.px": ("CREATE TABLE d.px (id int, v int)", "INSERT INTO d.px VALUES (5, 5)"),
+    "d.py": ("CREATE TABLE d.py (id int, v int)", "INSERT INTO d.py VALUES (35, 5)"),
+    "d.m": (
+        "CREATE TABLE d.m (id int NOT NULL, v int) ENGINE=MyISAM",
+        "INSERT INTO d.m VALUES (1, 2), (2, 1)",
+    ),
+    "d.fp": ("CREATE TABLE d.fp (id int PRIMARY KEY)",),
+    "d.fc": (
+        "CREATE TABLE d.fc (id int PRIMARY KEY, r int, CONSTRAINT fk FOREIGN KEY (r) REFERENCES fp (id))",
+    ),
+    "e.w": ("CREATE TABLE e.w (id int PRIMARY KEY)", "INSERT INTO e.w VALUES (1)"),
+}
 Rows = tuple[tuple[object, ...], ...]
 
 
@@ -90,8 +91,8 @@ class Logger:
 
     def close(self) -> None:
         """Leave nothing behind."""
-        for statement in WORLD[:3]:
-            self._look.execute(statement)
+        for name in DATABASES:
+            self._look.execute(f"DROP DATABASE IF EXISTS {name}")
         self.session.close()
         self._looker.close()
 
@@ -117,22 +118,29 @@ class Logger:
                 yield database, text
 
     def catalogue(self) -> Catalogue:
-        """Return all base tables of the two databases with their rows."""
-        tables = self.asked(
-            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type <> 'VIEW'"
-            " AND table_type <> 'SEQUENCE' AND table_schema IN ('d', 'e')"
-        )
-        return {TableId(schema, schema, name): self._content(schema, name) for schema, name in tables}
+        """Return all base tables of the two databases with their rows; in one look."""
+        columns: dict[TableId, list[tuple[int, str]]] = {}
+        for schema, table, place, column in self.asked(
+            "SELECT table_schema, table_name, ordinal_position, column_name"
+            " FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)"
+            " WHERE table_schema IN ('d', 'e') AND table_type NOT IN ('VIEW', 'SEQUENCE')"
+        ):
+            columns.setdefault(TableId(schema, schema, table), []).append((place, column))
+        return {
+            table: self._content(table, tuple(name for _, name in sorted(found)))
+            for table, found in columns.items()
+        }
 
-    def _content(self, schema: str, name: str) -> Content:
-        columns = self.asked(
-            "SELECT column_name FROM information_schema.columns"
-            f" WHERE table_schema = '{schema}' AND table_name = '{name}' ORDER BY ordinal_position"
+    def _content(self, table: TableId, columns: tuple[str, ...]) -> Content:
+        listed = ", ".join(map(quoted, columns))
+        return Content(
+            columns,
+            tuple(self.asked(f"SELECT {listed} FROM {quoted(table.schema)}.{quoted(table.name)}")),
         )
-        names = tuple(column for [column] in columns)
-        listed = ", ".join("`" + column.replace("`", "``") + "`" for column in names)
-        quoted = "`" + name.replace("`", "``") + "`"
-        return Content(names, tuple(self.asked(f"SELECT {listed} FROM `{schema}`.{quoted}")))
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 @pytest.fixture(scope="module", params=["mysql", "mariadb"])
@@ -143,11 +151,25 @@ def logger(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Logger]:
     made.close()
 
 
-def fresh(logger: Logger) -> None:
-    """Make the world anew, in the server's own mode."""
-    logger.run.execute("SET SESSION sql_mode = DEFAULT")
-    for statement in WORLD:
-        logger.run.execute(statement)
+def fresh(logger: Logger, done: list[Deed] | None = None) -> None:
+    """Make the world anew, in the server's own mode; or only what was altered."""
+    run = logger.run.execute
+    run("SET SESSION sql_mode = DEFAULT")
+    tables = [f"{deed.table.schema}.{deed.table.name}" for deed in done or () if isinstance(deed, Altered)]
+    if done and len(tables) == len(done):
+        for table in tables:
+            run(f"DROP TABLE {table}")
+    else:
+        tables = list(TABLES)
+        for name in DATABASES:
+            run(f"DROP DATABASE IF EXISTS {name}")
+        run("CREATE DATABASE d")
+        run("CREATE DATABASE e")
+        run("CREATE VIEW d.v AS SELECT 1 AS one")
+        run("USE d")
+    for table in tables:
+        for statement in TABLES[table]:
+            run(statement)
 
 
 def mode(case: Case) -> str:
@@ -158,13 +180,15 @@ def mode(case: Case) -> str:
 def test_the_catalogue_becomes_what_is_read_from_the_log(logger: Logger) -> None:
     wrong: list[str] = []
     run = [case for case in CASES if logger.name in case.servers and not case.fails]
+    done: list[Deed] = []
     for case in run:
-        fresh(logger)
+        fresh(logger, done)
         logger.run.execute("SET SESSION sql_mode = %s", [mode(case)])
         before, place = logger.catalogue(), logger.place
         try:
             logger.run.execute(case.statement)
         except pymysql.Error as error:
+            done = []
             wrong.append(f"{case.statement}: {error}")
             continue
         done = [

@@ -13,6 +13,7 @@ from wrackline.producers.sources.mysql.statements import (
     Altered,
     Control,
     Created,
+    DatabaseDropped,
     Doubtful,
     Dropped,
     Logged,
@@ -115,6 +116,7 @@ def test_bytes_that_are_no_text_stay_apart_from_the_words() -> None:
 def test_names_are_lower_where_the_server_makes_them_so() -> None:
     text = "RENAME TABLE D.T TO N"
     assert read(text, lower_names=True) == (Moved(T, N),)
+    assert read("DROP DATABASE D", lower_names=True) == (DatabaseDropped("d"),)
     assert read(text) == (Moved(TableId("D", "D", "T"), TableId("d", "d", "N")),)
 
 
