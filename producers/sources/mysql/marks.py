@@ -5,7 +5,7 @@
 
 MySQL: what a SELECT shows was in the binlog before, for an engine commits after the log is written.  So the
 log's end behind the SELECT is the fence.  `gtid_executed` is not: a group's GTIDs enter it after the group is
-visible (seen 3 times in 1,000 chunks beside eight writers), and a fence without them lets rows out before their
+visible (`process_commit_stage_queue` of its source), and a fence without them would let rows out before their
 events.  Where the stream reads from another server than we do, places say nothing, and the set is all there is.
 
 MariaDB: a consistent snapshot knows its own place (`binlog_snapshot_file`, `_position`), so a chunk that was
@@ -188,7 +188,8 @@ def snapshot_place(connection: Connection) -> Place:
 def log_end(connection: Connection) -> Place:
     """Return where MySQL's log ends; what any SELECT showed before ends there or earlier."""
     version = tuple(int(part) for part in str(connection.server_version).split("-")[0].split(".")[:2])
-    found = asked(connection, "SHOW MASTER STATUS" if version < _BEFORE_8_2 else "SHOW BINARY LOG STATUS")
+    with asking(connection, "say where its log ends", right="REPLICATION CLIENT"):
+        found = asked(connection, "SHOW MASTER STATUS" if version < _BEFORE_8_2 else "SHOW BINARY LOG STATUS")
     if not found:
         raise NO_BINLOG(version=connection.server_version)
     return Place(file_number(str(found[0][0])), int(found[0][1]))

@@ -54,8 +54,7 @@ class World:
             port=self.server.port,
             user="root",
             charset="utf8mb4",
-            autocommit=True,
-            **{"database": DATABASE, **more},
+            **{"database": DATABASE, "autocommit": True, **more},
         )
 
     def connect(self) -> Connection:
