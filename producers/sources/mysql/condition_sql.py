@@ -28,8 +28,8 @@ NO_VALUE = define(
     "mysql.condition_value",
     OperatorNeeded,
     "the condition on {table} compares {column} with what is no value of its type, {type}",
-    hint="write the value as the server shows it: 7, 'text', '2026-01-31 12:00:00', '0x00ff' for bytes, in a request"
-    " with a new id",
+    hint="write the value as the server shows it: 7, 'text', '2026-01-31 12:00:00', '0x00ff' for bytes, in a"
+    " request with a new id",
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.mysql.rows_world import World, int_of, rows_of, table, walked
 from wrackline.producers.chunks import Chunk, ChunkRequest
+from wrackline.producers.sources.mysql.statement_rows import Connection
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 
 pytestmark = pytest.mark.servers
@@ -95,10 +96,11 @@ def test_a_chunk_sees_what_was_committed_before_it(world: World) -> None:
 
 def test_conditions_are_the_servers_own_comparison(world: World) -> None:
     world.run(
-        "CREATE TABLE shop.t (id int PRIMARY KEY, a varchar(9) COLLATE utf8mb4_general_ci, e enum('z','a'), d date,"
-        " b varbinary(9), f bit(1), n decimal(9,2))",
-        "INSERT INTO shop.t VALUES (1, 'Ab', 'z', '2026-01-01', x'00ff', 1, 1.5), (2, 'b', 'a', '2026-02-01', '', 0, 2),"
-        " (3, null, null, null, null, null, null), (4, 'it''s', 'z', '2026-01-15', 'x', 1, -1)",
+        "CREATE TABLE shop.t (id int PRIMARY KEY, a varchar(9) COLLATE utf8mb4_general_ci, e enum('z','a'),"
+        " d date, b varbinary(9), f bit(1), n decimal(9,2))",
+        "INSERT INTO shop.t VALUES (1, 'Ab', 'z', '2026-01-01', x'00ff', 1, 1.5),"
+        " (2, 'b', 'a', '2026-02-01', '', 0, 2), (3, null, null, null, null, null, null),"
+        " (4, 'it''s', 'z', '2026-01-15', 'x', 1, -1)",
     )
     asked = {
         "a = 'aB'": [1],
@@ -183,12 +185,16 @@ def test_a_missing_table_and_a_missing_right_say_who_acts(world: World) -> None:
 def test_a_server_that_goes_away_is_asked_again(world: World) -> None:
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY)")
     reader = world.reader()
-    world.run(f"KILL {reader._session.connection.thread_id()}")
+    world.run(f"KILL {_number_of(reader._session.connection)}")
     with pytest.raises(Transient) as caught:
         reader.read(ALL)
     assert caught.value.code == "mysql.server_lost"
     assert reader.closed
     reader.close()
+
+
+def _number_of(connection: Connection) -> int:
+    return int(connection.thread_id())  # type: ignore[no-untyped-call]
 
 
 def _filled(values: str, rows: int) -> str:
