@@ -80,7 +80,7 @@ def bounds(
 
 
 def index_of(key: Sequence[str], parts: Sequence[tuple[str, str | None, bool]]) -> str | None:
-    """Return the index that has these columns first; `parts` are its name, a column, whether that is whole."""
+    """Return the index that has these columns first; `parts`: its name, a column, whether that is whole."""
     found: dict[str, list[str | None]] = {}
     for name, column, usable in parts:
         found.setdefault(name, []).append(column if usable else None)

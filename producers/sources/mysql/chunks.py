@@ -4,7 +4,7 @@ Rows are compared lexicographically by the server, in the columns' own order
 and collation (`key_order.py`), along the key's own index, which is named where nothing else narrows the read:
 the planner would else now and then sort the whole table for one chunk.
 
-A chunk on MariaDB is read in a consistent snapshot and knows its own place; on MySQL the fence is read after it.
+A chunk on MariaDB is read in a consistent snapshot and knows its own place; on MySQL the fence is read after.
 """
 
 from collections.abc import Callable, Sequence
@@ -120,18 +120,19 @@ class MySqlReader:
             column = key_column(shape.source, request.key[0])
             if column.type.name not in _COUNTED or self._planned(request, shape) < _WORTH:
                 return ()
-            ends = [self._key(request, shape, descending=down) for down in (False, True)]
-            low, high = (int(end[0]) if end is not None and end[0] is not None else None for end in ends)
-            found: list[Bound] = []
-            for part in range(1, parts if low is not None else 0):
-                step = low + (high - low) * part // parts
-                key = self._key(request, shape, descending=True, within=f"{column.sql} <= {step}")
-                if key is not None and key not in (ends[1], *found[-1:]):
-                    found.append(key)
-            return found
+            first, last = (self._key(request, shape, descending=down) for down in (False, True))
+            if first is None or first[0] is None or last is None or last[0] is None:
+                return ()
+            low, high = int(first[0]), int(last[0])
+            steps = (low + (high - low) * part // parts for part in range(1, parts))
+            keys = [
+                self._key(request, shape, descending=True, within=f"{column.sql} <= {step}") for step in steps
+            ]
+            # where a wide gap swallows several steps, they are one
+            return list(dict.fromkeys(key for key in keys if key is not None and key != last))
 
     def expected(self, request: ChunkRequest) -> int | None:
-        """Return how many rows the server's own figures say, of a part of the table what the planner expects."""
+        """Return how many rows the server's own figures say, of a part of it what the planner expects."""
         connection = self._session.connection
         with asking(connection, f"estimate the rows of {request.table}", request.table):
             if request.after is not None or request.upto is not None or request.condition is not None:

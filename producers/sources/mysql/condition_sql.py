@@ -9,6 +9,7 @@ whoever can write a request could ask for them bit by bit.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from wrackline.producers.sources.mysql.key_order import both, comparison, either, key_column
 from wrackline.producers.sources.mysql.key_values import KeyColumn, UnfitError
@@ -27,8 +28,8 @@ NO_VALUE = define(
     "mysql.condition_value",
     OperatorNeeded,
     "the condition on {table} compares {column} with what is no value of its type, {type}",
-    hint="write the value as the server shows it: 7, 'text', '2026-01-31 12:00:00', '0x00ff' for bytes, in a request"
-    " with a new id",
+    hint="write the value as the server shows it: 7, 'text', '2026-01-31 12:00:00', '0x00ff' for bytes, in a"
+    " request with a new id",
 )
 
 
@@ -40,10 +41,10 @@ def where(shape: TableSchema, text: str, published: Collection[str]) -> str:
 
 
 def _found(shape: TableSchema, column: ColumnName, published: Collection[str]) -> KeyColumn:
-    """Find a column, whatever the case of its name, as the servers do."""
+    """Find a column, whatever the case of its name, as the servers do; null is compared as they do too."""
     for name in published:
         if name.lower() == column.name.lower():
-            return key_column(shape, name)
+            return replace(key_column(shape, name), nullable=False)
     raise NO_COLUMN(table=shape.id, column=column.name)
 
 
@@ -78,10 +79,9 @@ class _Writing:
             return "NULL"  # nothing is equal to it, in a list too
         text = str(int(literal)) if isinstance(literal, bool) else _plain(literal)
         try:
-            compared = comparison(column, sign, text)
+            return comparison(column, sign, text)
         except UnfitError:
             raise NO_VALUE(table=self._shape.id, column=column.name, type=column.type.written) from None
-        return f"({compared} AND {column.sql} IS NOT NULL)" if column.nullable else compared
 
 
 def _plain(literal: conditions.Literal) -> str:

@@ -10,7 +10,8 @@ as the list of its numbers.
 A key that somebody chose may be null, and ORDER BY puts nulls first; a comparison with null is never true.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from wrackline.producers.chunks import Bound
@@ -29,14 +30,14 @@ KEY_UNFIT = define(
     "mysql.key_unfit",
     OperatorNeeded,
     "a key that was asked for does not fit {table}, whose rows are read in the order of {columns}",
-    hint="give each key a value for each of these columns, in this order, written as the server writes them, in a"
-    " request with a new id",
+    hint="give each key a value for each of these columns, in this order, written as the server writes them,"
+    " in a request with a new id",
 )
 KEY_EMPTY_LABEL = define(
     "mysql.key_empty_label",
     OperatorNeeded,
-    "the rows of {table} can't be read in the order of {column}: one of its labels is the empty text, which the"
-    " server also shows for values that are no label",
+    "the rows of {table} can't be read in the order of {column}: one of its labels is the empty text, which"
+    " the server also shows for values that are no label",
     hint="order the snapshot by other columns: surrogate-key in its request",
 )
 
@@ -51,15 +52,21 @@ class KeyOrder:
 
     def after(self, bound: Bound) -> str:
         """Key > bound."""
-        return self._checked(bound, lambda: self._beyond(bound, ">", ">"))
+        with self._fitting(bound):
+            return self._beyond(bound, ">", ">")
 
     def upto(self, bound: Bound) -> str:
         """Key <= bound."""
-        return self._checked(bound, lambda: self._beyond(bound, "<", "<="))
+        with self._fitting(bound):
+            return self._beyond(bound, "<", "<=")
 
     def one_of(self, bounds: Sequence[Bound]) -> str:
         """Key is one of these."""
-        return either([self._checked(bound, lambda one=bound: self._same(one, len(one))) for bound in bounds])
+        found = []
+        for bound in bounds:
+            with self._fitting(bound):
+                found.append(self._same(bound, len(bound)))
+        return either(found)
 
     def _beyond(self, bound: Bound, strictly: str, at_last: str) -> str:
         last = len(self._columns) - 1
@@ -73,11 +80,13 @@ class KeyOrder:
     def _same(self, bound: Bound, count: int) -> str:
         return both([comparison(self._columns[place], "=", bound[place]) for place in range(count)])
 
-    def _checked(self, bound: Bound, write: Callable[[], str]) -> str:
+    @contextmanager
+    def _fitting(self, bound: Bound) -> Iterator[None]:
         """A bound may be what somebody asked for."""
         try:
             if len(bound) == len(self._columns):
-                return write()
+                yield
+                return
         except UnfitError:
             pass
         raise KEY_UNFIT(table=self._table, columns=", ".join(column.name for column in self._columns))

@@ -3,10 +3,10 @@
     cell of a binary row  -->  text ("7", "a", "0x00ff", "2026-01-02 03:04:05.000006")  -->  SQL
 
 The text is exact and is what the server itself would write, with three choices of ours: bytes are hex behind
-`0x`, bits are their number, a float is the shortest number that means it.  A literal holds no text that anyone
-wrote: numbers and times are matched before they are let in, all other text is hex.  It is compared as its
-column compares: a text in the column's own charset and collation, an enum and a set by number, for that is
-their order, not that of their labels.  Pure.
+`0x`, bits are their number, a float is the shortest number that means it.  In a literal
+numbers and times are matched before they are let in, all other text is hex.  It is compared as its column
+compares: a text in the column's own charset and collation, an enum and a set by number, for that is their
+order, not that of their labels.  Pure.
 """
 
 import re
@@ -19,8 +19,6 @@ from wrackline.producers.sources.mysql.types import MySqlType
 
 _FIXED = {1: 1, 2: 2, 13: 2, 3: 4, 9: 4, 4: 4, 5: 8, 8: 8, 6: 0}  # MYSQL_TYPE_* whose cells have one length
 _INTEGERS = frozenset({1, 2, 3, 8, 9, 13})
-_FLOAT, _DOUBLE, _DATE, _TIME, _BIT = 4, 5, 10, 11, 16
-_MOMENTS = frozenset({7, 12})
 
 _WHOLE = re.compile(r"-?[0-9]{1,20}")
 _DECIMAL = re.compile(r"-?[0-9]{1,65}(\.[0-9]{1,38})?")
@@ -62,37 +60,42 @@ class KeyColumn:
         """Write a cell as the text that is saved."""
         if cell is None:
             return None
-        if column.wire in _INTEGERS:
-            return str(int.from_bytes(cell, "little", signed=not column.unsigned))
-        if column.wire in {_FLOAT, _DOUBLE}:
-            (number,) = struct.unpack("<f" if column.wire == _FLOAT else "<d", cell)
-            return repr(number)
-        if column.wire == _BIT:
-            return str(int.from_bytes(cell, "big"))
-        if column.wire in _MOMENTS or column.wire == _DATE:
-            return _moment(cell, day_only=column.wire == _DATE)
-        if column.wire == _TIME:
-            return _time(cell)
-        return f"0x{cell.hex()}" if self.type.name in _BYTES else cell.decode(errors="replace")
+        match column.wire:
+            case wire if wire in _INTEGERS:
+                made = str(int.from_bytes(cell, "little", signed=not column.unsigned))
+            case 4 | 5 as wire:  # float and double
+                (number,) = struct.unpack("<f" if wire == 4 else "<d", cell)
+                made = repr(number)
+            case 16:  # bit
+                made = str(int.from_bytes(cell, "big"))
+            case 7 | 10 | 12 as wire:  # timestamp, date, datetime
+                made = _moment(cell, day_only=wire == 10)
+            case 11:
+                made = _time(cell)
+            case _:
+                made = f"0x{cell.hex()}" if self.type.name in _BYTES else cell.decode(errors="replace")
+        return made
 
     def literal(self, text: str) -> str:
         """Write a text as what the column is compared with."""
-        name = self.type.name
-        if name in _WHOLES:
-            return _matched(_WHOLE, text)
-        if name == "decimal":
-            return _matched(_DECIMAL, text)
-        if name in {"float", "double"}:
-            return _float(text, single=name == "float")
-        if name == "enum":
-            return str(self.number(text))
-        if name == "set":
-            return str(self._members(text))
-        if name in _QUOTED:
-            return f"'{_matched(_QUOTED[name], text)}'"
-        if name in _BYTES:
-            return f"X'{text[2:] if _HEX.fullmatch(text) else text.encode().hex()}'"
-        return f"_utf8mb4 X'{text.encode().hex()}'"
+        match self.type.name:
+            case name if name in _WHOLES:
+                made = _matched(_WHOLE, text)
+            case "decimal":
+                made = _matched(_DECIMAL, text)
+            case "float" | "double" as name:
+                made = _float(text, single=name == "float")
+            case "enum":
+                made = str(self.number(text))
+            case "set":
+                made = str(self._members(text))
+            case name if name in _QUOTED:
+                made = f"'{_matched(_QUOTED[name], text)}'"
+            case name if name in _BYTES:
+                made = f"X'{text[2:] if _HEX.fullmatch(text) else text.encode().hex()}'"
+            case _:
+                made = f"_utf8mb4 X'{text.encode().hex()}'"
+        return made
 
     def number(self, label: str) -> int:
         """Return the place of an enum's label, from 1; what is no label is stored as 0 and reads as ''."""

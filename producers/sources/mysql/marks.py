@@ -4,17 +4,17 @@
     fence    nothing is written; the log has passed the place that was read after the SELECT
 
 MySQL: what a SELECT shows was in the binlog before, for an engine commits after the log is written.  So the
-log's end behind the SELECT is the fence.  `gtid_executed` is not: a group's GTIDs enter it after the group is
-visible (seen 3 times in 1,000 chunks beside eight writers), and a fence without them lets rows out before their
-events.  Where the stream reads from another server than we do, places say nothing, and the set is all there is.
+log's end behind the SELECT is the fence.  `gtid_executed` is not: a group's GTIDs enter it after the group
+is visible (`process_commit_stage_queue` of its source), and a fence without them would let rows out before
+their events.  Where the stream reads from another server, places say nothing, and the set is all there is.
 
 MariaDB: a consistent snapshot knows its own place (`binlog_snapshot_file`, `_position`), so a chunk that was
 read in one carries its fence itself, and asks for none.
 
-Log order is not visibility order: the dump thread may send a transaction that no SELECT shows yet.  So the gate
-asks which streamed transactions this server would not show: on MySQL what is not in `gtid_executed`, on
-MariaDB what lies behind the place of a snapshot that is taken for the look.  MySQL without GTIDs can't be asked:
-there a mark is a row of ours, committed behind all that is before it (`binlog_order_commits`).
+Log order is not visibility order: the dump thread may send a transaction that no SELECT shows yet.  So the
+gate asks which streamed transactions this server would not show: on MySQL what is not in `gtid_executed`, on
+MariaDB what lies behind the place of a snapshot that is taken for the look.  MySQL without GTIDs can't be
+asked: there a mark is a row of ours, committed behind all that is before it (`binlog_order_commits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -36,10 +36,10 @@ from wrackline.schemas.table import TableId
 FENCE_WITHOUT_GTIDS = define(
     "mysql.fence_without_gtids",
     OperatorNeeded,
-    "the server does not tell which transactions a SELECT shows, for its transactions have no GTIDs (gtid_mode={mode})",
-    hint="as an administrator, in this order on every server: SET PERSIST enforce_gtid_consistency = ON; SET PERSIST"
-    " gtid_mode = OFF_PERMISSIVE; SET PERSIST gtid_mode = ON_PERMISSIVE; SET PERSIST gtid_mode = ON; or let marks"
-    " be rows: signal.data.collection=<database>.<table> without read.only",
+    "the server does not tell which transactions a SELECT shows, for they have no GTIDs (gtid_mode={mode})",
+    hint="as an administrator, in this order on every server: SET PERSIST enforce_gtid_consistency = ON;"
+    " SET PERSIST gtid_mode = OFF_PERMISSIVE; SET PERSIST gtid_mode = ON_PERMISSIVE; SET PERSIST gtid_mode ="
+    " ON; or let marks be rows: signal.data.collection=<database>.<table> without read.only",
 )
 NO_BINLOG = define(
     "mysql.no_binlog",
@@ -164,7 +164,7 @@ class MySqlMarks:
 
 
 def _before(commit: Commit, place: Place) -> bool:
-    """Whether a transaction ended before a snapshot's place; one that is still under way begins there at most."""
+    """Whether a transaction ended before a place; of one the stream is amid, where it begins is known."""
     at = commit.position
     if not isinstance(at, MySqlPosition):
         raise TypeError("a commit has a position of its own source")
@@ -172,25 +172,31 @@ def _before(commit: Commit, place: Place) -> bool:
     return here < place if at.done else here <= place
 
 
+def version_of(connection: Connection) -> str:
+    """Return what the server called itself when it was met."""
+    return str(connection.server_version)  # type: ignore[attr-defined] # the driver's types leave it out
+
+
 def is_mariadb(connection: Connection) -> bool:
     """Whether the server is MariaDB, which says so in its version."""
-    return "mariadb" in str(connection.server_version).lower()
+    return "mariadb" in version_of(connection).lower()
 
 
 def snapshot_place(connection: Connection) -> Place:
     """Return where the transaction's consistent snapshot stands in MariaDB's log."""
     told = {str(row[0]).lower(): row[1] for row in asked(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'")}
     if not told.get("binlog_snapshot_file"):
-        raise NO_BINLOG(version=connection.server_version)
+        raise NO_BINLOG(version=version_of(connection))
     return Place(file_number(str(told["binlog_snapshot_file"])), int(told["binlog_snapshot_position"]))
 
 
 def log_end(connection: Connection) -> Place:
     """Return where MySQL's log ends; what any SELECT showed before ends there or earlier."""
-    version = tuple(int(part) for part in str(connection.server_version).split("-")[0].split(".")[:2])
-    found = asked(connection, "SHOW MASTER STATUS" if version < _BEFORE_8_2 else "SHOW BINARY LOG STATUS")
+    version = tuple(int(part) for part in version_of(connection).split("-")[0].split(".")[:2])
+    with asking(connection, "say where its log ends", right="REPLICATION CLIENT"):
+        found = asked(connection, "SHOW MASTER STATUS" if version < _BEFORE_8_2 else "SHOW BINARY LOG STATUS")
     if not found:
-        raise NO_BINLOG(version=connection.server_version)
+        raise NO_BINLOG(version=version_of(connection))
     return Place(file_number(str(found[0][0])), int(found[0][1]))
 
 

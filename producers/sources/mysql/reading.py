@@ -13,7 +13,6 @@ from typing import Protocol
 
 import pymysql
 
-
 from wrackline.producers.chunks import ChunkRow
 from wrackline.producers.plugin import WriterIds
 from wrackline.producers.sources.mysql.marks import (
@@ -32,9 +31,9 @@ from wrackline.schemas.table import TableId
 
 _SETTINGS = (
     "SET NAMES utf8mb4",
-    "SET SESSION time_zone = '+00:00', sql_mode = '', lock_wait_timeout = 10, wait_timeout = 86400,"
-    " net_write_timeout = 86400,"
-    " sql_select_limit = DEFAULT, sql_big_selects = 1, sql_auto_is_null = 0",
+    "SET SESSION time_zone = '+00:00', sql_mode = ''",
+    "SET SESSION lock_wait_timeout = 10, wait_timeout = 86400, net_write_timeout = 86400",
+    "SET SESSION sql_select_limit = DEFAULT, sql_big_selects = 1, sql_auto_is_null = 0",
 )
 _MYSQL = (
     "SET SESSION max_execution_time = 0, information_schema_stats_expiry = 0",
@@ -115,15 +114,13 @@ def fresh_transaction(session: Session) -> Iterator[Place | None]:
 def end(connection: Connection, statement: str, connect: Callable[[], Connection]) -> None:
     """End a connection amid a statement, and the statement on the server, which would not notice for long.
 
-    It is ended by its number if that is still at work on it: behind a proxy, or since a restart, the number may
-    be somebody else's.
+    It is ended by its number if that is still at work on it: behind a proxy, or since a restart, the number
+    may be somebody else's.
     """
-    number = connection.thread_id()
+    number = int(connection.thread_id())  # type: ignore[no-untyped-call]
     close(connection)
-    with (
-        suppress(WracklineError, pymysql.err.Error, OSError),
-        connect() as other,
-    ):  # it ends anyway, only later
+    # where that fails, the statement ends by itself, only later
+    with suppress(WracklineError, pymysql.err.Error, OSError), connect() as other:
         for process in asked(other, "SHOW FULL PROCESSLIST"):
             if process[0] == number and str(process[7]).startswith(statement[:_TOLD]):
-                other.kill(number)
+                other.kill(number)  # type: ignore[no-untyped-call]

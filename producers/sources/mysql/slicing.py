@@ -1,12 +1,13 @@
-"""Packets of a statement's rows into the slices of a chunk: one call of compiled code for as many as are there.
+"""Packets of a statement's rows into the slices of a chunk: one call of compiled code for all that are there.
 
     packet, packet, packet ...  ->  Slice(rows, last key, bytes), Slice, ...        full: no more fits
 
-A row of 16 MB or more comes in several packets; all others are taken where they lie.  The packet that ends the
-rows is kept, for it says how they ended.
+A row of 16 MB or more comes in several packets; all others are taken where they lie.  The packet that ends
+the rows is kept, for it says how they ended.
 """
 
 from collections.abc import Callable
+
 import cython
 
 from wrackline.producers.chunks import Bound, ChunkRequest, ChunkRow, Slice
@@ -37,8 +38,8 @@ class Slicing:
         self.full = False
 
     def fill(self, buffer: bytearray, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Take rows until no whole packet is left, no more fits, or the end was met; return how far it came."""
-        data: cython.p_const_uchar = buffer
+        """Take rows until no whole packet is left, no more fits, or they end; return how far it came."""
+        data: cython.p_const_uchar = buffer  # type: ignore[assignment] # to C either is bytes
         at: cython.Py_ssize_t = start
         size: cython.Py_ssize_t
         while not self.full and self.last is None and end - at >= _HEADER:

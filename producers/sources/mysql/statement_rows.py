@@ -4,8 +4,8 @@
                                                                            '---- one buffer ----'
 
 The binary form has floats as they are stored and needs no parsing of text.  Rows go from the socket's buffer
-to who takes them without an object of ours a field or a packet.  PyMySQL has logged in and reads nothing ahead
-of an answer, so its socket is ours between two of its calls; it is handed back at rest.
+to who takes them without an object of ours a field or a packet.  PyMySQL has logged in and reads nothing
+ahead of an answer, so its socket is ours between two of its calls; it is handed back at rest.
 
 A sort or a lock may keep the first row back for as long as it likes: that the other end is gone is told by
 TCP alone, and any wait ends when another thread gives it up.  A statement that is left before its end leaves
@@ -99,7 +99,7 @@ class StatementRows:
         self.columns = self._definitions(count)
 
     def taken(self, taker: Taker, ended: Callable[[], bool]) -> bool:
-        """Give rows to `taker` until they end or are ended; whether they are over, and the socket is at rest."""
+        """Give rows to `taker` until they end or are ended; whether they are over, the socket at rest."""
         while True:
             self._start = taker.fill(self._buffer, self._start, self._end)
             if taker.last is not None:

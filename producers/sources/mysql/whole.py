@@ -4,10 +4,10 @@
     MySQL     LOCK TABLES t READ --> a snapshot, the log's end C --> UNLOCK TABLES
                                      SELECT: piece, piece, piece ...
 
-MySQL's snapshot does not know its place, and on a busy server no moment is quiet.  But while the table is locked
-for reading, nobody has a change of it under way or half committed: the log has no event of it between the lock
-and its end, so the log's end at that time splits its events as the snapshot does.  The lock stands for some
-milliseconds; while it is waited for, new writers of this one table wait too, so that is not long either.
+MySQL's snapshot does not know its place, and on a busy server no moment is quiet.  But while the table is
+locked for reading, nobody has a change of it under way or half committed: the log has no event of it between
+the lock and its end, so the log's end at that time splits its events as the snapshot does.  The lock stands
+for some milliseconds; while it is waited for, new writers of this one table wait too, so that is not long.
 
 The table is touched before the lock goes, so nobody can truncate or alter it before its rows are read; on
 MariaDB a table that was altered since the snapshot refuses to be read.
@@ -41,9 +41,9 @@ from wrackline.schemas.table import TableId
 NO_KEY_RIGHTS = define(
     "mysql.no_key_rights",
     OperatorNeeded,
-    "{table} has no key, so its rows are read at one place of the log, and the account {user} may not {what}",
-    hint="as an administrator: GRANT {right} TO {user}; or give the table a primary key or a unique index over NOT"
-    " NULL columns; or name columns that tell its rows apart: message.key.columns",
+    "{table} has no key, so its rows are read at one place of the log, and {user} may not {what}",
+    hint="as an administrator: GRANT {right} TO {user}; or give the table a primary key or a unique index"
+    " over NOT NULL columns; or name columns that tell its rows apart: message.key.columns",
 )
 
 _PATIENCE = "SET SESSION lock_wait_timeout = 5"

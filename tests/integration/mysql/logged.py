@@ -1,6 +1,7 @@
-"""What a server's log holds, told by the server itself: the transactions of the tests' writers and where they end.
+"""What a server's log holds, told by the server itself: the transactions of the tests' writers, their places.
 
-The writers' statements stand in the log beside their rows (`binlog_rows_query_log_events`; MariaDB does so anyway).
+The writers' statements stand in the log beside their rows (`binlog_rows_query_log_events`; MariaDB does so
+anyway).
 """
 
 import re
@@ -42,7 +43,7 @@ class Log:
         self._begin, self._row, self._gtid = self._offset, 0, ""
 
     def more(self) -> list[Logged]:
-        """What came since the last call, as far as a reader of the log would be sent it; files that ended too."""
+        """What came since the last call, as far as a reader of the log would be sent it."""
         found: list[Logged] = []
         while True:
             rows = self._ask(f"SHOW BINLOG EVENTS IN '{self._file}' FROM {self._offset}")
@@ -51,8 +52,8 @@ class Log:
                 if kind in {"Gtid", "Anonymous_Gtid"}:
                     self._begin, self._row = at, 0
                     self._gtid = (_GTID.search(str(info)) or [""])[0]
-                elif number := _NUMBER.search(str(info)):
-                    self._row = int(number[1])
+                elif told := _NUMBER.search(str(info)):
+                    self._row = int(told[1])
                 elif kind == "Xid" and self._row:
                     number = file_number(self._file)
                     found.append(

@@ -1,4 +1,4 @@
-"""What tests of existing rows share: readers on real servers, with a catalogue and a decoder of the test's own.
+"""What tests of existing rows share: readers on real servers, with a catalogue and a decoder of their own.
 
 A row's head is its cells as the server sent them, so a test sees what was read and nothing of Avro.
 """
@@ -16,7 +16,7 @@ from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow
 from wrackline.producers.plugin import MarkKind, Surroundings, WriterIds
 from wrackline.producers.sources.mysql.chunks import MySqlReader
-from wrackline.producers.sources.mysql.marks import MySqlMarks
+from wrackline.producers.sources.mysql.marks import MySqlMarks, version_of
 from wrackline.producers.sources.mysql.origin import Labels
 from wrackline.producers.sources.mysql.reading import Session, settle
 from wrackline.producers.sources.mysql.slicing import Slicing
@@ -45,7 +45,7 @@ class World:
     def mariadb(self) -> bool:
         """Which of the two it is."""
         with self.root() as connection:
-            return "mariadb" in connection.get_server_info().lower()
+            return "mariadb" in version_of(connection).lower()
 
     def root(self, **more: Any) -> Connection:
         """Connect as root."""
@@ -54,8 +54,7 @@ class World:
             port=self.server.port,
             user="root",
             charset="utf8mb4",
-            autocommit=True,
-            **{"database": DATABASE, **more},
+            **{"database": DATABASE, "autocommit": True, **more},
         )
 
     def connect(self) -> Connection:
@@ -118,7 +117,7 @@ class _Cells:
         return None, row
 
 
-def decoding(_: Projection, __: WriterIds, columns: Sequence[ResultColumn]) -> _Cells:
+def decoding(shape: Projection, ids: WriterIds, columns: Sequence[ResultColumn]) -> _Cells:  # noqa: ARG001
     """Keep rows as they came."""
     return _Cells(tuple(columns))
 

@@ -61,9 +61,11 @@ def test_a_chunk_of_mariadb_saw_all_before_its_place(world: World) -> None:
         assert saw == {one.row for one in logged if one.end <= mark.place}
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_what_was_streamed_and_is_not_seen_is_named(busy: World, late: bool) -> None:
-    if late and not busy.mariadb:
+@pytest.mark.parametrize("visible", ["soon", "late"])
+def test_what_was_streamed_and_is_not_seen_is_named(busy: World, visible: str) -> None:
+    if visible == "late":
+        if busy.mariadb:
+            pytest.skip("MariaDB has nothing that keeps a logged transaction back")
         busy.run(LATE)
     hidden = 0
     with reading(busy) as (reader, log):
@@ -75,7 +77,7 @@ def test_what_was_streamed_and_is_not_seen_is_named(busy: World, late: bool) -> 
             saw, _ = _marked(reader)
             assert {one.row for one in streamed if one.commit.position not in unseen} <= saw
             hidden += len(unseen)
-    assert hidden or busy.mariadb or not late, "the gate had nothing to keep back"
+    assert hidden or visible == "soon", "the gate had nothing to keep back"
 
 
 def test_an_open_transaction_is_not_seen(world: World) -> None:
