@@ -6,7 +6,7 @@
 |---|---|---|
 | 2006, 2013, 2014, 2055, 1053, 1152, 1158 to 1161, 1927, 3032, 4031 | the connection is gone | we |
 | 1205, 1213, 1040, 1203, 1226, 1020, all others | a lock, a full server, what nobody here knows | we |
-| 1044, 1045, 1142, 1143, 1227, 1370, 3530 | a grant is missing | an operator |
+| 1044, 1045, 1142, 1143, 1227, 1370, 3530, 1820 | a grant is missing, a password expired | an operator |
 | 1049, 1051, 1054, 1109, 1146, 1176 | a database, table, column is missing | an operator |
 | 1290, 1792, 1836 | the server may not be written | an operator |
 | 1317, 1969, 3024 | a limit on time, or somebody's KILL QUERY | an operator |
@@ -76,7 +76,8 @@ STATEMENT_REFUSED = define(
 
 _GONE = frozenset({2006, 2013, 2014, 2055, 1053, 1152, 1158, 1159, 1160, 1161, 1927, 3032, 4031})
 _BUSY = frozenset({1205, 1213, 1040, 1203, 1226})
-_RIGHTS = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 3530})
+_EXPIRED = 1820
+_RIGHTS = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 3530, _EXPIRED})
 _MISSING = frozenset({1049, 1051, 1054, 1109, 1146, 1176})
 _UNWRITABLE = frozenset({1290, 1792, 1836})
 _WHOSE: dict[ErrorCode, frozenset[int]] = {
@@ -98,13 +99,15 @@ def explained(
     """Return what an error of the server's means to us; `doing` goes on from "the server did not"."""
     code = next((code for code, numbers in _WHOSE.items() if number in numbers), SERVER_LOST)
     to = account(user)
-    granted = f"GRANT {right} ON {'*.*' if table is None else table_name(table)} TO {to}"
+    mend = f"GRANT {right} ON {'*.*' if table is None else table_name(table)} TO {to}"
+    if number == _EXPIRED:
+        mend = f"ALTER USER {to} IDENTIFIED BY '...' PASSWORD EXPIRE NEVER"
     known = {
         "doing": doing,
         "user": literal(user),
         "number": number,
         "reason": " ".join(words.split()) if number in _NAMES_OBJECTS else f"error {number}",
-        "mend": f"as an administrator: {granted}",
+        "mend": f"as an administrator: {mend}",
     }
     return code(**{name: known[name] for name in code.placeholders})
 
