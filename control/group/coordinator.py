@@ -10,15 +10,19 @@ we decide on is read to behind our own first record.
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from wrackline.control.group.records import Change, Office, office
 from wrackline.control.rest.crews import NO_COORDINATOR
 from wrackline.producers.kafka.client import Client, Identity
 from wrackline.producers.kafka.transaction import Slot, Transactor
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.topics import internal_topics
 
 PATIENCE: Final = 20.0  # seconds for fencing, and for hearing what was written
+_UNHURRIED: Final = {"retry.backoff.ms": 2000, "retry.backoff.max.ms": 2000}
+_SLOW: Final = 1.0  # seconds, half of that: a slower commit may have been repeated, and costs a new producer
 
 
 class Pen:
@@ -33,8 +37,8 @@ class Pen:
         """Fence whoever wrote before, and say that we write."""
         self.drop()
         named = self._client.producer(Identity(self._group, worker, 0, 0))
-        settings = named | {"transactional.id": f"{self._group}.coordinator"}
-        transactor = Transactor(settings, self._slot, time.monotonic, self._client.slow)
+        settings = named | {"transactional.id": f"{self._group}.coordinator", **_UNHURRIED}
+        transactor = Transactor(settings, self._slot, time.monotonic, _SLOW)
         taken = Office(worker, url, uuid.uuid4().hex)
         try:
             transactor.fence(PATIENCE)
@@ -56,7 +60,8 @@ class Pen:
             self.drop()
             raise
         if self._transactor.doubtful:  # a repeated end of this transaction may reach the next
-            self.drop()
+            with suppress(WracklineError):  # what was asked for is written
+                self.take(self.office.worker, self.office.url)
 
     def drop(self) -> None:
         """Write no more."""

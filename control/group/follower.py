@@ -18,6 +18,7 @@ from wrackline.schemas.errors import Transient, WracklineError
 
 _POLL: Final = 0.1  # seconds
 _LEAVE: Final = 5.0
+_AT_ONCE: Final = 500  # records
 
 Hears = Callable[[str, int, bytes, bytes | None], None]  # topic, offset, key, value
 
@@ -62,10 +63,10 @@ class Follower:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            messages = self._consumer.consume(500, _POLL)
-            for message in messages:
-                self._take(message)
-            if messages:
+            first = self._consumer.poll(_POLL)  # `consume` would wait for as many as it may give
+            if first is not None:
+                for message in (first, *self._consumer.consume(_AT_ONCE, 0)):
+                    self._take(message)
                 with self._news:
                     self._news.notify_all()
         self._consumer.close()

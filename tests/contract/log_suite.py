@@ -24,7 +24,6 @@ from tests.contract.source_world import (
     SourceWorld,
     Truncated,
     Update,
-    orders,
 )
 from wrackline.producers.changes import Begin, Commit, Message, Progress, Rows, Shape, Truncate
 from wrackline.schemas.errors import Definite
@@ -254,7 +253,7 @@ class LogPromises:
                 assert {change[0] for change in step.rows} <= announced
         old, new = shapes(steps)
         assert (old.before, new.before) == (None, old.table)
-        assert old.table == orders(partition)
+        assert old.table == world.orders(partition)
         assert new.table.columns[: len(old.table.columns)] == old.table.columns
         assert new.table.columns[-1].name == "extra"
         last = events(world, steps)[-1].after

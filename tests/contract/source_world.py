@@ -94,6 +94,10 @@ class SourceWorld(Protocol):
     most_batch_bytes: int  # of the surroundings it was opened with; a few thousand
     source: Source
 
+    def orders(self, partition: SourcePartition) -> TableSchema:
+        """The shape of `orders`; `orders` of this module, but for what differs with the database."""
+        ...
+
     def now(self) -> float:
         """The clock that the source was given."""
         ...
