@@ -2,8 +2,8 @@
 
 import pytest
 
-from wrackline.producers.sources.mysql.errnos import explained
 from wrackline.producers.sources.mysql.refusals import Asked, refusal
+from wrackline.producers.sources.mysql.server_errors import explained
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.table import TableId
 
@@ -44,14 +44,15 @@ def test_names_are_quoted_in_what_is_to_be_run() -> None:
     [
         (1227, "mysql.right_missing", OperatorNeeded, True),
         (1146, "mysql.object_missing", OperatorNeeded, True),
-        (1836, "mysql.only_reads", OperatorNeeded, True),
+        (1836, "mysql.only_reads", OperatorNeeded, False),
         (1969, "mysql.statement_ended", OperatorNeeded, False),
         (3024, "mysql.statement_ended", OperatorNeeded, False),
         (1292, "mysql.value_refused", OperatorNeeded, False),
         (1064, "mysql.statement_refused", OperatorNeeded, False),
-        (1213, "mysql.server_lost", Transient, True),
+        (1213, "mysql.server_lost", Transient, False),
         (2006, "mysql.server_lost", Transient, True),
         (1062, "mysql.server_lost", Transient, False),
+        (1820, "mysql.password_expired", OperatorNeeded, False),
     ],
 )
 def test_a_refused_statement(number: int, code: str, kind: type[WracklineError], *, shown: bool) -> None:
