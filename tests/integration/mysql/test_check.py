@@ -214,6 +214,17 @@ def test_another_replica_with_our_number_is_named(odd: Odd) -> None:
     assert free not in {"1", str(replica_id(settings))}
 
 
+def test_our_own_reader_which_has_no_port_is_no_other_replica(odd: Odd) -> None:
+    settings = settings_of(odd.server, **odd.settings())
+    if odd.flavour == "mariadb":
+        odd.run("GRANT REPLICATION MASTER ADMIN ON *.* TO {reader}")
+    with root(odd.server) as ours:
+        asked = replica_id(settings).to_bytes(4, "little") + bytes(13)
+        ours._execute_command(COMMAND.COM_REGISTER_SLAVE, asked)  # type: ignore[attr-defined]
+        ours._read_packet()  # type: ignore[no-untyped-call]
+        assert odd.found() == []
+
+
 def test_a_check_does_not_end_who_reads_the_log_with_our_number(odd: Odd) -> None:
     settings = settings_of(odd.server, **odd.settings())
     reader = Server(settings).connect()
