@@ -18,9 +18,9 @@ from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.check_tables import Table
 from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.names import account, table_name
 from wrackline.producers.sources.mysql.server_errors import asking
 from wrackline.producers.sources.mysql.server_facts import ServerFacts, facts_of
-from wrackline.producers.sources.mysql.names import account, table_name
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding, Severity

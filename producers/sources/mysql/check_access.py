@@ -15,8 +15,8 @@ from pymysql.constants import COMMAND
 from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.connect import Server, ask
-from wrackline.producers.sources.mysql.server_facts import ServerFacts
 from wrackline.producers.sources.mysql.names import identifier, table_name
+from wrackline.producers.sources.mysql.server_facts import ServerFacts
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.table import TableId
 

@@ -162,15 +162,6 @@ GTIDS_LOOSE = rule(
 )
 
 # Marks
-FENCE_UNKNOWN = rule(
-    "mysql.fence_without_gtids",
-    ERROR,
-    "Existing rows can't be read without GTIDs or a signal table",
-    "incremental.snapshot.watermarking.strategy is fence, and the server's transactions have no GTIDs",
-    "changes are copied, existing rows are not",
-    "switch GTIDs on; or name a signal table: signal.data.collection=<database>.<table> and"
-    " incremental.snapshot.watermarking.strategy=insert_insert",
-)
 COMMITS_UNORDERED = rule(
     "mysql.commits_unordered",
     ERROR,

@@ -13,6 +13,7 @@ from pymysql.connections import Connection
 
 from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql.connect import ask
+from wrackline.producers.sources.mysql.marks import FENCE_WITHOUT_GTIDS
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 from wrackline.schemas.findings import Finding
 
@@ -80,7 +81,8 @@ def marks(facts: ServerFacts, strategy: str | None) -> Iterator[Finding]:
     if facts.gtids:
         return
     if strategy not in WRITTEN:
-        yield rules.FENCE_UNKNOWN()
+        error = FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode"))
+        yield rules.of_error(error, impact="changes are copied, existing rows are not")
     elif facts.text("binlog_order_commits") == "OFF":
         yield rules.COMMITS_UNORDERED(keep=keep(facts))
 
@@ -124,9 +126,9 @@ def replica(connection: "Connection[Any]", facts: ServerFacts) -> Iterator[Findi
     if facts.on(setting):
         return
     shown = _permitted(connection, "SHOW REPLICA STATUS")
-    # MariaDB asks for a right of its own to show that; what it has applied it shows to anybody
-    replicates = bool(shown) if shown is not None else bool(facts.text("gtid_slave_pos"))
-    if replicates:
+    if shown is None:  # MariaDB asks for a right of its own; how many replicate it shows to anybody
+        shown = ask(connection, "SHOW GLOBAL STATUS WHERE Variable_name = 'Slaves_running' AND Value > 0")
+    if shown:
         yield rules.REPLICA_UNLOGGED(setting=setting)
 
 

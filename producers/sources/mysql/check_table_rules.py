@@ -57,7 +57,7 @@ KEY_MISSING = rule(
     "no change says which row it means; rows from before the start are read in one transaction, which"
     " begins anew when it is lost",
     "as its owner: ALTER TABLE {table_name} ADD PRIMARY KEY (...); or name columns that tell its rows"
-    " apart: message.key.columns",
+    " apart: message.key.columns; such a read needs RELOAD, on MySQL LOCK TABLES too",
 )
 NO_TRANSACTIONS = rule(
     "mysql.no_transactions",

@@ -14,8 +14,8 @@ from pymysql.connections import Connection
 from wrackline.producers.sources.mysql import check_rules, foreign_keys
 from wrackline.producers.sources.mysql import check_table_rules as rules
 from wrackline.producers.sources.mysql.connect import ask
-from wrackline.producers.sources.mysql.server_facts import ServerFacts
 from wrackline.producers.sources.mysql.names import table_name
+from wrackline.producers.sources.mysql.server_facts import ServerFacts
 from wrackline.producers.sources.mysql.types import column_type, parse
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.filters import ColumnRules

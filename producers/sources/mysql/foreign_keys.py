@@ -51,5 +51,4 @@ def _names(listed: str) -> str:
 
 
 def _name(written: str) -> str:
-    single = written.replace("``", "")
-    return written if "`" in single else written.replace("``", "`")
+    return written.replace("``", "`")

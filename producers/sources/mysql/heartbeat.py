@@ -63,5 +63,7 @@ class Heartbeat:
         if self._connection is None or not self._connection.open:
             self._connection = self._server.connect()
             with self._connection.cursor() as cursor:
+                # our own sessions have no modes: a value too long would be cut instead of refused
+                cursor.execute("SET sql_mode = @@GLOBAL.sql_mode, time_zone = @@GLOBAL.time_zone")
                 cursor.execute(f"SET innodb_lock_wait_timeout = {_LOCK_S}, lock_wait_timeout = {_LOCK_S}")
         return self._connection

@@ -33,7 +33,6 @@ _ASKED = (
     "gtid_mode",
     "enforce_gtid_consistency",
     "gtid_strict_mode",
-    "gtid_slave_pos",
     "log_replica_updates",
     "log_slave_updates",
     "innodb_native_foreign_keys",

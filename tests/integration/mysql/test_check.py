@@ -1,6 +1,7 @@
 """What the preflight finds on real servers, each thing that stands in the way, mended by what it prints."""
 
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.sources.mysql.check import check, support
-from wrackline.producers.sources.mysql.connect import Server, replica_id
+from wrackline.producers.sources.mysql.connect import Server, ask, replica_id
 from wrackline.producers.sources.mysql.names import account, identifier
+from wrackline.producers.sources.mysql.server_facts import facts_of
 from wrackline.schemas.findings import Finding, Support
 from wrackline.schemas.table import TableId
 
@@ -210,6 +212,32 @@ def test_another_replica_with_our_number_is_named(odd: Odd) -> None:
     assert "replica-7" in finding.description
     free = finding.suggestion.partition("database.server.id=")[2].partition(";")[0]
     assert free not in {"1", str(replica_id(settings))}
+
+
+def test_our_own_reader_which_has_no_port_is_no_other_replica(odd: Odd) -> None:
+    settings = settings_of(odd.server, **odd.settings())
+    if odd.flavour == "mariadb":
+        odd.run("GRANT REPLICATION MASTER ADMIN ON *.* TO {reader}")
+    with root(odd.server) as ours:
+        asked = replica_id(settings).to_bytes(4, "little") + bytes(13)
+        ours._execute_command(COMMAND.COM_REGISTER_SLAVE, asked)  # type: ignore[attr-defined]
+        ours._read_packet()  # type: ignore[no-untyped-call]
+        assert odd.found() == []
+
+
+def test_a_check_does_not_end_who_reads_the_log_with_our_number(odd: Odd) -> None:
+    settings = settings_of(odd.server, **odd.settings())
+    reader = Server(settings).connect()
+    [status] = ask(reader, facts_of(reader).log_status)
+    ask(reader, "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'")
+    asked = struct.pack("<IHI", 4, 0, replica_id(settings)) + str(status["File"]).encode()
+    reader._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined]
+    reader._read_packet()  # type: ignore[no-untyped-call]
+    assert odd.found() == []
+    with root(odd.server) as connection:
+        commands = {row["Id"]: row["Command"] for row in ask(connection, "SHOW PROCESSLIST")}
+        assert commands[reader.thread_id()] == "Binlog Dump"
+        ask(connection, f"KILL {reader.thread_id()}")
 
 
 def test_a_table_that_is_not_there_is_named(odd: Odd) -> None:
