@@ -1,4 +1,4 @@
-"""MariaDB under its own name; what reads it is the folder beside this one, which asks the server what it is."""
+"""MariaDB under its own name: read by the folder beside this one, which asks the server what it is."""
 
 from dataclasses import replace
 from typing import Final

@@ -3,9 +3,9 @@
     MySQL     GTID | BEGIN | map rows map rows | XID or COMMIT        GTID | a statement of the schema
     MariaDB   GTID |         map rows map rows | XID or COMMIT        GTID (standalone) | a statement
 
-A transaction is announced with the first thing in it that goes out, so one that holds nothing of ours costs a
-place in the log and no step.  Its end is an XID, a COMMIT, or where the server said that it ends: MySQL tells a
-transaction's length, MariaDB that one event is all.
+A transaction is announced with the first thing in it that goes out, so one that holds nothing of ours
+costs a place in the log and no step.  Its end is an XID, a COMMIT, or where the server said that it ends:
+MySQL tells a transaction's length, MariaDB that one event is all.
 Ordinals count row changes as the server sent them, before any filter of ours: so the same event has the same
 seq after any restart, whatever is captured.
 """
@@ -56,9 +56,15 @@ from wrackline.producers.sources.mysql.position import MySqlPosition
 from wrackline.producers.sources.mysql.queries import deeds_of
 from wrackline.producers.sources.mysql.renaming import renamed, tables_of
 from wrackline.producers.sources.mysql.roll import Roll, Told
+from wrackline.producers.sources.mysql.rows import RowDecoder
 from wrackline.producers.sources.mysql.signal_rows import texts
 from wrackline.producers.sources.mysql.statements import Control, Deed, Emptied, Word
-from wrackline.producers.sources.mysql.transaction import Transaction, begun
+from wrackline.producers.sources.mysql.transaction import (
+    ROLLED_BACK,
+    XA_PREPARED,
+    Transaction,
+    begun,
+)
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 from wrackline.schemas.seq import ordinal_digits
@@ -75,19 +81,6 @@ LOG_OUT_OF_ORDER = define(
     "{file} has an event before position {offset} that does not belong there: {reason}",
     hint="report it with the server's version: SELECT version(); and look at it:"
     " mysqlbinlog --base64-output=DECODE-ROWS -v --stop-position={offset} {file}",
-)
-ROLLED_BACK = define(
-    "mysql.rolled_back",
-    OperatorNeeded,
-    "the server logged transaction {transaction} with its ROLLBACK, and some of its rows were handed out",
-    hint="have every session log rows: SET GLOBAL binlog_format = 'ROW'; then begin behind it:"
-    " wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
-)
-XA_PREPARED = define(
-    "mysql.xa_prepared",
-    OperatorNeeded,
-    "transaction {transaction} is an XA transaction, whose rows can't be told yet",
-    hint="leave its tables out: table.exclude.list; or begin behind it: wrackline offsets reset <pipeline.toml>",
 )
 
 
@@ -368,15 +361,16 @@ class Decoder:
         try:
             told = table_map.parse(raw, mariadb=self._reading.mariadb, said=self._reading.collations)
             explained = self._explained
-            writers = (
-                explained.signals(told) if signals else explained.writers(told, self._first_names(table))
-            )
+            if signals:
+                writers, ref = explained.signals(told), 0
+            else:
+                writers = explained.writers(told, self._first_names(table))
+                ref = self._shape(table, writers).ref
+            decoder = explained.decoder(ref, told, writers)
         except OperatorNeeded as exc:
             self._flush()
             self._give_up(table, exc)
             return maps.counted(raw, table, mariadb=self._reading.mariadb)
-        ref = 0 if signals else self._shape(table, writers).ref
-        decoder = self._explained.decoder(ref, told, writers)
         return Mapped(raw, table, Images(told.columns), decoder, signals)
 
     def _first_names(self, table: TableId) -> Mapping[str, str]:
@@ -406,33 +400,38 @@ class Decoder:
         if mapped.decoder is None:
             if mapped.images is not None:
                 opened.done += max(mapped.images.rows(data, at, end, kind), 0)
-            return
-        if opened.prepared and not mapped.signals:
-            raise XA_PREPARED(transaction=opened.id)
-        if mapped.signals:
+        elif mapped.signals:
             self._signals(mapped, data, at, end, kind)
-            return
-        self._announce()
+        elif opened.prepared:
+            raise XA_PREPARED(transaction=opened.id)
+        else:
+            self._changes(mapped.table, mapped.decoder, data, at, end, kind)
+
+    def _changes(
+        self, table: TableId, decoder: RowDecoder, data: bytes, at: int, end: int, kind: int
+    ) -> None:
+        """Take the rows of a captured table; one that can't be told ends its table's, not its neighbours'."""
+        opened = self._announce()
         first, skip = opened.done, max(opened.skip - opened.done, 0)
-        order = opened.order(mapped.table, 0) if self._labels.counted else 0
+        order = opened.order(table, 0) if self._labels.counted else 0
         made: list[RowChange] = []
-        frame = opened.frame(self._labels, mapped.table)
+        frame = opened.frame(self._labels, table)
         error: OperatorNeeded | None = None
         try:
-            size = mapped.decoder.decode(data, at, end, kind, frame, first, order, skip, made)
+            size = decoder.decode(data, at, end, kind, frame, first, order, skip, made)
         except OperatorNeeded as exc:
             error = exc
-        count = mapped.decoder.rows
+        count = decoder.rows
         opened.done += count
         if self._labels.counted:
-            opened.order(mapped.table, count)
+            opened.order(table, count)
         if error is not None:
-            self._fault(mapped.table, error)
+            self._fault(table, error)
         elif made:
             self._put(made, size, first + min(skip, count))
 
     def _put(self, made: list[RowChange], size: int, done: int) -> None:
-        """Take an event's changes, the first of which is this one of the transaction; a batch ends where it is full.
+        """Take an event's changes behind `done` others of the transaction; a batch ends where it is full.
 
         Both halves of a changed key are one change, and stay together.
         """

@@ -1,8 +1,8 @@
 """What the decoder asks of the world: a table's facts, and the ids of its schemas.
 
-The log says what a table is; the catalogue, which may be newer, adds what the log lacks.  It is asked for all
-captured tables when the stream is opened, and for one again when the log tells of a change of it, or when what is
-known does not fit the log.
+The log says what a table is; the catalogue, which may be newer, adds what the log lacks.  It is asked for
+all captured tables when the stream is opened, and for one again when the log tells of a change of it, or when
+what is known does not fit the log.
 """
 
 from collections.abc import Callable, Mapping

@@ -142,7 +142,7 @@ def name_of(raw: bytes) -> TableId:
 
 
 def counted(raw: bytes, table: TableId, *, mariadb: bool) -> Mapped:
-    """Return what a table that nobody captures is; one that can't be read is nobody's fault, and has no rows."""
+    """Return what a table that nobody captures is; of one that can't be read no rows are counted."""
     try:
         return Mapped(raw, table, Images(table_map.parse(raw, mariadb=mariadb).columns))
     except OperatorNeeded:

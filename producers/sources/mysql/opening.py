@@ -6,9 +6,9 @@
 
 | what the look shows | the error |
 |---|---|
-| another server and no GTIDs; a file we never saw the beginning of; transactions of ours that it lost | Definite |
+| another server and no GTIDs; a file of another beginning; transactions of ours that it lost | Definite |
 | the file, or the transactions that come next, are purged | Definite |
-| another server that lacks transactions of ours | Transient: a replica behind the other one is waited for |
+| another server that lacks transactions of ours | Transient: a replica that is behind is waited for |
 """
 
 from dataclasses import replace
@@ -38,9 +38,10 @@ _EPOCH_ALONE = {"epoch"}
 SERVER_CHANGED = define(
     "mysql.server_changed",
     Definite,
-    "this is another server than the one that was read so far, and without GTIDs nobody can say where its log goes on",
-    hint="connect to the server of before: database.hostname; or begin anew: wrackline offsets reset <pipeline.toml>;"
-    " that the next change of servers is harmless: SET PERSIST gtid_mode = ON, by its steps",
+    "this is another server ({server}) than the one that was read so far, and without GTIDs on both nobody can"
+    " say where its log goes on",
+    hint="connect to the server of before: database.hostname; or begin anew: wrackline offsets reset"
+    " <pipeline.toml>; that the next change of servers is harmless: SET PERSIST gtid_mode = ON, by its steps",
 )
 
 
@@ -56,7 +57,7 @@ def start_of(connection: Asked, facts: ServerFacts, saved: Saved | None) -> MySq
         _look(connection, facts, position, history)
         return position
     if position.gtids is None or not facts.gtids:
-        raise SERVER_CHANGED()
+        raise SERVER_CHANGED(server=facts.identity)
     _compare(connection, facts, position.gtids)
     return replace(position, epoch=position.epoch + 1, file=0, offset=0, history=None)
 
@@ -108,8 +109,8 @@ def _look(connection: Asked, facts: ServerFacts, position: MySqlPosition, histor
 
 def _compare(connection: Asked, facts: ServerFacts, gtids: AnyGtids) -> None:
     """See that another server has all that was read, and all that comes next."""
-    if (_is_mariadb(facts)) != isinstance(gtids, MariaDbGtids):
-        raise SERVER_CHANGED()
+    if _is_mariadb(facts) != isinstance(gtids, MariaDbGtids):
+        raise SERVER_CHANGED(server=facts.identity)
     missing = _missing(connection, facts, gtids)
     if missing:
         raise SERVER_BEHIND(reason=f"it lacks {missing}")

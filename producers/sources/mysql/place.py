@@ -1,7 +1,7 @@
-"""Where in the log the reading is: file and offset, 64 bits wide, though an event says the low 32 of them.  Pure.
+"""Where in the log the reading is: file and offset, 64 bits wide, of which an event says the low 32.  Pure.
 
-A file is larger than 4 GB where one transaction made it so.  Every event of it comes by, so the high bits follow
-from the order; a heartbeat of the second kind says all 64.
+A file is larger than 4 GB where one transaction made it so.  Every event of it comes by, so the high bits
+follow from the order; a heartbeat of the second kind says all 64.
 """
 
 from wrackline.producers.sources.mysql.position import History, MySqlPosition, file_number

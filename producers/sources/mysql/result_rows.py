@@ -1,4 +1,4 @@
-"""What decodes the binary rows of a statement: the result's own columns, told as the log tells a table's.  Pure."""
+"""What decodes the binary rows of a statement, whose columns are told as the log tells a table's.  Pure."""
 
 from collections.abc import Sequence
 

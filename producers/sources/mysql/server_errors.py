@@ -4,13 +4,15 @@
 
 | number | what it is | who acts |
 |---|---|---|
-| none, 1053, 1158 to 1161, 1317, 1927, 2006, 2013, 4031 | the connection is gone | we |
-| 1205, 1213, 1412, all others | a lock, a conflict, an altered table, what nobody here knows | we |
-| 1044, 1045, 1142, 1143, 1227, 1370 | a grant is missing | an operator |
+| none, 1053, 1158 to 1161, 1317, 1927, 2006, 2013, 3032, 4031 | the connection is gone | we |
+| 1205, 1213, 1412, 3572, 1054, all others | a lock, a conflict, a table altered meanwhile, what nobody here knows | we |
+| 1044, 1045, 1142, 1143, 1227, 1370, 3530 | a grant is missing | an operator |
 | 1049, 1051, 1146 | a table or a database is missing | an operator |
 | 1969, 3024 | a limit on the time of statements | an operator |
 | 1267, 1270, 1271, 1292, 1366, 1411, 1525, 4078 | a value that can't be read or compared | an operator |
 | 1290, 1792, 1836 | the server only reads | an operator |
+| 1820 | the password has expired | an operator |
+| 1064, 1149, 1193, 1210, 1235, 1305 | a statement that will fail again | an operator |
 
 "We" is Transient: tried again, with a limit.  A server's message can quote what it chokes on, a bound or a
 cell; so its words are shown only for those numbers whose message names objects alone.
@@ -55,10 +57,9 @@ STATEMENT_ENDED = define(
 VALUE_REFUSED = define(
     "mysql.value_refused",
     OperatorNeeded,
-    "the server can't {doing}: a stored value, or a key that was asked for, does not let itself be compared"
-    " (error {number})",
-    hint="correct the row or the request, or leave the column out:"
-    " column.exclude.list=<database>.<table>.<column>",
+    "the server can't {doing}: a stored value, or a key that was asked for, does not let itself be compared (error"
+    " {number})",
+    hint="correct the row or the request, or leave the column out: column.exclude.list=<database>.<table>.<column>",
 )
 ONLY_READS = define(
     "mysql.only_reads",
@@ -67,12 +68,27 @@ ONLY_READS = define(
     hint="read without writing: read.only=true; or connect to the server that takes writes",
 )
 
-RIGHTS = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
+STATEMENT_REFUSED = define(
+    "mysql.statement_refused",
+    OperatorNeeded,
+    "the server refuses to {doing} (error {number})",
+    hint="what the number means: perror {number}; the same would be said at every try",
+)
+PASSWORD_EXPIRED = define(
+    "mysql.password_expired",
+    OperatorNeeded,
+    "the password of {user} has expired, so the server does not {doing}",
+    hint="as an administrator: ALTER USER {user} IDENTIFIED BY '...' PASSWORD EXPIRE NEVER",
+)
+
+RIGHTS = frozenset({1044, 1045, 1142, 1143, 1227, 1370, 3530})
 _MISSING = frozenset({1049, 1051, 1146})
 _ENDED = frozenset({1969, 3024})
 _VALUES = frozenset({1267, 1270, 1271, 1292, 1366, 1411, 1525, 4078})
 _READS = frozenset({1290, 1792, 1836})
-_GONE = frozenset({0, 1053, 1158, 1159, 1160, 1161, 1927, 2006, 2013, 4031})
+_AGAIN = frozenset({1064, 1149, 1193, 1210, 1235, 1305})
+_EXPIRED = frozenset({1820})
+_GONE = frozenset({0, 1053, 1158, 1159, 1160, 1161, 1927, 2006, 2013, 3032, 4031})
 
 
 def explained(
@@ -99,6 +115,8 @@ def _whose(number: int) -> ErrorCode:
         (_ENDED, STATEMENT_ENDED),
         (_VALUES, VALUE_REFUSED),
         (_READS, ONLY_READS),
+        (_AGAIN, STATEMENT_REFUSED),
+        (_EXPIRED, PASSWORD_EXPIRED),
     ):
         if number in numbers:
             return code

@@ -202,7 +202,7 @@ class MySqlSource:
             still = ask(
                 connection, "SELECT command FROM information_schema.processlist WHERE id = %s", number
             )
-            if any(str(list(row.values())[0]).startswith("Binlog Dump") for row in still):
+            if any(str(next(iter(row.values()))).startswith("Binlog Dump") for row in still):
                 connection.kill(number)
 
     def _session(self) -> Session:

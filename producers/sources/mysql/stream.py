@@ -4,8 +4,8 @@
     confirm   nothing: a binlog has no reader's mark
     silence   a server with nothing to say sends a heartbeat, four in the time that we wait for one
 
-Only `poll` waits, for the socket, until its deadline.  While nobody polls, the server waits with a full socket,
-for as long as the session was told to (`net_write_timeout`).
+Only `poll` waits, for the socket, until its deadline.  While nobody polls, the server waits with a full
+socket, for as long as the session was told to (`net_write_timeout`).
 """
 
 import select

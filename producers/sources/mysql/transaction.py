@@ -1,7 +1,7 @@
 """The transaction that the log is in, and what its events have in common.  Pure.
 
-It is named by its GTID, or by where its first event begins where the server gives none.  The frame of a table's
-events is made with the first of them, for one transaction and table.
+It is named by its GTID, or by where its first event begins where the server gives none.  The frame of a
+table's events is made with the first of them, for one transaction and table.
 """
 
 from dataclasses import dataclass, field
@@ -10,12 +10,28 @@ from wrackline.producers.sources.mysql.events import GroupBegun, Header, Transac
 from wrackline.producers.sources.mysql.gtids import MariaDbGtid, MySqlGtid
 from wrackline.producers.sources.mysql.origin import Labels, Whence, source_record
 from wrackline.producers.sources.mysql.position import MySqlPosition
+from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.seq import log_prefix
 from wrackline.schemas.table import TableId
 
 _US_PER_MS = 1000
 _MS_PER_S = 1000
+
+ROLLED_BACK = define(
+    "mysql.rolled_back",
+    OperatorNeeded,
+    "the server logged transaction {transaction} with its ROLLBACK, and some of its rows were handed out",
+    hint="have every session log rows: SET GLOBAL binlog_format = 'ROW'; then begin behind it:"
+    " wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
+)
+XA_PREPARED = define(
+    "mysql.xa_prepared",
+    OperatorNeeded,
+    "transaction {transaction} is an XA transaction, whose rows can't be told yet",
+    hint="leave its tables out: table.exclude.list; or begin behind it:"
+    " wrackline offsets reset <pipeline.toml>",
+)
 
 
 @dataclass(slots=True)

@@ -35,8 +35,10 @@ from wrackline.schemas.table import Column, KeyKind, SourcePartition, TableId, T
 TYPES = {"shop": "varchar(20)", "number": "int", "label": "text", "big": "longtext"}
 TABLES = (
     "CREATE DATABASE {0} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-    "CREATE TABLE {0}.orders (shop varchar(20) NOT NULL, number int NOT NULL, label text, big longtext,"
-    " PRIMARY KEY (shop, number))",
+    (
+        "CREATE TABLE {0}.orders (shop varchar(20) NOT NULL, number int NOT NULL, label text, big longtext,"
+        " PRIMARY KEY (shop, number))"
+    ),
     "CREATE TABLE {0}.elsewhere (id bigint AUTO_INCREMENT PRIMARY KEY)",
     "CREATE TABLE {0}.signals (id varchar(80) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048))",
 )
@@ -111,7 +113,7 @@ class MySqlWorld:
         return time.monotonic()
 
     def commit(self, partition: SourcePartition, *changes: Change, hidden: bool = False) -> str:
-        """Run them; a statement of the schema is a transaction of its own, so the last one's name is returned."""
+        """Run them, a statement of the schema as a transaction of its own; return the last one's name."""
         del partition, hidden
         name = ""
         for alone, some in groupby(changes, lambda change: isinstance(change, Truncated | ColumnAdded)):

@@ -35,7 +35,7 @@ def started(stack: Stack) -> Iterator[Callable[[str], MysqlServer]]:
                 if name == "mariadb of PATH"
                 else replace(mysql.unpacked(), settings=("--mysqlx=OFF",))
             )
-            made[name] = binlog_server.server(stack.folder / name.replace(" ", "-").lower(), edition)
+            made[name] = binlog_server.server(stack.folder / f"contract-{len(made)}", edition)
             made[name].process.start()
         return made[name]
 
