@@ -38,8 +38,8 @@ _EPOCH_ALONE = {"epoch"}
 SERVER_CHANGED = define(
     "mysql.server_changed",
     Definite,
-    "this is another server ({server}) than the one that was read so far, and without GTIDs on both nobody can"
-    " say where its log goes on",
+    "this is another server ({server}) than the one that was read so far, and without GTIDs on both nobody"
+    " can say where its log goes on",
     hint="connect to the server of before: database.hostname; or begin anew: wrackline offsets reset"
     " <pipeline.toml>; that the next change of servers is harmless: SET PERSIST gtid_mode = ON, by its steps",
 )

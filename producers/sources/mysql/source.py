@@ -118,7 +118,7 @@ class MySqlSource:
         named = uuid.uuid5(uuid.NAMESPACE_OID, f"{self._server.name} {self._server.replica_id}")
         reader = Reader(self._server.replica_id, named, silence / _HEARTBEATS, reading.most_event_bytes)
         dumped = self._server.connect()
-        number = dumped.thread_id()
+        number = int(dumped.thread_id())  # type: ignore[no-untyped-call]
         packets = opening.flow(dumped, reader, start)
         stream = MySqlStream(
             packets, decoder, self._around, most_silence=silence, end=lambda: self._end_dump(number)
@@ -148,6 +148,7 @@ class MySqlSource:
     def log_state(self, partition: SourcePartition) -> LogState | None:
         """Nothing is kept for us: the server keeps its log as it likes."""
         del partition
+        return None
 
     def beat(self, partition: SourcePartition) -> None:
         """Run the heartbeat's query."""
@@ -203,7 +204,7 @@ class MySqlSource:
                 connection, "SELECT command FROM information_schema.processlist WHERE id = %s", number
             )
             if any(str(next(iter(row.values()))).startswith("Binlog Dump") for row in still):
-                connection.kill(number)
+                connection.kill(number)  # type: ignore[no-untyped-call]
 
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
