@@ -133,7 +133,7 @@ class World:
             user=server.user,
             password=server.password,
             use_unicode=False,
-            conv=encoders,
+            conv={**encoders},
         )
         for one in (connection, self.plain):
             ask(one, "SET time_zone = '+00:00', sql_mode = '', NAMES utf8mb4")
@@ -291,8 +291,14 @@ def told(value: Any) -> Any:
 @pytest.mark.parametrize("group", ["numbers", "times", "texts", "bytes", "own"])
 def test_every_type_is_what_a_select_shows_and_what_a_binary_row_holds(world: World, group: str) -> None:
     own = OF_MARIADB if world.mariadb else OF_MYSQL
-    types = {"numbers": NUMBERS, "times": TIMES, "texts": TEXTS, "bytes": BYTES, "own": own}[group]
-    logged = filled(world, types)
+    types: dict[str, Mapping[str, list[Any]]] = {
+        "numbers": NUMBERS,
+        "times": TIMES,
+        "texts": TEXTS,
+        "bytes": BYTES,
+        "own": own,
+    }
+    logged = filled(world, types[group])
     table = world.table(logged[0].table)
     if group == "times":  # 0000-05-06 is a day that fastavro's own date can't hold
         ask(world.connection, "DELETE FROM t WHERE c0 = '0000-05-06'")
