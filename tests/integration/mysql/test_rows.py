@@ -35,9 +35,10 @@ pytestmark = pytest.mark.servers
 
 FRAME = Frame(b"\x00" * 9, b"00" * 11)
 PREPARE, EXECUTE = 0x16, 0x17  # commands
+AS_SENT: Any = encoders  # no cell is made a Python value
 
 # Type -> values.
-NUMBERS = {
+NUMBERS: dict[str, list[Any]] = {
     "tinyint": [-128, 0, 127],
     "tinyint unsigned": [0, 255],
     "smallint": [-32768, 32767],
@@ -61,7 +62,7 @@ NUMBERS = {
     "bit(64)": [2**64 - 1],
     "year": [0, 1901, 2155],
 }
-TIMES = {
+TIMES: dict[str, list[Any]] = {
     "date": ["1000-01-01", "9999-12-31", "2024-02-29", "0000-05-06"],
     **{
         f"time({digits})": [f"-838:59:58{places}", f"-00:00:00{places}", f"838:59:58{places}", "00:00:00"]
@@ -79,7 +80,7 @@ TIMES = {
         for places in ("." + "123456"[:digits] if digits else "",)
     },
 }
-TEXTS = {
+TEXTS: dict[str, list[Any]] = {
     "char(10)": ["", "😀 a  ", "\t"],
     "varchar(20)": ["", "😀" * 20, " b "],
     "varchar(300)": ["é" * 300],
@@ -95,12 +96,12 @@ TEXTS = {
     "set('x','y','ü')": ["", "y", "x,y,ü"],
     "enum('é','b') character set latin1": ["é", "b"],
 }
-BYTES = {
+BYTES: dict[str, list[Any]] = {
     "binary(5)": [b"", b"a\0b", b"abcde", b"\0\0\0\0\xff"],
     "varbinary(300)": [b"", b"\0\xff" * 150],
     "blob": [b"\0\xff" * 30_000],
 }
-OF_MARIADB = {
+OF_MARIADB: dict[str, list[Any]] = {
     "uuid": ["123e4567-e89b-12d3-a456-426655440000", "f47ac10b-58cc-4372-a567-0e02b2c3d479"],
     "inet4": ["9.0.0.0", "255.1.2.3"],
     "inet6": ["::", "::ffff:1.2.3.4", "1:0:2:3:4:5:6:7", "2001:db8::1"],
@@ -108,7 +109,7 @@ OF_MARIADB = {
     "text character set latin1 compressed": ["é" * 300],
     "json": ['{"a":1}'],
 }
-OF_MYSQL = {
+OF_MYSQL: dict[str, list[Any]] = {
     "json": ['{"b": [1, -1.5, null, true], "a": {}}', '"\\"é😀\\u0001"', "[]", "18446744073709551615"],
 }
 
@@ -133,7 +134,7 @@ class World:
             user=server.user,
             password=server.password,
             use_unicode=False,
-            conv=encoders,
+            conv=AS_SENT,
         )
         for one in (connection, self.plain):
             ask(one, "SET time_zone = '+00:00', sql_mode = '', NAMES utf8mb4")
@@ -291,8 +292,14 @@ def told(value: Any) -> Any:
 @pytest.mark.parametrize("group", ["numbers", "times", "texts", "bytes", "own"])
 def test_every_type_is_what_a_select_shows_and_what_a_binary_row_holds(world: World, group: str) -> None:
     own = OF_MARIADB if world.mariadb else OF_MYSQL
-    types = {"numbers": NUMBERS, "times": TIMES, "texts": TEXTS, "bytes": BYTES, "own": own}[group]
-    logged = filled(world, types)
+    types: dict[str, Mapping[str, list[Any]]] = {
+        "numbers": NUMBERS,
+        "times": TIMES,
+        "texts": TEXTS,
+        "bytes": BYTES,
+        "own": own,
+    }
+    logged = filled(world, types[group])
     table = world.table(logged[0].table)
     if group == "times":  # 0000-05-06 is a day that fastavro's own date can't hold
         ask(world.connection, "DELETE FROM t WHERE c0 = '0000-05-06'")

@@ -84,7 +84,8 @@ def told_moment(moment: dt.datetime) -> bytes:
 
 def fraction(moment: dt.datetime, digits: int) -> bytes:
     width = (digits + 1) // 2
-    return (moment.microsecond // 10 ** (6 - 2 * width)).to_bytes(width, "big")
+    units: int = moment.microsecond // 10 ** (6 - 2 * width)
+    return units.to_bytes(width, "big")
 
 
 def datetime(digits: int, text: str) -> Sample:

@@ -73,6 +73,7 @@ def test_a_document_is_the_text_that_the_server_prints(cell: bytes, text: str) -
         (INSERT + sized(b"$.a[0]") + TRUE, '{"a": [true, 1, -1]}'),
         (INSERT + sized(b"$.a[9]") + TRUE, '{"a": [1, -1, true]}'),
         (INSERT + sized(b'$."k \\"q"') + TRUE, '{"a": [1, -1], "k \\"q": true}'),
+        (INSERT + sized(b"$.Bb") + TRUE, '{"a": [1, -1], "Bb": true}'),
         (INSERT + sized(b"$.B") + TRUE, '{"B": true, "a": [1, -1]}'),
         (REMOVE + sized(b"$.a[0]"), '{"a": [-1]}'),
         (REMOVE + sized(b"$.a") + INSERT + sized(b"$.b") + TRUE, '{"b": true}'),
