@@ -64,7 +64,7 @@ class PositionKey(NamedTuple):
 
 
 class TableKey(NamedTuple):
-    """Whose snapshot state; the partition is the one that its rows come in, which may be of many databases."""
+    """Whose snapshot state; its rows come in the partition, which may be one of many databases."""
 
     connector: str
     partition: SourcePartition

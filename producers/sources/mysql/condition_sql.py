@@ -81,7 +81,7 @@ class _Writing:
         try:
             return comparison(column, sign, text)
         except UnfitError:
-            raise NO_VALUE(table=self._shape.id, column=column.name, type=column.type.written) from None
+            raise NO_VALUE(table=self._shape.id, column=column.name, type=column.type) from None
 
 
 def _plain(literal: conditions.Literal) -> str:

@@ -5,7 +5,7 @@
 | number | what it is | who acts |
 |---|---|---|
 | none, 1053, 1158 to 1161, 1317, 1927, 2006, 2013, 3032, 4031 | the connection is gone | we |
-| 1205, 1213, 1412, 3572, 1054, all others | a lock, a conflict, a table altered meanwhile, what nobody here knows | we |
+| 1205, 1213, 1412, 3572, 1054, all others | a lock, a conflict, an altered table, what nobody knows | we |
 | 1044, 1045, 1142, 1143, 1227, 1370, 3530 | a grant is missing | an operator |
 | 1049, 1051, 1146 | a table or a database is missing | an operator |
 | 1969, 3024 | a limit on the time of statements | an operator |
@@ -57,9 +57,10 @@ STATEMENT_ENDED = define(
 VALUE_REFUSED = define(
     "mysql.value_refused",
     OperatorNeeded,
-    "the server can't {doing}: a stored value, or a key that was asked for, does not let itself be compared (error"
-    " {number})",
-    hint="correct the row or the request, or leave the column out: column.exclude.list=<database>.<table>.<column>",
+    "the server can't {doing}: a stored value, or a key that was asked for, does not let itself be compared"
+    " (error {number})",
+    hint="correct the row or the request, or leave the column out:"
+    " column.exclude.list=<database>.<table>.<column>",
 )
 ONLY_READS = define(
     "mysql.only_reads",

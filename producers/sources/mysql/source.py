@@ -149,6 +149,7 @@ class MySqlSource:
         """Nothing is kept for us: the server keeps its log as it likes."""
         del partition
         return None
+        return None
 
     def beat(self, partition: SourcePartition) -> None:
         """Run the heartbeat's query."""

@@ -136,6 +136,7 @@ class MySqlWorld:
 
     def told(self, partition: SourcePartition) -> Position | None:
         del partition
+        return None
 
     def _log(self) -> dict[str, Any]:
         return self.run(self.facts.log_status)[0]

@@ -2,7 +2,7 @@
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pymysql
@@ -46,7 +46,7 @@ SIGNALS = {
     "incremental.snapshot.watermarking.strategy": "insert_insert",
 }
 STATEMENT = re.compile(r"\b(?:SET (?:PERSIST|GLOBAL)|GRANT|(?:ALTER|CREATE) TABLE)\b[^;]*")
-BROKEN = {
+BROKEN: Mapping[str, tuple[str, ...]] = {
     "mysql.binlog_format": ("SET GLOBAL binlog_format = STATEMENT",),
     "mysql.binlog_row_image": ("SET GLOBAL binlog_row_image = MINIMAL",),
     "mysql.binlog_row_metadata": ("SET GLOBAL binlog_row_metadata = MINIMAL",),
@@ -62,7 +62,7 @@ CASCADING = (
     "ALTER TABLE {table} ADD CONSTRAINT `it's ``one` FOREIGN KEY (up, `o``n`)"
     " REFERENCES {parent} (id, `n``o`) ON DELETE CASCADE ON UPDATE SET NULL"
 )
-BROKEN_HERE = {
+BROKEN_HERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "mariadb": {
         "mysql.gtids_loose": ("SET GLOBAL gtid_strict_mode = OFF",),
         "mysql.log_size_limit": ("SET GLOBAL max_binlog_total_size = 1048576",),
@@ -137,7 +137,7 @@ def test_a_good_server_has_no_findings(odd: Odd) -> None:
 
 @pytest.mark.parametrize("code", [*BROKEN, *(code for here in BROKEN_HERE.values() for code in here)])
 def test_each_finding_is_mended_by_what_it_prints(odd: Odd, code: str) -> None:
-    breaks = (BROKEN | BROKEN_HERE[odd.flavour]).get(code)
+    breaks = ({**BROKEN, **BROKEN_HERE[odd.flavour]}).get(code)
     if breaks is None:
         pytest.skip(f"{odd.flavour} has no such setting, or nothing to mend there")
     odd.run(*breaks)
@@ -236,8 +236,9 @@ def test_a_check_does_not_end_who_reads_the_log_with_our_number(odd: Odd) -> Non
     assert odd.found() == []
     with root(odd.server) as connection:
         commands = {row["Id"]: row["Command"] for row in ask(connection, "SHOW PROCESSLIST")}
-        assert commands[reader.thread_id()] == "Binlog Dump"
-        ask(connection, f"KILL {reader.thread_id()}")
+        number = reader.thread_id()  # type: ignore[no-untyped-call]
+        assert commands[number] == "Binlog Dump"
+        ask(connection, f"KILL {number}")
 
 
 def test_a_table_that_is_not_there_is_named(odd: Odd) -> None:

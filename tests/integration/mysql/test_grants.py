@@ -108,7 +108,8 @@ def test_rights_by_a_role_count(shop: Shop) -> None:
     run(shop.server, *statements, f"REVOKE SELECT ON shop.* FROM {READER}", f"GRANT watcher TO {READER}")
     assert "mysql.no_tables" in shop.findings()
     with root(shop.server) as connection:
-        mysql = "MariaDB" not in str(connection.get_server_info())
+        version = connection.get_server_info()  # type: ignore[no-untyped-call]
+        mysql = "MariaDB" not in str(version)
     default = (
         f"ALTER USER {READER} DEFAULT ROLE watcher" if mysql else f"SET DEFAULT ROLE watcher FOR {READER}"
     )

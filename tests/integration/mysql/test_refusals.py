@@ -139,7 +139,8 @@ def test_a_server_that_takes_no_changes_says_so(hotel: Hotel) -> None:
 
 def test_a_killed_connection_is_closed_and_tried_again(hotel: Hotel) -> None:
     with Server(settings_of(hotel.server)).connect() as connection:
-        run(hotel.server, f"KILL {connection.thread_id()}")
+        number = connection.thread_id()  # type: ignore[no-untyped-call]
+        run(hotel.server, f"KILL {number}")
         with pytest.raises(Transient) as caught, asking(connection, "try"):
             ask(connection, "SELECT 1")
         assert caught.value.code == "mysql.server_lost"

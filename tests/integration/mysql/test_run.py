@@ -160,7 +160,8 @@ def test_killed_in_mid_stream_every_row_is_there_once(pipeline: World) -> None:
     writing = threading.Thread(target=world.write)
     writing.start()
     for killed in range(1, 4):
-        wait_until(lambda least=killed * ROWS // 3: world.arrived() >= least)
+        least = killed * ROWS // 3
+        wait_until(lambda: world.arrived() >= least)  # noqa: B023 - at once
         assert running.stop(signal.SIGKILL) == -signal.SIGKILL
         running = world.run()
     writing.join()
