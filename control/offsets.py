@@ -192,7 +192,7 @@ class Desk:
             made = [self._record(p, saved, known[p], generation) for p, saved in wanted(known).items()]
             unknown = offsets.encode(TableState(generation, going_on.left()))
             forgotten = [
-                (offsets.table_key(key.connector, key.partition, key.table), unknown)
+                (offsets.table_key(key.connector, key.server, key.table), unknown)
                 for key in state.tables
                 if tables and key.connector == self._name
             ]

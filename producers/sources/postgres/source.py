@@ -31,6 +31,7 @@ from wrackline.producers.sources.postgres.removal import Belongings
 from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
+from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.producers.sources.postgres.whole import WholeReader
 from wrackline.schemas import versions
@@ -40,7 +41,6 @@ from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.located import Located
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
-from wrackline.schemas.source_settings import INSTANTS
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 KIND = "postgres"
