@@ -3,10 +3,10 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # how long an example takes says something of the machine, and nothing of the code
-settings.register_profile("ours", deadline=None)
+settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ours")
 
 pytest_plugins = ["tests.fixtures.plain_build", "tests.fixtures.servers", "tests.fixtures.spark"]
