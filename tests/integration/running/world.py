@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.request import urlopen
 
 import psycopg
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from psycopg import sql
 
 from tests.fixtures.servers import Database
@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 CANARY = "canary'pass\\word 7!"
 PATIENCE = 60.0
+_NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 COMMAND = (sys.executable, "-m", "wrackline.control")
 FILE = """
 name = "{name}"
@@ -227,7 +228,7 @@ def committed(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | No
         if consumer.list_topics(topic, timeout=30).topics[topic].error is not None:
             return []
         consumer.assign([TopicPartition(topic, 0, 0)])
-        _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)
+        end = _end(consumer, topic)
         while (message := consumer.poll(30)) is not None:
             error = message.error()
             if error is not None:
@@ -242,6 +243,18 @@ def committed(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | No
     finally:
         consumer.close()
     raise TimeoutError(topic)
+
+
+def _end(consumer: Consumer, topic: str) -> int:
+    """Where a topic's first partition ends; one that was just made has no leader for a moment."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)[1])
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_LEADER or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def environment() -> dict[str, str]:
