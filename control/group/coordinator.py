@@ -21,8 +21,8 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.topics import internal_topics
 
 PATIENCE: Final = 20.0  # seconds for fencing, and for hearing what was written
-_UNHURRIED: Final = {"retry.backoff.ms": 2000, "retry.backoff.max.ms": 2000}
-_SLOW: Final = 1.0  # seconds, half of that: a slower commit may have been repeated, and costs a new producer
+_SLOWER: Final = 1.5  # than a task's commit may be: a new producer costs more here, and three quarters of the
+# wait before a repeat are still less than its jitter leaves of it, four fifths
 
 
 class Pen:
@@ -37,8 +37,8 @@ class Pen:
         """Fence whoever wrote before, and say that we write."""
         self.drop()
         named = self._client.producer(Identity(self._group, worker, 0, 0))
-        settings = named | {"transactional.id": f"{self._group}.coordinator", **_UNHURRIED}
-        transactor = Transactor(settings, self._slot, time.monotonic, _SLOW)
+        settings = named | {"transactional.id": f"{self._group}.coordinator"}
+        transactor = Transactor(settings, self._slot, time.monotonic, _SLOWER * self._client.slow)
         taken = Office(worker, url, uuid.uuid4().hex)
         try:
             transactor.fence(PATIENCE)
