@@ -85,7 +85,7 @@ class Forward:
         while True:
             try:
                 url = self._elsewhere()
-                answer = self._app if url is None else await self._asked(request, url)
+                answer = await (self._done(scope, request) if url is None else self._asked(request, url))
             except WracklineError as error:
                 answer = told(_STATUS.get(error.code, 409), error.sentence, error.code, error.hint)
                 if error.code not in _PASS or MARK in request.headers or time.monotonic() > deadline:
@@ -93,9 +93,27 @@ class Forward:
                 await asyncio.sleep(_AGAIN_S)
             else:
                 break
-        await answer(scope, request.again, send)
+        await answer(scope, receive, send)
 
-    async def _asked(self, request: "_Read", url: str) -> Response:
+    async def _done(self, scope: Scope, request: "_Read") -> ASGIApp:
+        """Do it here, and keep what is answered until it is known that it was done."""
+        said: list[Message] = []
+
+        async def say(message: Message) -> None:
+            said.append(message)
+
+        await self._app(scope, _Body(await request.whole(), request.receive), say)
+        body = b"".join(message.get("body", b"") for message in said)
+        _is_done(said[0]["status"], body)
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            del scope, receive
+            for message in said:
+                await send(message)
+
+        return answer
+
+    async def _asked(self, request: "_Read", url: str) -> ASGIApp:
         if MARK in request.headers:
             unknown = NO_COORDINATOR()
             raise unknown
@@ -104,9 +122,7 @@ class Forward:
         exchange = _exchanged(place, _written(request, place.netloc, body), self._tls)
         heard = await self._while_it_is(url, place, exchange)
         passed = {name: heard.headers[name] for name in _PASSED if name in heard.headers}
-        if heard.status == 409 and NO_COORDINATOR.code.encode() in heard.body:  # it is that no longer
-            unknown = NO_COORDINATOR()
-            raise unknown
+        _is_done(heard.status, heard.body)
         made = _path(heard.headers.get("location", ""))
         return Response(heard.body, heard.status, {**passed, **({"location": made} if made else {})})
 
@@ -130,7 +146,7 @@ class Forward:
 
 
 class _Read(Request):
-    """A request whose body may be sent on, and be read here after all."""
+    """A request whose body is read once, and may be given to several."""
 
     _whole: bytes | None = None
 
@@ -143,12 +159,27 @@ class _Read(Request):
             self._whole = body
         return self._whole
 
-    async def again(self) -> Message:
-        """Give the body to whoever answers, first of all that comes."""
-        if self._whole is None:
-            return await self.receive()
-        body, self._whole = self._whole, None
+
+class _Body:
+    """What an application receives: a body that was read before, then whatever comes."""
+
+    def __init__(self, body: bytes, then: Receive) -> None:
+        self._body: bytes | None = body
+        self._then = then
+
+    async def __call__(self) -> Message:
+        """Give the body first."""
+        if self._body is None:
+            return await self._then()
+        body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
+
+
+def _is_done(status: int, body: bytes) -> None:
+    """Raise what says that it was not, because the office has just moved."""
+    if status == 409 and NO_COORDINATOR.code.encode() in body:
+        unknown = NO_COORDINATOR()
+        raise unknown
 
 
 def _writes(method: str, path: str) -> bool:

@@ -6,7 +6,8 @@ and hide what we have committed; so a partition has one writer, who reads it onl
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sized
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
@@ -29,6 +30,8 @@ from wrackline.schemas.offsets import Place
 T = TypeVar("T")
 
 SECONDS: Final = 30.0  # for an answer of the brokers
+_KNOWN: Final = 10.0  # seconds from a topic's making until all brokers know it
+_LOOK: Final = 0.05
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client leaves it without types
 
 # kept by time, so that one can go back to a moment
@@ -86,8 +89,7 @@ def prepare(
     with contextlib.suppress(_AlreadyThereError):
         _result(made[topic].result, topic)
         return
-    there = _result(lambda: admin.list_topics(topic, timeout=SECONDS), topic).topics[topic].partitions
-    if len(there) < slots:
+    if len(_there(admin, topic)) < slots:
         grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
         with contextlib.suppress(_AlreadyThereError):  # just made or grown by another: the list was behind
             _result(grown[topic].result, topic)
@@ -95,6 +97,16 @@ def prepare(
     entries = _result(admin.describe_configs([resource], request_timeout=SECONDS)[resource].result, topic)
     if entries["cleanup.policy"].value != "compact":
         raise NOT_COMPACTED(topic=topic)
+
+
+def _there(admin: AdminClient, topic: str) -> Sized:
+    """Return its partitions; a topic that another made this moment is known to the brokers a little later."""
+    deadline = time.monotonic() + _KNOWN
+    while True:
+        found = _result(lambda: admin.list_topics(topic, timeout=SECONDS), topic).topics[topic]
+        if found.partitions or time.monotonic() > deadline:
+            return found.partitions
+        time.sleep(_LOOK)
 
 
 def prepare_history(admin: AdminClient, topic: str, replication: int) -> None:

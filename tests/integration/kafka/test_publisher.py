@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -185,6 +186,15 @@ def test_an_offsets_topic_grows_and_must_be_compacted(kafka: Broker, names: Name
     admin.create_topics([NewTopic(forgetful, 1, 1)])[forgetful].result(30)
     with pytest.raises(OperatorNeeded, match=r"offsets\.not_compacted"):
         offsets_topic.prepare(admin, forgetful, 1, 1)
+
+
+def test_many_prepare_a_topic_at_once(kafka: Broker, names: Names) -> None:
+    def prepares(topic: str) -> None:
+        offsets_topic.prepare(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 8, 1)
+
+    for number in range(20):  # who is told that it is there hears a moment later where
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(prepares, [f"{names.prefix}-{number}"] * 4))
 
 
 def test_a_large_row_fits_although_the_memory_is_small(kafka: Broker, names: Names) -> None:

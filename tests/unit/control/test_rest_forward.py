@@ -159,6 +159,23 @@ def test_a_request_waits_for_the_coordinator_and_is_done_once_and_whole(
     assert dict(done.given("shop")) == {**CONFIG, "name": "shop"}
 
 
+def test_who_loses_the_office_before_it_writes_passes_the_request_on(
+    client: Client, coordinator: FakeGroup, follower: FakeGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, follower.coordinator = follower.coordinator, None
+
+    def lost(*_: object) -> None:
+        follower.coordinator = url
+        unknown = NO_COORDINATOR()
+        raise unknown
+
+    monkeypatch.setattr(follower, "put", lost)
+    status, _ = client.ask("POST", "/connectors", SHOP)
+    assert status == 201
+    assert coordinator.asked == ["put shop"]
+    assert dict(coordinator.given("shop")) == {**CONFIG, "name": "shop"}
+
+
 def test_while_the_group_chooses_one_asks_again(client: Client, follower: FakeGroup) -> None:
     follower.coordinator = NO_COORDINATOR()
     status, told = client.ask("DELETE", "/connectors/shop")
