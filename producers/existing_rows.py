@@ -35,7 +35,7 @@ from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.work import Unsaved
 from wrackline.schemas.errors import WracklineError
 
-_LOOK: Final = 0.005  # seconds between two looks at readers and marks, while some are under way
+_LOOK: Final = 0.005  # seconds between two questions where the log is, while a window waits for its mark
 
 
 class ReopenError(Exception):
@@ -118,7 +118,7 @@ class ExistingRows:
 
     def due(self) -> float:
         """The moment from which `advance` may have something to do."""
-        if self._under_way or self._machine.waiting:
+        if self._machine.waiting:
             return self._clock() + _LOOK
         return self._machine.due(self._clock())
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import Protocol, Self, runtime_checkable
 
 from wrackline.producers import going_on
@@ -52,9 +53,9 @@ class Lane:
     refused: Sequence[Fault] = ()  # tables that can't be published from the start on
     ends: bool = False  # once rows are read
 
-    def due(self) -> float:
-        """The moment from which there may be something to do."""
-        return min(self.cutter.due(), self.existing.due())
+    def due(self, *, publishes: bool) -> float:
+        """The moment from which there may be something to do; to publish, if that can be."""
+        return min(self.cutter.due() if publishes else inf, self.existing.due())
 
     def confirm(self, position: Position | None) -> None:
         """Tell the database what Kafka has; None where there is nothing new to tell."""
@@ -287,7 +288,7 @@ class SourceLanes:
         except BaseException:
             asking.close()
             raise
-        readers = Readers(self._source, partition, reading.limits.readers, clock)
+        readers = Readers(self._source, partition, reading.limits.readers, clock, stream.wake)
         existing = ExistingRows(machine, readers, stream, cutter, asking, clock=clock, now_ms=now_ms)
         if kept.gone:  # their changes are in no topic from here on
             cutter.save(dict.fromkeys(kept.gone, going_on.left()), clock())

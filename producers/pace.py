@@ -29,7 +29,8 @@ class Limits:
     """The bounds of one task; times are seconds."""
 
     most_ahead_bytes: int = 16 << 20  # read and not yet in a publication, over all partitions
-    slice: float = 0.01  # that an idle round over all streams takes
+    slice: float = 0.1  # that an idle round over all streams takes
+    slice_beside_others: float = 0.01  # the same where one has to wait for several
     longest_pause: float = 1.0  # from a commit to its confirmation
     most_tries: int = -1  # without end
     longest_wait: float = 10.0  # before a try

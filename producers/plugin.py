@@ -164,12 +164,16 @@ class LogStream(Protocol):
     """One source partition's log, in order, from a saved position."""
 
     def poll(self, deadline: float) -> Batch | None:
-        """Return what is there; wait for it until `deadline` at most, on the surroundings' clock.
+        """Return what is there; wait for it until `deadline` at most, on the surroundings' clock, or `wake`.
 
         A deadline in the past means: do not wait.  None says that nothing came in time.  A stream
         on a quiet database says by itself where it stands (Progress), so that no window waits for
         a change.
         """
+        ...
+
+    def wake(self) -> None:
+        """Have the poll that waits return, or the next one not wait; any thread may, also after the end."""
         ...
 
     def confirm(self, position: Position) -> None:

@@ -124,9 +124,16 @@ class Readers:
     """Up to `most` threads over one source partition; begun with the first work."""
 
     def __init__(
-        self, source: Source, partition: SourcePartition, most: int, clock: Callable[[], float]
+        self,
+        source: Source,
+        partition: SourcePartition,
+        most: int,
+        clock: Callable[[], float],
+        tell: Callable[[], None] = lambda: None,
     ) -> None:
+        """Take who is told that there is an outcome, on a reader's thread."""
         self._source, self._partition, self._most, self._clock = source, partition, most, clock
+        self._tell = tell
         self._wanted: SimpleQueue[Work | None] = SimpleQueue()
         self._done: SimpleQueue[Outcome] = SimpleQueue()
         self._threads: list[Thread] = []
@@ -167,19 +174,23 @@ class Readers:
         while (work := self._wanted.get()) is not None and not self._ending.is_set():
             try:
                 reader = reader or self._open()
-                self._done.put(self._perform(reader, work))
+                self._put(self._perform(reader, work))
             except _Ended:
                 break
             except _Shut as shut:
                 error = GATE_SHUT(count=len(shut.hidden), seconds=_PATIENCE)
-                self._done.put(Failed(work.ticket, error, shut.hidden))
+                self._put(Failed(work.ticket, error, shut.hidden))
             except Exception as error:  # noqa: BLE001 - whatever it is, it is one read's
                 if reader is not None:
                     self._leave(reader)
                     reader = None
-                self._done.put(Failed(work.ticket, _told(error, work)))
+                self._put(Failed(work.ticket, _told(error, work)))
         if reader is not None:
             self._leave(reader)
+
+    def _put(self, outcome: Outcome) -> None:
+        self._done.put(outcome)
+        self._tell()
 
     def _open(self) -> ChunkReader:
         reader = self._source.reader(self._partition)

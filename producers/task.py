@@ -10,7 +10,7 @@ publisher has returned from, and not after a pause in which a successor may have
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from functools import partial
 from threading import Event
 
@@ -112,11 +112,13 @@ class Task:
                 self._ended(flight.future)  # the producer has one user at a time
 
     def _slice(self, lanes: Sequence[Lane], flight: Flight | None) -> float:
-        """How long each stream may wait, so that no neighbour and no due publication waits longer."""
-        if flight is not None:
-            return self._limits.slice / 5 / len(lanes)
-        due = min(lane.due() for lane in lanes) - self._clock()
-        return max(0.0, min(self._limits.slice, due)) / len(lanes)
+        """How long each stream may wait, so that no neighbour and nothing that is due waits longer.
+
+        The end of what is under way wakes it.
+        """
+        due = min(lane.due(publishes=flight is None) for lane in lanes) - self._clock()
+        patience = self._limits.slice if len(lanes) == 1 else self._limits.slice_beside_others
+        return max(0.0, min(patience, due)) / len(lanes)
 
     def _poll(self, lanes: Sequence[Lane], flight: Flight | None, patience: float) -> bool:
         """Read what there is room for; whether anything came."""
@@ -139,11 +141,12 @@ class Task:
         """Put what is due of all partitions into one transaction."""
         now = self._clock()
         taken = [made for lane in lanes if (made := lane.cutter.take(now)) is not None]
-        return (
-            Flight(taken, background.begin(partial(self._publisher.publish, taken), "publish"), now)
-            if taken
-            else None
-        )
+        if not taken:
+            return None
+        flight = Flight(taken, background.begin(partial(self._publisher.publish, taken), "publish"), now)
+        for lane in lanes:
+            flight.future.add_done_callback(partial(_wake, lane))
+        return flight
 
     def _confirm(self, flight: Flight, lanes: Sequence[Lane]) -> None:
         ended = flight.future.result()
@@ -158,6 +161,11 @@ class Task:
         for lane in lanes:
             lane.existing.took(flight.bytes_of(lane), ended - flight.began)
             lane.existing.saved()
+
+
+def _wake(lane: Lane, ended: Future[float]) -> None:
+    del ended
+    lane.stream.wake()
 
 
 def _done(lanes: Sequence[Lane]) -> bool:

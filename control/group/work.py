@@ -52,6 +52,7 @@ Tell = Callable[[WracklineError], None]
 _FIRST: Final = 60.0  # seconds for what is in the group's topics to be heard
 _LAST: Final = 5.0  # seconds for the last reports to be sent
 _LEAVE: Final = 40.0  # seconds for the tasks to end, and the group to be left
+_FOLLOWING: Final = {"fetch.wait.max.ms": 100}  # it is always there, and most of the time there is nothing
 _MOST_RECORD: Final = {"max.message.bytes": str(4 << 20)}
 
 NOT_READ = define(
@@ -94,7 +95,7 @@ def joined(
         opened.enter_context(libraries_say(log.bind(pipeline=WORKER), clean))
         report = opened.enter_context(_reporting(group.client, topics.status, tell))
         hands = Hands(topics, supervisor, partial(_begin, nursery, group), report, tell)
-        reader = group.client.reader(Identity(group.id, "follower", 0, 0))
+        reader = group.client.reader(Identity(group.id, "follower", 0, 0)) | _FOLLOWING
         follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell, threads)
         follower.start()
         opened.callback(follower.stop)

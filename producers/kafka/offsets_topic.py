@@ -30,7 +30,7 @@ from wrackline.schemas.offsets import Place
 T = TypeVar("T")
 
 SECONDS: Final = 30.0  # for an answer of the brokers
-_KNOWN: Final = 10.0  # seconds from a topic's making until all brokers know it
+_UNTIL_KNOWN: Final = 10.0  # seconds from a topic's making until all brokers know it
 _LOOK: Final = 0.05
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client leaves it without types
 
@@ -84,12 +84,9 @@ def prepare(
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Make the topic, or give it the partitions that are missing; refuse it when it forgets."""
-    new = NewTopic(topic, slots, replication, config={**_CONFIG, **more})
-    made = admin.create_topics([new], operation_timeout=SECONDS)
-    with contextlib.suppress(_AlreadyThereError):
-        _result(made[topic].result, topic)
+    if _makes(admin, NewTopic(topic, slots, replication, config={**_CONFIG, **more})):
         return
-    if len(_there(admin, topic)) < slots:
+    if len(_known(admin, topic)) < slots:
         grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
         with contextlib.suppress(_AlreadyThereError):  # just made or grown by another: the list was behind
             _result(grown[topic].result, topic)
@@ -99,22 +96,29 @@ def prepare(
         raise NOT_COMPACTED(topic=topic)
 
 
-def _there(admin: AdminClient, topic: str) -> Sized:
-    """Return its partitions; a topic that another made this moment is known to the brokers a little later."""
-    deadline = time.monotonic() + _KNOWN
+def prepare_history(admin: AdminClient, topic: str, replication: int) -> None:
+    """Make the topic of past positions, unless it is there."""
+    _makes(admin, NewTopic(topic, 1, replication, config=_HISTORY))
+
+
+def _makes(admin: AdminClient, new: NewTopic) -> bool:
+    """Make a topic, and return when it is known; False: it was there."""
+    made = admin.create_topics([new], operation_timeout=SECONDS)
+    with contextlib.suppress(_AlreadyThereError):
+        _result(made[new.topic].result, new.topic)
+        _known(admin, new.topic)
+        return True
+    return False
+
+
+def _known(admin: AdminClient, topic: str) -> Sized:
+    """Return its partitions; brokers know a topic that was made this moment a little later."""
+    deadline = time.monotonic() + _UNTIL_KNOWN
     while True:
         found = _result(lambda: admin.list_topics(topic, timeout=SECONDS), topic).topics[topic]
         if found.partitions or time.monotonic() > deadline:
             return found.partitions
         time.sleep(_LOOK)
-
-
-def prepare_history(admin: AdminClient, topic: str, replication: int) -> None:
-    """Make the topic of past positions, unless it is there."""
-    new = NewTopic(topic, 1, replication, config=_HISTORY)
-    made = admin.create_topics([new], operation_timeout=SECONDS)
-    with contextlib.suppress(_AlreadyThereError):
-        _result(made[topic].result, topic)
 
 
 def exists(admin: AdminClient, slot: Slot) -> bool:

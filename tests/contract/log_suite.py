@@ -155,6 +155,19 @@ class LogPromises:
             assert batch is None or all(isinstance(step, Progress) for step in batch.steps)
         assert world.now() - start < GENEROUS
 
+    def test_who_is_woken_does_not_wait(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        stream = open_stream(world, partition)
+        read(world, stream, world.commit(partition, row("a", 1)))
+        start = world.now()
+        for _ in range(100):  # all that it has to say
+            stream.poll(start - 1)
+        stream.wake()
+        stream.poll(start + 10 * GENEROUS)
+        assert world.now() - start < GENEROUS
+        stream.close()
+        stream.wake()
+
     def test_staying_alive_reads_and_loses_nothing(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)

@@ -43,6 +43,17 @@ class Waits(FakeStream):
         return batch
 
 
+class SleepsSoundly(FakeStream):
+    """Wakes at the deadline, whoever calls."""
+
+    def poll(self, deadline: float) -> Batch | None:
+        batch = super().poll(deadline)
+        clock = self._around.monotonic
+        if batch is None and isinstance(clock, Clock):
+            clock.time = max(clock.time, deadline)
+        return batch
+
+
 class SaysNothingWhenQuiet(FakeStream):
     def poll(self, deadline: float) -> Batch | None:
         batch = super().poll(deadline)
@@ -334,6 +345,7 @@ def whole(wrong: type[FakeWhole]) -> type[FakeSource]:
 
 BROKEN: list[tuple[type[FakeSource], str]] = [
     (source_with(stream=Waits), "test_a_past_deadline_does_not_wait"),
+    (source_with(stream=SleepsSoundly), "test_who_is_woken_does_not_wait"),
     (source_with(stream=Waits), "test_a_quiet_partition_does_not_hold_back_its_neighbour"),
     (source_with(stream=SaysNothingWhenQuiet), "test_a_quiet_log_says_where_it_stands"),
     (source_with(stream=ConfirmsBackwards), "test_confirm_never_moves_back"),

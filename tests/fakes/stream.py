@@ -61,6 +61,9 @@ class FakeStream:
         self._said = self._at
         return Batch(tuple(steps), size)
 
+    def wake(self) -> None:
+        """The fake never waits."""
+
     def confirm(self, position: Position) -> None:
         told, place = self._database.told, cast("Place", position)
         if told is None or told < place:

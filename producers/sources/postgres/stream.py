@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg import generators, pq
 
+from wrackline.producers.bell import Bell
 from wrackline.producers.changes import Batch, Position
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.decode import Decoder
@@ -90,6 +91,7 @@ class PgStream:
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
         self._watch = watch
+        self._bell = Bell()
         self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
         self._rhythm = rhythm
@@ -113,8 +115,17 @@ class PgStream:
                 time.sleep(min(left, _AGAIN_S))
             elif drained:
                 self._mind_silence()
-                if select.select([self._wire.socket], [], [], min(left, self._rhythm.status_every))[0]:
+                wire, bell = self._wire.socket, self._bell.fileno()
+                heard, _, _ = select.select([wire, bell], [], [], min(left, self._rhythm.status_every))
+                if wire in heard:
                     self._silent_since = self._asked = None  # also of a row that is still on its way
+                if bell in heard:
+                    self._bell.hush()
+                    return None
+
+    def wake(self) -> None:
+        """Have who waits here look elsewhere."""
+        self._bell.ring()
 
     def confirm(self, position: Position) -> None:
         """Tell the server that it may forget what lies before."""
@@ -136,6 +147,7 @@ class PgStream:
         """Give the slot back."""
         if self._watch is not None:
             self._watch.close()
+        self._bell.close()
         if self._wire.status == pq.ConnStatus.OK:
             self._wire.finish()
 

@@ -67,11 +67,20 @@ class Orders:
 class Stream(FakeStream):
     """Waits as a real one does."""
 
+    def __init__(
+        self, database: Database, tables: frozenset[TableId], start: Place, around: Surroundings
+    ) -> None:
+        super().__init__(database, tables, start, around)
+        self._woken = threading.Event()
+
     def poll(self, deadline: float) -> Batch | None:
         batch = super().poll(deadline)
-        if batch is None:
-            time.sleep(max(0.0, deadline - time.monotonic()))
+        if batch is None and self._woken.wait(max(0.0, deadline - time.monotonic())):
+            self._woken.clear()
         return batch
+
+    def wake(self) -> None:
+        self._woken.set()
 
 
 class Source(FakeSource):

@@ -91,6 +91,15 @@ def test_a_stream_that_fails_is_opened_again_where_kafka_is(given: child.Orders)
     check_all(given)
 
 
+def test_the_end_of_a_transaction_wakes_a_loop_that_waits(given: child.Orders) -> None:
+    made, notes, stopping = child.databases(given.prefix, 2), Notes(), threading.Event()
+    limits = Limits(slice=600.0, slice_beside_others=600.0)
+    with running(child.task(given, made, notes, stopping, limits=limits).run, stopping) as errors:
+        until(drained(made), "every database is told everything")
+        stopping.set()
+    assert errors == []
+
+
 def test_too_many_errors_end_the_task(given: child.Orders) -> None:
     made, notes, stopping = child.databases(given.prefix, 3), Notes(), threading.Event()
 

@@ -126,6 +126,17 @@ def test_a_fault_that_nobody_foresaw_is_one_reads_and_shows_its_place_alone(read
     assert len(Reader.made) == 2, "the next work opens another"
 
 
+def test_every_outcome_is_told(world: FakeSourceWorld) -> None:
+    told = threading.Event()
+    readers = Readers(world.source, PARTITION, 1, time.monotonic, told.set)
+    for condition in ("fails", None):
+        told.clear()
+        readers.begin(read(condition))
+        assert told.wait(20)
+        assert len(readers.outcomes()) == 1
+    readers.close()
+
+
 def test_a_gate_that_stays_shut_says_what_is_hidden(world: FakeSourceWorld) -> None:
     hidden = Commit(world.commit(PARTITION, hidden=True), Place(0, 9), 0)
     seen = Commit("tx1", Place(0, 1), 0)

@@ -62,6 +62,12 @@ def test_a_row_that_is_set_aside_leaves_its_table_in() -> None:
     assert publication.states == {}
 
 
+class Bell:
+    """A stream that nobody polls."""
+
+    def wake(self) -> None: ...
+
+
 class AskedSource:
     """Remembers which tables it was asked to stream."""
 
@@ -85,10 +91,10 @@ class AskedSource:
         saved: Saved,
         aside: Sequence[TableId],
         fresh: Sequence[TableId],
-    ) -> object:
+    ) -> Bell:
         del partition, saved
         self.asked, self.aside, self.fresh = tables, aside, fresh
-        return object()
+        return Bell()
 
 
 class Ear:
@@ -118,7 +124,7 @@ class BusySource(AskedSource):
         saved: Saved,
         aside: Sequence[TableId],
         fresh: Sequence[TableId],
-    ) -> object:
+    ) -> Bell:
         del partition, tables, saved, aside, fresh
         raise UNFIT()  # noqa: RSE102 - it makes the error
 
