@@ -7,6 +7,7 @@ to ring, and a ring after the end is heard by nobody.
 import socket
 from contextlib import suppress
 from threading import Lock
+from weakref import finalize
 
 _MANY = 4096  # rings that are heard at once
 
@@ -19,6 +20,8 @@ class Bell:
         self._ear.setblocking(False)
         self._clapper.setblocking(False)
         self._lock = Lock()  # a closed socket's number may be another's by now
+        for half in (self._ear, self._clapper):
+            finalize(self, half.close)  # of one that is dropped with its listener
 
     def fileno(self) -> int:
         """What to wait for."""

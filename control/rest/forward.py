@@ -118,6 +118,8 @@ class Forward:
             unknown = NO_COORDINATOR()
             raise unknown
         body = await request.whole()
+        if len(body) > MOST:
+            raise TOO_LARGE(most=MOST)
         place = _place(url, self._tls)
         exchange = _exchanged(place, _written(request, place.netloc, body), self._tls)
         heard = await self._while_it_is(url, place, exchange)
@@ -153,10 +155,7 @@ class _Read(Request):
     async def whole(self) -> bytes:
         """Read the body, once."""
         if self._whole is None:
-            body = await body_of(self, MOST)
-            if len(body) > MOST:
-                raise TOO_LARGE(most=MOST)
-            self._whole = body
+            self._whole = await body_of(self, MOST)
         return self._whole
 
 

@@ -14,7 +14,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     ResourceType,
 )
 
-from tests.integration.kafka.world import Names, committed, made_publisher
+from tests.integration.kafka.world import Names, committed, made_publisher, surely
 from wrackline.control.stack import kafka as broker_of_stack
 from wrackline.control.stack.kafka import Way
 from wrackline.control.stack.servers import HOST, Broker
@@ -99,12 +99,12 @@ def test_a_topic_that_may_not_be_written_is_refused_by_itself(
     made_publisher(strict.bootstrap, names)  # makes the offsets topic
     publisher = made_publisher(strict.bootstrap, names, kafka=logged_in(strict))
     publisher.start()
-    publisher.publish([names.publication(5, *names.events("a"))])
+    surely(publisher, names.publication(5, *names.events("a")))
     with pytest.raises(TopicRefusedError) as refused:
         publisher.publish([names.publication(7, *names.events("b"), (denied, b"key", b"x"))])
     assert (refused.value.topic, refused.value.error.code) == (denied, "kafka.denied")
     publisher.start()
-    publisher.publish([names.publication(8, *names.events("c"))])
+    surely(publisher, names.publication(8, *names.events("c")))
     assert [value for _, _, value in committed(strict.bootstrap, names.topic)] == [b"a", b"c"]
     publisher.close()
 
