@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import Commit, Rows, Saved
+from wrackline.producers.changes import Commit, Rows, Saved, Step
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.position import PgPosition, position_of
 from wrackline.producers.sources.postgres.source import PgSource
@@ -98,12 +98,13 @@ class Pipe:
         source, stream = self.open()
         try:
             self.sql("INSERT INTO orders VALUES (1000)")
+            steps: list[Step] = []
             found: list[PgPosition] = []
             deadline = time.monotonic() + PATIENCE
             while not found:
                 assert time.monotonic() < deadline, "nothing came"
                 batch = stream.poll(time.monotonic() + 0.2)
-                steps = batch.steps if batch else ()
+                steps += batch.steps if batch else ()  # a commit may come in a batch after its rows
                 if any(isinstance(step, Rows) for step in steps):
                     found += [one.position for one in steps if isinstance(one, Commit)]  # type: ignore[misc]  # a source's positions are its own
             assert found[-1].epoch == position_of(before, self.slot).epoch + 1
