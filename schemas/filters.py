@@ -85,12 +85,13 @@ class TableFilter:
 
     @classmethod
     def of(cls, values: Mapping[str, Value]) -> Self:
-        """Read the lists; where the tables of one server lie in many databases, those are its schemas."""
+        """Read the four lists."""
         return cls(
-            (*_listed(values, "schema.include.list"), *_listed(values, "database.include.list")),
-            (*_listed(values, "schema.exclude.list"), *_listed(values, "database.exclude.list")),
-            _listed(values, "table.include.list"),
-            _listed(values, "table.exclude.list"),
+            *(
+                _listed(values, f"{what}.{way}.list")
+                for what in ("schema", "table")
+                for way in ("include", "exclude")
+            )
         )
 
     def captures(self, table: TableId) -> bool:

@@ -1,9 +1,9 @@
 """What can be set about a PostgreSQL source; names and defaults are Debezium's."""
 
+from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
-from wrackline.schemas.setting import Declared, NotHonoured, NotYet, Setting
+from wrackline.schemas.setting import Declared, Need, NotHonoured, NotYet, Setting
 from wrackline.schemas.setting_kinds import Kind, Value, between, in_bytes, matching, one_of
-from wrackline.schemas.source_settings import ACTION_NEEDS, action_query, instants
 
 _PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
 _OURS = "our own reader speaks pgoutput only"
@@ -79,7 +79,14 @@ SETTINGS = Declared(
             validator=one_of("filtered", "all_tables", "no_tables", "disabled"),
             recommended=("filtered", "all_tables", "no_tables", "disabled"),
         ),
-        action_query(GROUP),
+        Setting(
+            "heartbeat.action.query",
+            Kind.STRING,
+            "What to run in the database at each heartbeat.",
+            None,
+            LOW,
+            GROUP,
+        ),
         Setting(
             "message.prefix.include.list", Kind.LIST, _PREFIXES.format(what="to publish"), None, LOW, GROUP
         ),
@@ -104,10 +111,19 @@ SETTINGS = Declared(
             GROUP,
             validator=between(1000, 3_600_000),
         ),
-        instants(GROUP, "timestamp with time zone"),
+        Setting(
+            "timestamptz.handling.mode",
+            Kind.STRING,
+            "What a timestamp with time zone is: ISO text in UTC, or microseconds since 1970.",
+            "string",
+            LOW,
+            GROUP,
+            validator=one_of(*INSTANTS),
+            recommended=tuple(INSTANTS),
+        ),
     ),
     exclusive=(("message.prefix.include.list", "message.prefix.exclude.list"),),
-    needs=(ACTION_NEEDS,),
+    needs=(Need("heartbeat.action.query", "heartbeat.interval.ms"),),
     not_honoured=(
         NotHonoured(
             "hstore.handling.mode",
