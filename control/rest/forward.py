@@ -104,7 +104,7 @@ class Forward:
 
         await self._app(scope, _Body(await request.whole(), request.receive), say)
         body = b"".join(message.get("body", b"") for message in said)
-        _is_done(said[0]["status"], body)
+        _pass_on_undone(said[0]["status"], body)
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             del scope, receive
@@ -124,7 +124,7 @@ class Forward:
         exchange = _exchanged(place, _written(request, place.netloc, body), self._tls)
         heard = await self._while_it_is(url, place, exchange)
         passed = {name: heard.headers[name] for name in _PASSED if name in heard.headers}
-        _is_done(heard.status, heard.body)
+        _pass_on_undone(heard.status, heard.body)
         made = _path(heard.headers.get("location", ""))
         return Response(heard.body, heard.status, {**passed, **({"location": made} if made else {})})
 
@@ -174,8 +174,8 @@ class _Body:
         return {"type": "http.request", "body": body, "more_body": False}
 
 
-def _is_done(status: int, body: bytes) -> None:
-    """Raise what says that it was not, because the office has just moved."""
+def _pass_on_undone(status: int, body: bytes) -> None:
+    """Raise what has it asked again, where nothing was done because the office has just moved."""
     if status == 409 and NO_COORDINATOR.code.encode() in body:
         unknown = NO_COORDINATOR()
         raise unknown

@@ -8,7 +8,7 @@ import pytest
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from tests.unit.producers.test_batching import PlainControl
-from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource, Bell
+from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource, Unpolled
 from wrackline.producers.batching import Policy
 from wrackline.producers.changes import Appeared, Batch, Progress, Saved
 from wrackline.producers.first_reads import MODES, FirstReads, Mode
@@ -57,7 +57,7 @@ class LosingSource(AskedSource):
         saved: Saved,
         aside: Sequence[TableId],
         fresh: Sequence[TableId],
-    ) -> Bell:
+    ) -> Unpolled:
         if saved["epoch"] != self.epoch:
             raise LOST()  # noqa: RSE102 - it makes the error
         return super().stream(partition, tables, saved, aside, fresh)

@@ -62,7 +62,7 @@ def test_a_row_that_is_set_aside_leaves_its_table_in() -> None:
     assert publication.states == {}
 
 
-class Bell:
+class Unpolled:
     """A stream that nobody polls."""
 
     def wake(self) -> None: ...
@@ -91,10 +91,10 @@ class AskedSource:
         saved: Saved,
         aside: Sequence[TableId],
         fresh: Sequence[TableId],
-    ) -> Bell:
+    ) -> Unpolled:
         del partition, saved
         self.asked, self.aside, self.fresh = tables, aside, fresh
-        return Bell()
+        return Unpolled()
 
 
 class Ear:
@@ -124,7 +124,7 @@ class BusySource(AskedSource):
         saved: Saved,
         aside: Sequence[TableId],
         fresh: Sequence[TableId],
-    ) -> Bell:
+    ) -> Unpolled:
         del partition, tables, saved, aside, fresh
         raise UNFIT()  # noqa: RSE102 - it makes the error
 
