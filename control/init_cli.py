@@ -50,7 +50,7 @@ def init(  # noqa: PLR0913 - each is a flag
     host: Annotated[str | None, typer.Option(help="The source's host.")] = None,
     port: Annotated[str | None, typer.Option(help="Its port, unless it is the usual one.")] = None,
     user: Annotated[str | None, typer.Option(help="The role to log in as.")] = None,
-    database: Annotated[str | None, typer.Option(help="The database to copy.")] = None,
+    database: Annotated[str | None, typer.Option(help="The database to copy, or a pattern.")] = None,
     password_env: Found = None,
     password_file: File = None,
     tables: Annotated[

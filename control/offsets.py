@@ -23,7 +23,7 @@ from wrackline.control.run import around, ownership_of, placing
 from wrackline.producers import going_on, set_aside
 from wrackline.producers.changes import Saved
 from wrackline.producers.kafka.ownership import Change, Ownership
-from wrackline.producers.plugin import Attended, Source, load
+from wrackline.producers.plugin import Attended, Source, Unheld, load
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offset_replay import State
@@ -192,7 +192,7 @@ class Desk:
             made = [self._record(p, saved, known[p], generation) for p, saved in wanted(known).items()]
             unknown = offsets.encode(TableState(generation, going_on.left()))
             forgotten = [
-                (offsets.table_key(key.connector, key.server, key.table), unknown)
+                (offsets.table_key(key.connector, key.partition, key.table), unknown)
                 for key in state.tables
                 if tables and key.connector == self._name
             ]
@@ -216,13 +216,12 @@ class Desk:
     def _refuse_while_running(self, partitions: Sequence[SourcePartition]) -> None:
         source = self._attended()
         try:
-            states = [source.log_state(partition) for partition in partitions]
+            readers = [_reader(source, partition) for partition in partitions]
         except WracklineError:
             self._refuse_if_recent()
             return
-        for state in states:
-            if state is not None and state.held_by is not None:
-                raise TASK_RUNS(pipeline=self._name, reader=state.held_by)
+        for reader in filter(None, readers):
+            raise TASK_RUNS(pipeline=self._name, reader=reader)
 
     def _refuse_if_recent(self) -> None:
         written = self._ownership.last_written_ms()
@@ -283,3 +282,11 @@ def desk(pipeline: Pipeline) -> Iterator[Desk]:
 
 def _text(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def _reader(source: Attended, partition: SourcePartition) -> str | None:
+    """Return who reads a log now."""
+    if isinstance(source, Unheld):
+        return source.log_reader(partition)
+    state = source.log_state(partition)
+    return None if state is None else state.held_by

@@ -161,6 +161,7 @@ class Appeared:
     table: TableId
     complete: bool
     shape: TableSchema | None = None  # None: gone again, or not known yet
+    ddl: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ class Vanished:
     """A captured table is gone, or is called so that the filters leave it out."""
 
     table: TableId
+    ddl: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,7 @@ class Renamed:
     old: TableId
     new: TableId
     shape: TableSchema | None = None
+    ddl: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,7 @@ class Reshaped:
     refresh: bool
     shape: TableSchema | None = None  # None: not known
     filled: frozenset[int] = frozenset()  # as in `Shape`
+    ddl: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,7 @@ class Found:
 
 
 Coming: TypeAlias = Appeared | Vanished | Renamed | Reshaped
+"""What becomes of a table; `ddl` is the statement that did it, as the log has it or its people write it."""
 Step: TypeAlias = (
     Begin | Rows | Commit | Shape | Truncate | Message | Signal | Progress | Fault | Coming | Found
 )

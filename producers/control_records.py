@@ -126,20 +126,27 @@ class ControlRecords:
         return writer.write(control_events.Message(step.prefix, step.content, source, ts_ms))
 
     def shape(self, step: Shape, ts_ms: int) -> Record | None:
-        """A table that had another shape before; a first meeting is no change."""
-        return None if step.before is None else self._altered(step.table, ts_ms)
+        """A table that had another shape before, or was told of without its columns; else it is no change."""
+        told = self._shapes.get(step.table.id)
+        if step.before is None and (told is None or told.columns):
+            return None
+        return self._altered(step.table, ts_ms)
 
     def coming(self, step: Coming, ts_ms: int) -> Record | None:
         """A table that came, went or changed; where its columns are not known, none are named."""
         match step:
-            case Appeared(table, _, shape):
-                return self._change("CREATE", shape or TableSchema(table, ()), ts_ms)
-            case Vanished(table):
-                return self._change("DROP", TableSchema(table, ()), ts_ms)
-            case Renamed(old, new, shape):
-                return self._change("ALTER", shape or TableSchema(new, ()), ts_ms, _rename(old, new))
-            case Reshaped(_, _, shape):
-                return None if shape is None else self._altered(shape, ts_ms)
+            case Appeared(table, _, shape, ddl):
+                return self._change("CREATE", shape or TableSchema(table, ()), ts_ms, ddl)
+            case Vanished(table, ddl):
+                dropped = self._change("DROP", TableSchema(table, ()), ts_ms, ddl)
+                self._shapes.pop(table, None)
+                return dropped
+            case Renamed(_, new, shape, ddl):
+                return self._change("ALTER", shape or TableSchema(new, ()), ts_ms, ddl)
+            case Reshaped(_, _, TableSchema() as shape):
+                return self._altered(shape, ts_ms)
+            case Reshaped(table, _, _, _, ddl):
+                return None if ddl is None else self._change("ALTER", TableSchema(table, ()), ts_ms, ddl)
 
     def _altered(self, table: TableSchema, ts_ms: int) -> Record | None:
         """An alteration, once: the catalogue shows it, and the log's next row of the table again."""
@@ -199,17 +206,6 @@ def _source_schema(origin: Origin) -> Schema:
         nobody, topic="t", connector=origin.connector, source_fields=origin.source_fields
     )
     return next(dict(field["type"]) for field in envelope["fields"] if field["name"] == "source")
-
-
-def _rename(old: TableId, new: TableId) -> str:
-    """Say a rename as SQL would: the topic's own fields have no room for the name of before."""
-    made, schema = [], old.schema
-    if new.schema != old.schema:
-        made.append(f'ALTER TABLE "{old.schema}"."{old.name}" SET SCHEMA "{new.schema}"')
-        schema = new.schema
-    if new.name != old.name:
-        made.append(f'ALTER TABLE "{schema}"."{old.name}" RENAME TO "{new.name}"')
-    return "; ".join(made)
 
 
 def _zero(avro: object) -> object:

@@ -7,14 +7,15 @@ is all of them, later it is one that a changed filter lets in.  A statement of o
 which of its rows the copy begins with; what is asked for later, and the log, do not know it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Self
 
 from wrackline.producers.snapshot.requests import Purpose, Snapshot
 from wrackline.schemas import overrides
-from wrackline.schemas.filters import Listed
+from wrackline.schemas.filters import MATCHES_NOTHING, Listed, matches_nothing
+from wrackline.schemas.findings import Finding
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
 
@@ -91,6 +92,14 @@ class FirstReads:
         """Name the tables with a statement of their own that are not captured."""
         names = {name for table in tables for name in _names(table)}
         return [name for name in self.conditions if name not in names]
+
+    def unmatched(self, tables: Collection[TableId]) -> Iterator[Finding]:
+        """Name each pattern and each statement that is for none of the captured tables."""
+        for one in self.include:
+            if not any(map(one.matches_table, tables)):
+                yield matches_nothing(one, "captured table")
+        for name in self.unused(tables):
+            yield MATCHES_NOTHING(setting=overrides.LIST, pattern=name, what="captured table")
 
     def _request(self, request: str, tables: Sequence[TableId], *, anew: bool = False) -> Snapshot | None:
         wanted = tuple(table for table in tables if self._includes(table))

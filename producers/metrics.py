@@ -93,7 +93,7 @@ class Measures:
             for partition, figures in self._figures.items():
                 figures.tables = Tables()
                 for key, kept in state.tables.items():
-                    if (key.server, key.table.database) == (partition.server, partition.database):
+                    if key.partition == partition:
                         figures.tables.take(key.table, kept.snapshot)
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:

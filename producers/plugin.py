@@ -77,6 +77,7 @@ class Marks(Protocol):
         """Which of these streamed transactions a SELECT on this server would not see yet.
 
         The visibility gate: read a chunk when the answer is empty, or treat their keys as changed.
+        Of one that was streamed before this start the name is known and not the place.
         Never waits.
         """
         ...
@@ -356,6 +357,15 @@ class Removable(Protocol):
 
         An error where somebody uses it, and then nothing behind it in the order is removed.
         """
+        ...
+
+
+@runtime_checkable
+class Unheld(Protocol):
+    """A source whose server keeps nothing for a reader, so nothing there shows who reads; may be left out."""
+
+    def log_reader(self, partition: SourcePartition) -> str | None:
+        """Return who reads the pipeline's log now, None: nobody; an error where the server does not say."""
         ...
 
 

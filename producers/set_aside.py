@@ -57,7 +57,7 @@ def of(state: State, connector: str, partition: SourcePartition) -> Mapping[Tabl
     return {
         key.table: reason
         for key, reason in every(state).items()
-        if (key.connector, key.server, key.table.database) == (connector, *partition)
+        if (key.connector, key.partition) == (connector, partition)
     }
 
 

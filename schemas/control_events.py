@@ -266,7 +266,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """A table was created, altered or dropped; `table` is its shape after that, or its last."""
+    """A table was created, altered or dropped; without columns where it is gone, or nobody knows them yet."""
 
     type: str  # CREATE, ALTER or DROP
     table: TableSchema
@@ -291,7 +291,7 @@ class SchemaChange:
                 {
                     "type": self.type,
                     "id": ".".join(f'"{part}"' for part in table.id),
-                    "table": None if self.type == "DROP" else _table(table),
+                    "table": None if self.type == "DROP" or not table.columns else _table(table),
                 }
             ],
         }

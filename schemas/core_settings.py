@@ -54,7 +54,7 @@ _PIPELINE = (
     Setting(
         "connector.class",
         Kind.CLASS,
-        "The kind of the source (postgres), or the class name of Debezium's connector for it.",
+        "The kind of the source (postgres, mysql, mariadb), or Debezium's class name of a connector for it.",
         None,
         HIGH,
         "Pipeline",
@@ -116,7 +116,7 @@ _FILTERS = tuple(
         (
             "table",
             "include",
-            "Regular expressions of schema.table to copy; not with table.exclude.list.",
+            "Regular expressions of schema.table (MySQL: database.table); not with table.exclude.list.",
             HIGH,
         ),
         ("table", "exclude", "Regular expressions of schema.table to leave out.", MEDIUM),

@@ -85,13 +85,12 @@ class TableFilter:
 
     @classmethod
     def of(cls, values: Mapping[str, Value]) -> Self:
-        """Read the four lists."""
+        """Read the lists; where the tables of one server lie in many databases, those are its schemas."""
         return cls(
-            *(
-                _listed(values, f"{what}.{way}.list")
-                for what in ("schema", "table")
-                for way in ("include", "exclude")
-            )
+            (*_listed(values, "schema.include.list"), *_listed(values, "database.include.list")),
+            (*_listed(values, "schema.exclude.list"), *_listed(values, "database.exclude.list")),
+            _listed(values, "table.include.list"),
+            _listed(values, "table.exclude.list"),
         )
 
     def captures(self, table: TableId) -> bool:

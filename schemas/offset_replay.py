@@ -70,7 +70,7 @@ class State:
         return {
             key.table: state
             for key, state in self.tables.items()
-            if (key.connector, key.server, key.table.database) == (connector, *partition)
+            if (key.connector, key.partition) == (connector, partition)
         }
 
 

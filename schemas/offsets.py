@@ -64,10 +64,10 @@ class PositionKey(NamedTuple):
 
 
 class TableKey(NamedTuple):
-    """Whose snapshot state."""
+    """Whose snapshot state; its rows come in the partition, which may be one of many databases."""
 
     connector: str
-    server: str
+    partition: SourcePartition
     table: TableId
 
 
@@ -140,11 +140,13 @@ def position_key(connector: str, partition: SourcePartition) -> bytes:
     return canonical([connector, {"server": partition.server, "database": partition.database}])
 
 
-def table_key(connector: str, server: str, table: TableId) -> bytes:
-    """The key of a table's snapshot state; a list of three names, for any of them may hold dots."""
-    return canonical(
-        [connector, {"server": server, "database": table.database, "table": [table.schema, table.name]}]
-    )
+def table_key(connector: str, partition: SourcePartition, table: TableId) -> bytes:
+    """The key of a table's snapshot state; its name is a list, for any part of it may hold dots.
+
+    The list begins with the table's database where that is not what the partition is called.
+    """
+    names = [table.schema, table.name] if table.database == partition.database else list(table)
+    return canonical([connector, {**partition._asdict(), "table": names}])
 
 
 def begin_key(task: str) -> bytes:
@@ -237,9 +239,19 @@ def _parse_key(place: Place, key: bytes | None) -> Key:
                     return PositionKey(connector, server, None)
                 case {"database": str(database)} if len(rest) == 1:
                     return PositionKey(connector, server, database)
-                case {"database": str(database), "table": [str(schema), str(name)]} if len(rest) == 2:
-                    return TableKey(connector, server, TableId(database, schema, name))
+                case {"database": str(of), "table": [*names]} if len(rest) == 2:
+                    if (table := _table(of, names)) is not None:
+                        return TableKey(connector, SourcePartition(server, of), table)
     raise _broken(place, "its key is none of ours")
+
+
+def _table(partition: str, names: list[object]) -> TableId | None:
+    match names:
+        case [str(schema), str(name)]:
+            return TableId(partition, schema, name)
+        case [str(database), str(schema), str(name)] if database != partition:
+            return TableId(database, schema, name)
+    return None
 
 
 def _json(place: Place, text: bytes, what: str) -> Any:  # noqa: ANN401 - JSON, checked by the callers

@@ -48,7 +48,7 @@ NOT_TRUNCATED = rule(
 
 _TEXT = ColumnType(Kind.STRING, "text")
 _CUT_AS_TEXT = frozenset({Kind.STRING, Kind.TEXT_OF, Kind.JSON, Kind.XML})
-_LENGTH = re.compile(r"char(?:acter)?(?: varying)?\((\d+)\)", re.ASCII)
+_LENGTH = re.compile(r"(?:var)?char(?:acter)?(?: varying)?\((\d+)\)", re.ASCII)
 
 
 class Plain(Enum):

@@ -9,7 +9,12 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ours")
 
-pytest_plugins = ["tests.fixtures.plain_build", "tests.fixtures.servers", "tests.fixtures.spark"]
+pytest_plugins = [
+    "tests.fixtures.binlogs",
+    "tests.fixtures.plain_build",
+    "tests.fixtures.servers",
+    "tests.fixtures.spark",
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

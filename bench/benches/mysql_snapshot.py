@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench import stage
+from bench.ours import mysql as ours
 from bench.peers import debezium, produce
 from bench.runner import Contender, Size
 
@@ -21,10 +22,14 @@ QUICK = Size(40_000, 1)
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Fill the table once; everyone reads it whole."""
     with stage.servers() as stack:
-        bootstrap = stack.kafka().bootstrap
-        rivals = []
+        bootstrap, registry = stack.kafka().bootstrap, stack.registry().url
+        rivals: list[Contender] = []
         for kind, at in stage.binlog_servers(stack):
             stage.fill_mysql(at, rows)
             rival = debezium.Source(kind, at, bootstrap)
-            rivals.append(Contender(debezium.name_of(kind), debezium.snapshot, (METRIC, rival, rows)))
+            source = ours.Source(kind, at, bootstrap, registry)
+            rivals += [
+                Contender(ours.name_of(kind), ours.snapshot, (METRIC, source, rows), ours=kind == "mariadb"),
+                Contender(debezium.name_of(kind), debezium.snapshot, (METRIC, rival, rows)),
+            ]
         yield [*rivals, Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows))]

@@ -1,14 +1,16 @@
 """MariaDB's and MySQL's log to Kafka: a backlog of inserts and updates in the binlog.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `produce` only writes: what no reader can beat.
+sees; `drain` reads the same log and drops it, `produce` only writes: what no reader can beat.
+`decode` is our stream alone.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench import stage
-from bench.peers import debezium, produce
+from bench.ours import mysql as ours
+from bench.peers import binlog, debezium, produce
 from bench.runner import Contender, Size
 
 METRIC = "rows_per_s"
@@ -21,13 +23,19 @@ QUICK = Size(40_000, 1)
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Note where the log stands, write the backlog once; everyone reads it from there."""
     with stage.servers() as stack:
-        bootstrap = stack.kafka().bootstrap
-        rivals = []
+        bootstrap, registry = stack.kafka().bootstrap, stack.registry().url
+        rivals: list[Contender] = []
         for kind, at in stage.binlog_servers(stack):
             rival = debezium.Source(kind, at, bootstrap)
-            start = debezium.binlog_start(rival)
+            start, source = debezium.binlog_start(rival), ours.Source(kind, at, bootstrap, registry)
+            begun = ours.log_end(at)
             stage.change_mysql(at, rows)
-            rivals.append(
-                Contender(debezium.name_of(kind), debezium.binlog_stream, (METRIC, rival, start, rows))
-            )
+            rivals += [
+                Contender(
+                    ours.name_of(kind), ours.stream, (METRIC, source, begun, rows), ours=kind == "mariadb"
+                ),
+                Contender(debezium.name_of(kind), debezium.binlog_stream, (METRIC, rival, start, rows)),
+                Contender(ours.name_of(kind, "decode"), ours.decode, (METRIC, source, begun, rows)),
+                Contender(ours.name_of(kind, binlog.NAME), binlog.drain, (METRIC, at, begun, rows)),
+            ]
         yield [*rivals, Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows))]

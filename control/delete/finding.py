@@ -13,7 +13,7 @@ is no leave to remove what that one has made.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -30,7 +30,7 @@ from wrackline.producers.kafka import removal
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.kafka.transaction import Slot
-from wrackline.producers.plugin import Kept, Removable, Source, load
+from wrackline.producers.plugin import Kept, Removable, Source, Unheld, load
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.pipeline import Pipeline
@@ -47,7 +47,7 @@ TASK_RUNS = define(
 MAY_RUN = define(
     "delete.task_may_run",
     Transient,
-    "{pipeline} may run: it wrote a position {seconds:.0f} s ago, and its source is not asked",
+    "{pipeline} may run: it wrote a position {seconds:.0f} s ago, and its source does not say",
     hint="stop it, and repeat the command in {wait:.0f} s",
 )
 CONSUMER_RUNS = define(
@@ -189,7 +189,19 @@ def _of_source(at: Places, state: State) -> tuple[dict[SourcePartition, tuple[Ke
                 raise TASK_RUNS(pipeline=at.name, reader=one.held_by, what=one.name)
         left += [Left(one.name, one.left, one.drop) for one in found if one.left is not None]
         going[partition] = tuple(one for one in found if one.left is None)
+    if begun and isinstance(at.source, Unheld):
+        _see_that_none_reads(at, at.source, at.source.partitions())
     return {partition: found for partition, found in going.items() if found}, left
+
+
+def _see_that_none_reads(at: Places, source: Unheld, partitions: Sequence[SourcePartition]) -> None:
+    try:
+        readers = [source.log_reader(partition) for partition in partitions]
+    except WracklineError:
+        _see_that_none_wrote_just_now(at)
+        return
+    for reader in filter(None, readers):
+        raise TASK_RUNS(pipeline=at.name, reader=reader, what="the source's log")
 
 
 def _see_that_none_wrote_just_now(at: Places) -> None:

@@ -26,6 +26,7 @@ _BY_LAST_PART = {
     "dbname": "database",
     "warehouse": "warehouse",
 }
+_BY_NAME = {"database.include.list": "database"}  # of a server whose databases share one log
 _OF_ONE_SIDE = frozenset({"warehouse"})  # no source has one, so the flag needs no prefix
 
 
@@ -76,9 +77,9 @@ def only_kind(plugins: Plugins, side: Side) -> str | None:
 def flag_of(side: Side, setting: Setting) -> str | None:
     """Return the flag that a setting has of its own."""
     last = setting.name.rpartition(".")[2]
-    word = _BY_LAST_PART.get(last)
-    if setting.secret:
-        word = "password-env" if last == PASSWORD else None
+    word = _BY_NAME.get(setting.name) or _BY_LAST_PART.get(last)
+    if setting.secret:  # a key file's own password is no log-in
+        word = "password-env" if last == PASSWORD and setting.name.count(".") == 1 else None
     if word is None or setting.family:
         return None
     return f"--{word}" if side == "source" or word in _OF_ONE_SIDE else f"--target-{word}"

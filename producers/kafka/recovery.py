@@ -177,7 +177,7 @@ class Publisher:
         )
         states = [
             (
-                offsets.table_key(connector, partition.server, table),
+                offsets.table_key(connector, partition, table),
                 None if state is None else offsets.encode(TableState(generation, state)),
             )
             for table, state in publication.states.items()

@@ -9,7 +9,7 @@ import io
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.request import urlopen
 
 import fastavro
@@ -17,6 +17,7 @@ import orjson
 
 from tests.chaos.evidence import Reader
 from tests.chaos.world import World
+from wrackline.control.stack.servers import Broker, SchemaRegistry
 
 Row = dict[int, object]  # by the column's number
 _COMPARED = "'int4', 'int8', 'text', 'bpchar'"  # what both ways give as the same Python value
@@ -44,10 +45,21 @@ class Folded:
     read: Mapping[bytes, int] = field(default_factory=dict)  # how often each key was read
 
 
+class Topics(Protocol):
+    """A run of which only the topics are looked at."""
+
+    kafka: Broker
+    registry: SchemaRegistry
+
+    def topic(self, table: str) -> str:
+        """One table's topic."""
+        ...
+
+
 class Fold:
     """Reads a registry's schemas, and folds topics."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Topics) -> None:
         self._world = world
         self._schemas: dict[int, tuple[Any, Mapping[str, int]]] = {}
 

@@ -17,9 +17,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tests.chaos.world import World
-from tests.integration.running.world import wait_until
+from tests.integration.running.world import Running, wait_until
 from wrackline.producers import failpoints
 
 _LOOK = 0.002  # seconds
@@ -47,10 +48,21 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in re.findall(r"-?\d+", text)]
 
 
+class Led(Protocol):
+    """Who is led: the folder of its places, and its processes."""
+
+    held: Path
+    started: list[Running]
+
+    def alive(self) -> bool:
+        """Whether any of the processes is there."""
+        ...
+
+
 class Holds:
     """The places of one process that hold."""
 
-    def __init__(self, world: World, places: Sequence[str] = failpoints.READ) -> None:
+    def __init__(self, world: Led, places: Sequence[str] = failpoints.READ) -> None:
         self._world, self._places = world, places
         self._folder: Path = world.held
         for left in self._folder.iterdir():
@@ -78,6 +90,11 @@ class Holds:
     def let_go(self, place: str) -> None:
         """Let them go on."""
         (self._folder / place).unlink()
+
+    def pass_by(self, *places: str) -> None:
+        """Let whoever is held at these go on, if anybody is."""
+        for place in places:
+            (self._folder / place).unlink(missing_ok=True)
 
     def all_go(self) -> None:
         """Hold nobody any more."""

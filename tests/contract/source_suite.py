@@ -13,6 +13,7 @@ import random
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import pytest
 
@@ -35,23 +36,23 @@ from tests.contract.source_world import (
     SourceWorld,
     Truncated,
     Update,
-    orders,
 )
 from tests.contract.source_world import Change as SourceChange
 from tests.contract.whole_suite import WholeReadPromises
 from tests.fakes.merge_model import Change, Stored, latest, merge, visible
-from wrackline.producers.changes import Commit, Rows, Step
+from wrackline.producers.changes import Commit, Rows, Saved, Step
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.findings import Severity
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.table import SourcePartition
 
 RELEASED_MS = 1_700_000_000_000
 GRID = [(shop, number) for shop in ("a", "b", "c") for number in (1, 2, 3, 10, 20)]
 
 
 def request(  # one keyword a field that a test varies
+    world: SourceWorld,
     partition: SourcePartition,
     *,
     after: Bound | None = None,
@@ -62,7 +63,7 @@ def request(  # one keyword a field that a test varies
     slice_rows: int = 1000,
 ) -> ChunkRequest:
     """Ask for rows of the partition's table."""
-    table = orders(partition).id
+    table = world.orders(partition).id
     return ChunkRequest(table, KEY, after, upto, only, condition, most_rows, slice_rows)
 
 
@@ -83,7 +84,7 @@ class CatalogPromises:
         partitions = world.source.partitions()
         assert len(set(partitions)) == len(partitions) > 0
         for partition in partitions:
-            shape = orders(partition)
+            shape = world.orders(partition)
             assert shape.id in world.source.tables(partition)
             assert world.source.describe(partition, shape.id) == shape
             said = world.source.support(partition, shape.id)
@@ -91,7 +92,7 @@ class CatalogPromises:
 
     def test_a_missing_table_is_the_operators(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
-        missing = TableId(partition.database, "public", "nowhere")
+        missing = world.orders(partition).id._replace(name="nowhere")
         with pytest.raises(OperatorNeeded):
             world.source.describe(partition, missing)
         (finding,) = [f for f in world.source.check(partition, [missing]) if f.table == missing]
@@ -123,7 +124,7 @@ class ChunkPromises:
             seen: list[tuple[object, ...]] = []
             after: Bound | None = None
             for _ in GRID:
-                chunk = reader.read(request(partition, after=after, most_rows=most_rows))
+                chunk = reader.read(request(world, partition, after=after, most_rows=most_rows))
                 assert len(keys(world, chunk)) <= most_rows
                 seen += keys(world, chunk)
                 if chunk.complete:
@@ -135,17 +136,17 @@ class ChunkPromises:
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))
         reader = world.source.reader(partition)
-        whole = reader.read(request(partition))
+        whole = reader.read(request(world, partition))
         most = whole.slices[0].size * 2 // len(GRID)
         seen: list[tuple[object, ...]] = []
-        wanted = request(partition)
+        wanted = request(world, partition)
         for _ in GRID:
             chunk = reader.read(replace(wanted, most_bytes=most))
             assert len(keys(world, chunk)) <= 3
             seen += keys(world, chunk)
             if chunk.complete:
                 break
-            wanted = request(partition, after=chunk.slices[-1].upto)
+            wanted = request(world, partition, after=chunk.slices[-1].upto)
         assert seen == GRID
 
     def test_bounds_of_a_composite_key_are_lexicographic(self, world: SourceWorld) -> None:
@@ -154,7 +155,7 @@ class ChunkPromises:
         reader = world.source.reader(partition)
         for after in GRID:
             for upto in GRID[::3]:
-                wanted = request(partition, after=text(after), upto=text(upto))
+                wanted = request(world, partition, after=text(after), upto=text(upto))
                 chunk = reader.read(wanted)
                 assert keys(world, chunk) == [key for key in GRID if after < key <= upto]
                 assert chunk.complete
@@ -164,7 +165,7 @@ class ChunkPromises:
     def test_cuts_come_in_the_order_of_the_key(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))
-        cuts = world.source.reader(partition).cuts(request(partition), 4)
+        cuts = world.source.reader(partition).cuts(request(world, partition), 4)
         ranked = [[text(key) for key in GRID].index(cut) for cut in cuts]
         assert ranked == sorted(ranked)
         assert len(cuts) < 4
@@ -173,7 +174,10 @@ class ChunkPromises:
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))
         reader = world.source.reader(partition)
-        for wanted in (request(partition), request(partition, after=text(GRID[3]), upto=text(GRID[9]))):
+        for wanted in (
+            request(world, partition),
+            request(world, partition, after=text(GRID[3]), upto=text(GRID[9])),
+        ):
             expected = reader.expected(wanted)
             assert expected is None or expected >= 0
 
@@ -181,45 +185,45 @@ class ChunkPromises:
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))
         reader = world.source.reader(partition)
-        chunk = reader.read(request(partition, slice_rows=4))
+        chunk = reader.read(request(world, partition, slice_rows=4))
         assert [len(part.rows) for part in chunk.slices] == [4, 4, 4, 3]
         for place, part in enumerate(chunk.slices, start=1):
             assert part.size == sum(len(key or b"") + len(head) for key, head in part.rows)
             cursor: Bound = tuple(json.loads(json.dumps(part.upto)))
-            rest = reader.read(request(partition, after=cursor))
+            rest = reader.read(request(world, partition, after=cursor))
             assert keys(world, rest) == GRID[4 * place :]
 
     def test_single_keys_and_conditions(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         world.commit(partition, row("a", 1), row("a", 2, "it"), row("b", 1, "it"), row("b", 2))
         reader = world.source.reader(partition)
-        some = request(partition, only=(("b", "2"), ("a", "1"), ("z", "9")))
+        some = request(world, partition, only=(("b", "2"), ("a", "1"), ("z", "9")))
         assert keys(world, reader.read(some)) == [("a", 1), ("b", 2)]
-        conditional = request(partition, condition="label = 'it'")
+        conditional = request(world, partition, condition="label = 'it'")
         assert keys(world, reader.read(conditional)) == [("a", 2), ("b", 1)]
         assert reader.last_key(conditional) == ("b", "1")
 
     def test_an_empty_range_is_complete(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
-        chunk = world.source.reader(partition).read(request(partition))
+        chunk = world.source.reader(partition).read(request(world, partition))
         assert (chunk.slices, chunk.complete) == ((), True)
-        assert chunk.shape == orders(partition)
+        assert chunk.shape == world.orders(partition)
 
     def test_a_chunk_sees_all_that_was_committed(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         reader = world.source.reader(partition)
         for number in range(3):
             world.commit(partition, row("a", number))
-            assert len(keys(world, reader.read(request(partition)))) == number + 1
+            assert len(keys(world, reader.read(request(world, partition)))) == number + 1
         world.commit(partition, Delete(("a", 1)), Update(("a", 2), {"shop": "b"}))
-        assert keys(world, reader.read(request(partition))) == [("a", 0), ("b", 2)]
+        assert keys(world, reader.read(request(world, partition))) == [("a", 0), ("b", 2)]
 
     def test_a_row_is_the_same_by_log_and_by_chunk(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         first = world.commit(partition, row("ä", 1, "é\n'\"", "x" * 10), row("b", -2))
         steps = read(world, stream, first)
-        chunk = world.source.reader(partition).read(request(partition))
+        chunk = world.source.reader(partition).read(request(world, partition))
         (place,) = [s.position for s in steps if isinstance(s, Commit) and s.transaction == first]
         tail = chunk.tail(place, ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
         by_chunk = {key: world.value(head + tail) for part in chunk.slices for key, head in part.rows}
@@ -237,7 +241,7 @@ class ChunkPromises:
         stream = open_stream(world, partition)
         first = world.commit(partition, row("a", 1))
         steps = read(world, stream, first)
-        chunk = world.source.reader(partition).read(request(partition))
+        chunk = world.source.reader(partition).read(request(world, partition))
         tail = chunk.tail(places(steps)[-1], ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
         (_, head) = chunk.slices[0].rows[0]
         released = str(world.value(head + tail)["seq"])
@@ -254,12 +258,12 @@ class ChunkPromises:
         stream = open_stream(world, partition)
         steps = read(world, stream, world.commit(partition, row("a", 1)))
         reader = world.source.reader(partition)
-        void, told = reader.void(orders(partition).id), reader.read(request(partition)).tail
+        void, told = reader.void(world.orders(partition).id), reader.read(request(world, partition)).tail
         made = world.value(void(places(steps)[-1], ts_ms=RELEASED_MS, snapshot="true", chunk="c-1"))
         source = made["source"]
         assert isinstance(source, dict)
         assert (made["op"], made["before"], made["after"]) == ("t", None, None)
-        assert (source["table"], source["snapshot"]) == (orders(partition).id.name, "true")
+        assert (source["table"], source["snapshot"]) == (world.orders(partition).id.name, "true")
         tail = told(places(steps)[-1], ts_ms=RELEASED_MS, snapshot="true", chunk="c-2")
         assert tail.endswith(str(made["seq"]).encode()), "rows that are released there stay"
         newer = events(world, read(world, stream, world.commit(partition, row("a", 2))))
@@ -286,7 +290,7 @@ class WholePromises:
                 values = event.after or {}
                 change = Change(event.key, event.seq, event.op, values, frozenset(event.unchanged))
                 rows = merge(rows, latest([change]))
-        chunk = world.source.reader(partition).read(request(partition))
+        chunk = world.source.reader(partition).read(request(world, partition))
         assert [key for key, row in sorted(rows.items()) if not row.deleted] == keys(world, chunk)
         released_at = places(read(world, stream, world.commit(partition, row("z", 0))))[-1]
         tail = chunk.tail(released_at, ts_ms=RELEASED_MS, snapshot="incremental", chunk="c-1")
@@ -299,6 +303,19 @@ class WholePromises:
         assert complete == {key: by_key[key] for key in complete}
 
 
+class Unplaced:
+    """The place of a transaction that was streamed before a start: nobody knows it any more."""
+
+    def __lt__(self, other: Self, /) -> bool:
+        return False
+
+    def __le__(self, other: Self, /) -> bool:
+        return True
+
+    def saved(self) -> Saved:
+        raise NotImplementedError
+
+
 class MarkPromises:
     """What a window relies on: moments that are found again, and a gate for what is not visible yet."""
 
@@ -307,14 +324,14 @@ class MarkPromises:
         stream, reader = open_stream(world, partition), world.source.reader(partition)
         before = [world.commit(partition, row("a", number)) for number in (1, 2)]
         open_mark(reader, "w1")
-        chunk = reader.read(request(partition))
+        chunk = reader.read(request(world, partition))
         mark = chunk.mark or reader.marks.set("w1", Edge.CLOSE)
         after = world.commit(partition, Update(("a", 1), {"label": "later"}))
         steps = read(world, stream, *before, after)
         place = steps.index(reached(mark, steps)[0])
         assert [e.key for e in events(world, steps[:place])][:2] == [("a", 1), ("a", 2)]
         assert committed(*before)(steps[: place + 1])
-        assert mark.name == "w1"
+        assert chunk.mark or mark.name == "w1"
 
     def test_a_mark_is_found_on_an_idle_database(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
@@ -322,7 +339,7 @@ class MarkPromises:
         steps = read(world, stream, world.commit(partition, row("a", 1)))
         world.commit(partition, Elsewhere())
         open_mark(reader, "w1")
-        mark = reader.read(request(partition)).mark or reader.marks.set("w1", Edge.CLOSE)
+        mark = reader.read(request(world, partition)).mark or reader.marks.set("w1", Edge.CLOSE)
         if not reached(mark, steps[-1:]):
             read_batches(world, stream, lambda more: bool(reached(mark, more)))
 
@@ -333,7 +350,7 @@ class MarkPromises:
         for number in range(3):
             names.append(world.commit(partition, row("a", number)))
             open_mark(reader, f"w{number}")
-            own = reader.read(request(partition)).mark
+            own = reader.read(request(world, partition)).mark
             marks.append(own or reader.marks.set(f"w{number}", Edge.CLOSE))
         names.append(world.commit(partition, row("b", 1)))
         steps = read(world, stream, *names)
@@ -352,7 +369,7 @@ class MarkPromises:
         name = world.commit(partition, row("a", 2))
         steps = read(world, again, name)
         open_mark(reader, "run2/1")
-        mark = reader.read(request(partition)).mark or reader.marks.set("run2/1", Edge.CLOSE)
+        mark = reader.read(request(world, partition)).mark or reader.marks.set("run2/1", Edge.CLOSE)
         early = steps[: next(n for n, s in enumerate(steps) if isinstance(s, Rows))]
         assert not reached(mark, early)
 
@@ -366,10 +383,18 @@ class MarkPromises:
         ours = {seen, hidden}  # a source may commit something itself, which is hidden as well
         commits = [s for s in read(world, stream, *ours) if isinstance(s, Commit) and s.transaction in ours]
         assert [c.transaction for c in reader.marks.unseen(commits)] == [hidden]
-        assert labels(world, reader.read(request(partition)), commits[0]) == ["x"]
+        of_before = [Commit(hidden, Unplaced(), 0)]
+        assert list(reader.marks.unseen(of_before)) == of_before
+        assert labels(world, reader.read(request(world, partition)), commits[0]) == ["x"]
         world.show(partition, hidden)
-        assert list(reader.marks.unseen(commits)) == []
-        assert labels(world, reader.read(request(partition)), commits[0]) == ["new"]
+        assert list(reader.marks.unseen([*commits, *of_before])) == []
+        assert labels(world, reader.read(request(world, partition)), commits[0]) == ["new"]
+
+    def test_the_gate_knows_transactions_of_before_a_start_by_name(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        names = [world.commit(partition, row("a", number)) for number in range(3)]
+        reader = world.source.reader(partition)
+        assert list(reader.marks.unseen([Commit(name, Unplaced(), 0) for name in names])) == []
 
 
 class SourceSuite(

@@ -84,6 +84,7 @@ class Ability(Enum):
 
     UNSENT = "leaves unchanged long values out of an update"
     MESSAGES = "carries logical messages"
+    TOLD = "keeps what its reader has confirmed"
     HIDDEN = "can be made to log a commit that is not visible yet"
 
 
@@ -93,6 +94,10 @@ class SourceWorld(Protocol):
     abilities: frozenset[Ability]
     most_batch_bytes: int  # of the surroundings it was opened with; a few thousand
     source: Source
+
+    def orders(self, partition: SourcePartition) -> TableSchema:
+        """The shape of `orders`; `orders` of this module, but for what differs with the database."""
+        ...
 
     def now(self) -> float:
         """The clock that the source was given."""

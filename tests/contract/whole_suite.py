@@ -4,7 +4,7 @@ import pytest
 
 from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, passing, read
-from tests.contract.source_world import Delete, SourceWorld, orders
+from tests.contract.source_world import Delete, SourceWorld
 from wrackline.producers.chunks import Chunk, ChunkRequest
 from wrackline.producers.plugin import Whole
 from wrackline.schemas.table import SourcePartition, TableId
@@ -95,4 +95,4 @@ def begun(world: SourceWorld) -> tuple[SourcePartition, TableId, Whole]:
     reader = world.source.reader(partition)
     if not isinstance(reader, Whole):
         pytest.skip("this source has no whole reads")
-    return partition, orders(partition).id, reader
+    return partition, world.orders(partition).id, reader

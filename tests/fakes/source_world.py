@@ -8,7 +8,7 @@ from tests.fakes.source import FakeSource
 from tests.fakes.wire import Registry
 from wrackline.producers.changes import Position
 from wrackline.producers.plugin import MarkKind, Source, Surroundings
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.table import SourcePartition, TableSchema
 
 
 class Clock:
@@ -42,6 +42,9 @@ class FakeSourceWorld:
             self.clock, lambda: int(self.clock.time * 1000), self.registry.register, self.most_batch_bytes
         )
         self.source: Source = source_of(self.databases, kind, around)
+
+    def orders(self, partition: SourcePartition) -> TableSchema:
+        return orders(partition)
 
     def now(self) -> float:
         return self.clock()

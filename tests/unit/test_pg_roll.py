@@ -68,7 +68,9 @@ def test_the_log_tells_first_and_the_picture_has_no_more_to_say() -> None:
     assert news(made.named(2, named("b"), captured=True, shape=None)) == [Appeared(named("b"), complete=True)]
     assert made.stirs > stirred, "the catalogue is worth a look"
     assert made.picture(picture(made, [table(1, "a"), table(2, "b")])) == []
-    assert made.named(2, named("c"), captured=True, shape=None) == [Renamed(named("b"), named("c"))]
+    assert made.named(2, named("c"), captured=True, shape=None) == [
+        Renamed(named("b"), named("c"), ddl='ALTER TABLE "public"."b" RENAME TO "c"')
+    ]
     assert made.named(2, named("x"), captured=False, shape=None) == [Vanished(named("c"))]
     back = made.named(2, named("b"), captured=True, shape=None)
     assert back == [Appeared(named("b"), complete=False)], "what was written meanwhile is not in the log"
@@ -111,7 +113,12 @@ def test_the_log_of_before_the_first_picture_speaks_for_its_own_time() -> None:
     steps = made.picture(picture(made, [table(1, "new")]))
     assert news(steps) == [
         Vanished(named("gone")),
-        Renamed(named("old"), named("new"), TableSchema(named("new"), ())),
+        Renamed(
+            named("old"),
+            named("new"),
+            TableSchema(named("new"), ()),
+            'ALTER TABLE "public"."old" RENAME TO "new"',
+        ),
     ]
 
 
@@ -188,7 +195,7 @@ def test_ddl_of_a_table_that_nobody_met_is_kept_for_its_first_row() -> None:
     assert (
         made.altered(table(2, "c"), None)
         == [
-            Renamed(named("b"), named("c")),
+            Renamed(named("b"), named("c"), ddl='ALTER TABLE "public"."b" RENAME TO "c"'),
             Reshaped(named("c"), False, None, frozenset()),
         ][:1]
     )

@@ -1,1 +1,5 @@
-"""MySQL and MariaDB: their log through the binlog, their rows through SELECT, their types and marks."""
+"""MySQL and MariaDB: the binary log in rows, existing rows by binary results."""
+
+from wrackline.producers.sources.mysql.source import PLUGIN
+
+__all__ = ["PLUGIN"]

@@ -9,8 +9,8 @@ never written as null or as something near it.
 
 import cython
 
+from wrackline.producers.row_events import Unfit
 from wrackline.producers.sources.postgres.odd_cells import (
-    Unfit,
     array_elements,
     bits,
     far_timestamp,

@@ -11,9 +11,8 @@ from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.sources.postgres import check_rules, condition_sql
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
-from wrackline.schemas import overrides
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.filters import MATCHES_NOTHING, ColumnRules, matches_nothing
+from wrackline.schemas.filters import ColumnRules
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import Kind
@@ -24,11 +23,7 @@ def findings(
 ) -> Iterator[Finding]:
     """Say what of the settings is for no table, and which condition can't be answered."""
     catalogue = Catalogue(connection, connection.info.dbname, rules, Kind.ZONED_TIMESTAMP)
-    for one in first.include:
-        if not any(map(one.matches_table, tables)):
-            yield matches_nothing(one, "captured table")
-    for name in first.unused(tables):
-        yield MATCHES_NOTHING(setting=overrides.LIST, pattern=name, what="captured table")
+    yield from first.unmatched(tables)
     for table in tables:
         if (condition := first.condition(table)) is not None:
             try:

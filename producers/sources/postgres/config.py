@@ -1,9 +1,9 @@
 """What can be set about a PostgreSQL source; names and defaults are Debezium's."""
 
-from wrackline.producers.sources.postgres.types import INSTANTS
 from wrackline.schemas.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
-from wrackline.schemas.setting import Declared, Need, NotHonoured, NotYet, Setting
+from wrackline.schemas.setting import Declared, NotHonoured, NotYet, Setting
 from wrackline.schemas.setting_kinds import Kind, Value, between, in_bytes, matching, one_of
+from wrackline.schemas.source_settings import ACTION_NEEDS, action_query, instants
 
 _PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
 _OURS = "our own reader speaks pgoutput only"
@@ -79,14 +79,7 @@ SETTINGS = Declared(
             validator=one_of("filtered", "all_tables", "no_tables", "disabled"),
             recommended=("filtered", "all_tables", "no_tables", "disabled"),
         ),
-        Setting(
-            "heartbeat.action.query",
-            Kind.STRING,
-            "What to run in the database at each heartbeat.",
-            None,
-            LOW,
-            GROUP,
-        ),
+        action_query(GROUP),
         Setting(
             "message.prefix.include.list", Kind.LIST, _PREFIXES.format(what="to publish"), None, LOW, GROUP
         ),
@@ -111,19 +104,10 @@ SETTINGS = Declared(
             GROUP,
             validator=between(1000, 3_600_000),
         ),
-        Setting(
-            "timestamptz.handling.mode",
-            Kind.STRING,
-            "What a timestamp with time zone is: ISO text in UTC, or microseconds since 1970.",
-            "string",
-            LOW,
-            GROUP,
-            validator=one_of(*INSTANTS),
-            recommended=tuple(INSTANTS),
-        ),
+        instants(GROUP, "timestamp with time zone"),
     ),
     exclusive=(("message.prefix.include.list", "message.prefix.exclude.list"),),
-    needs=(Need("heartbeat.action.query", "heartbeat.interval.ms"),),
+    needs=(ACTION_NEEDS,),
     not_honoured=(
         NotHonoured(
             "hstore.handling.mode",

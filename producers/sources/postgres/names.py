@@ -32,6 +32,16 @@ def table_names(tables: Iterable[TableId]) -> str:
     return ", ".join(map(table_name, tables))
 
 
+def rename(old: TableId, new: TableId) -> str:
+    """Say as SQL would that a table is called otherwise."""
+    made, moved = [], old._replace(schema=new.schema)
+    if moved != old:
+        made.append(f"ALTER TABLE {table_name(old)} SET SCHEMA {identifier(new.schema)}")
+    if new.name != old.name:
+        made.append(f"ALTER TABLE {table_name(moved)} RENAME TO {identifier(new.name)}")
+    return "; ".join(made)
+
+
 def psql(**fields: str) -> str:
     """Write the psql command that connects there."""
     return f"psql {shlex.quote(conninfo.make_conninfo('', **fields))}"

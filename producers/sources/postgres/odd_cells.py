@@ -7,10 +7,7 @@ import re
 import struct
 from fractions import Fraction
 
-
-class Unfit(ValueError):  # noqa: N818 - it names what the value is
-    """A value that its column's type can't hold; the reason never shows the value."""
-
+from wrackline.producers.row_events import Unfit
 
 _NUMBER = re.compile(rb"-?[0-9]*(?:\.([0-9]*))?")
 # Possessive, so that an element of many megabytes costs no memory for ways back.

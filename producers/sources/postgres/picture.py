@@ -18,8 +18,15 @@ from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import AT_ONCE, Catalogue
 from wrackline.producers.sources.postgres.facts import Entry, Picture, TableFacts
 from wrackline.producers.sources.postgres.slot import log_end
-from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId, TableSchema
+
+CATALOGUE_UNSEEN = define(
+    "pg.catalogue_unseen",
+    Transient,
+    "tables that come and go could not be looked for: {reason}",
+    hint="it is tried again by itself, on a new connection; see the server's log",
+)
 
 _LOOKS_FOR_A_KEY = 6  # a restored dump makes its keys last
 

@@ -23,6 +23,7 @@ from wrackline.producers.sources.postgres.facts import (
     differs,
     reasons,
 )
+from wrackline.producers.sources.postgres.names import rename
 from wrackline.schemas.table import TableId, TableSchema
 
 
@@ -197,7 +198,7 @@ class Roll:
             return [] if old == table and old in self.aside else [Vanished(old)]
         if was and old is not None and old != table:
             known.appeared = self._told
-            return [Renamed(old, table, shape)]
+            return [Renamed(old, table, shape, rename(old, table))]
         return []
 
     def _appears(

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet, finalize
 
+import psycopg
+
 from wrackline.producers.changes import Saved
 from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
 from wrackline.producers.sources.postgres import (
@@ -26,14 +28,13 @@ from wrackline.producers.sources.postgres.heartbeat import Heartbeat
 from wrackline.producers.sources.postgres.marks import PgMarks
 from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
 from wrackline.producers.sources.postgres.patience import Guarded
-from wrackline.producers.sources.postgres.picture import Looker
+from wrackline.producers.sources.postgres.picture import CATALOGUE_UNSEEN, Looker
 from wrackline.producers.sources.postgres.removal import Belongings
 from wrackline.producers.sources.postgres.roll import Roll
 from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
-from wrackline.producers.sources.postgres.types import INSTANTS
-from wrackline.producers.sources.postgres.watch import Watch
 from wrackline.producers.sources.postgres.whole import WholeReader
+from wrackline.producers.watch import Watch
 from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
@@ -41,6 +42,7 @@ from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.located import Located
 from wrackline.schemas.setting import Declared
 from wrackline.schemas.settings import Values
+from wrackline.schemas.source_settings import INSTANTS
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 
 KIND = "postgres"
@@ -163,7 +165,7 @@ class PgSource:
             pushes=not settings.flag("read.only"),
             added=set() if saved is None else set(added) - set(fresh),
         )
-        watch = Watch(looker, roll)
+        watch = Watch(looker, roll, CATALOGUE_UNSEEN, psycopg.Error)
         stream = PgStream(wire, decoder, start, self._around, slot=slot_name, rhythm=rhythm, watch=watch)
         finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)

@@ -21,10 +21,11 @@ from wrackline.producers.changes import Batch, Position
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.decode import Decoder
 from wrackline.producers.sources.postgres.discover import NotVisible
+from wrackline.producers.sources.postgres.facts import Picture
 from wrackline.producers.sources.postgres.patience import waited_for
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
 from wrackline.producers.sources.postgres.slot import log_refused
-from wrackline.producers.sources.postgres.watch import Watch
+from wrackline.producers.watch import Watch
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 _POSTGRES_EPOCH_US = 946_684_800_000_000
@@ -87,11 +88,13 @@ class PgStream:
         *,
         slot: str,
         rhythm: Rhythm,
-        watch: Watch | None = None,
+        watch: Watch[Picture] | None = None,
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
         self._watch = watch
         self._bell = Bell()
+        if watch is not None:
+            watch.start(self._bell.ring)
         self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
         self._rhythm = rhythm
@@ -168,7 +171,11 @@ class PgStream:
 
     def _look(self) -> None:
         """Take what was seen of the catalogue, if the log has come so far."""
-        if self._watch is not None and (picture := self._watch.take(self._decoder.passed)) is not None:
+        passed = self._decoder.passed
+        if (
+            self._watch is not None
+            and (picture := self._watch.take(lambda one: passed(one.upto))) is not None
+        ):
             self._decoder.look(picture)
 
     def _read_ahead(self) -> bool:

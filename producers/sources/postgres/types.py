@@ -80,10 +80,6 @@ EXTENSIONS = _table(
 )
 AS_TEXT = MappingProxyType({"c": "composite", "r": "range", "m": "multirange"})  # typtypes
 
-INSTANTS = MappingProxyType(  # by timestamptz.handling.mode
-    {"string": Kind.ZONED_TIMESTAMP, "micros": Kind.INSTANT_MICROS}
-)
-
 _WRITTEN = {
     "int2": "smallint",
     "int4": "integer",

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     UserScramCredentialUpsertion,
 )
 
-from tests.integration.postgres.certificates import Pair, issue
+from tests.fixtures.certificates import Pair, issue
 from wrackline.control.stack import kafka
 from wrackline.control.stack.kafka import Way
 from wrackline.control.stack.servers import HOST, Broker

@@ -27,7 +27,7 @@ from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres import ddl, source
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
-from wrackline.producers.sources.postgres.watch import Watch
+from wrackline.producers.watch import Watch
 from wrackline.schemas.table import TableId
 
 PATIENCE = 30.0

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.integration.postgres.certificates import Pair, issue
+from tests.fixtures.certificates import Pair, issue
 from tests.integration.postgres.majors import MAJORS, major_of
 from tests.integration.postgres.world import settings_of
 from wrackline.control.stack.postgres import postgres as make_server

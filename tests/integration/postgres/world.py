@@ -18,6 +18,7 @@ from tests.contract.source_world import (
     Said,
     Truncated,
     Update,
+    orders,
 )
 from tests.fakes.wire import Registry
 from tests.fixtures.servers import Database
@@ -110,6 +111,9 @@ class PgWorld:
             self.show(self.source.partitions()[0], name)
         self.source.close()
         self._sql.close()
+
+    def orders(self, partition: SourcePartition) -> TableSchema:
+        return orders(partition)
 
     def now(self) -> float:
         return time.monotonic()

@@ -282,7 +282,7 @@ def test_a_password_is_told_from_the_name_of_a_variable() -> None:
 
 def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
     file = tmp_path / "shop.toml"
-    typed = ["bad.prefix", "shop1", "", "postgers", "", "a b", "db", "99999", "", "reader", "hunter2"]
+    typed = ["bad.prefix", "shop1", "", "postgers", "postgres", "a b", "db", "99999", "", "reader", "hunter2"]
     typed += ["WRACKLINE_DB_PASSWORD", "shop", "", "broker:9092", "http://registry:8081", ""]
     ours, theirs = pty.openpty()
     asked = subprocess.Popen(
@@ -319,3 +319,17 @@ def test_the_shells_complete(shell: str) -> None:
     words = {"_TYPER_COMPLETE_ARGS": "wrackline sna", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     words |= {"COMP_WORDS": "wrackline sna", "COMP_CWORD": "1"}
     assert "snapshot" in answered(_WRACKLINE_COMPLETE=f"complete_{shell}", **words)
+
+
+@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+def test_a_server_of_many_databases_is_told_which_and_one_password(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "shop.toml"
+    assert init(file, source=kind, password_env="WRACKLINE_DB_PASSWORD") == Exit.OK
+    checked = check_file(file, Installed(), PASSWORD)
+    assert checked.findings == ()
+    assert checked.pipeline is not None
+    assert checked.pipeline.values is not None
+    values = checked.pipeline.values
+    assert values.listed("database.include.list") == ("shop",)
+    assert (values.integer("database.port"), values["database.ssl.key.password"]) == (3306, None)
+    assert values.secret("database.password").reveal() == CANARY

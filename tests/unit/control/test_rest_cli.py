@@ -16,7 +16,7 @@ import requests
 from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 from typer.testing import CliRunner
 
-from tests.integration.postgres.certificates import issue
+from tests.fixtures.certificates import issue
 from tests.integration.running.world import free_port
 from tests.unit.control.rest_users import private
 from tests.unit.control.test_cli import GOOD, wrackline

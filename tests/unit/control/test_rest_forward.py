@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 
 from tests.contract.group_suite import CONFIG
 from tests.fakes.group import FakeGroup
-from tests.integration.postgres.certificates import issue
+from tests.fixtures.certificates import issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.control.test_rest import Client
 from wrackline.control.rest import connectors, forward, writes

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.postgres.certificates import Pair, issue
+from tests.fixtures.certificates import Pair, issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.corpus.worker import Worker, exchange, request, working
 from wrackline.control.rest import serving

@@ -109,7 +109,10 @@ def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.C
         ORDERS._replace(name="read"): saved(SnapshotState()),
         ORDERS._replace(name="unread"): saved(SnapshotState(jobs=(failed,))),
     }
-    of = {TableKey("c", "shop1", table): TableState(1, state) for table, state in states.items()}
+    of = {
+        TableKey("c", SourcePartition("shop1", "shop"), table): TableState(1, state)
+        for table, state in states.items()
+    }
     log = log_to(sys.stdout, for_programs=False)
     Narration(made(clock), log, clock, lambda _health, _error: None).resumed(State({}, of, ()))
     assert capsys.readouterr().out == (

@@ -34,9 +34,7 @@ MENDS = FirstReads(MODES["when_needed"])
 
 
 def committed(epoch: int, states: Mapping[TableId, TableState], *, unproven: Sequence[str] = ()) -> State:
-    tables = {
-        TableKey("c", PARTITION.server, table): Record(1, saved(state)) for table, state in states.items()
-    }
+    tables = {TableKey("c", PARTITION, table): Record(1, saved(state)) for table, state in states.items()}
     beside = canonical({"unproven": list(unproven)}) if unproven else None
     offset = Offset(1, 1, canonical({"epoch": epoch}), None, 0, 0, beside)
     return State({PositionKey("c", *PARTITION): offset}, tables, ())

@@ -119,10 +119,10 @@ def test_recoveries_and_faults_are_counted_by_code(clock: Clock) -> None:
 def test_a_table_is_shown_while_it_is_set_aside_also_over_a_restart(clock: Clock) -> None:
     line = 'wrackline_table_set_aside{table="public.orders",code="test.metrics_gone"}'
     kept = set_aside.saved(Fault(ORDERS, GONE()))
-    elsewhere = TableKey("c", "shop1", ORDERS._replace(database="other"))
+    elsewhere = TableKey("c", PARTITION._replace(database="other"), ORDERS)
     restarted = clock.measures()
     restarted.resumed(
-        State({}, {TableKey("c", "shop1", ORDERS): TableState(1, kept), elsewhere: TableState(1, kept)}, ())
+        State({}, {TableKey("c", PARTITION, ORDERS): TableState(1, kept), elsewhere: TableState(1, kept)}, ())
     )
     assert served(restarted)[line] == 1
     again = replace(publication({}, 1, None), states={ORDERS: canonical({"version": 1})})
@@ -146,7 +146,7 @@ def test_where_tables_stand_follows_their_committed_states_also_over_a_restart(c
 
     gifts = ORDERS._replace(name="gifts")
     measures = clock.measures()
-    measures.resumed(State({}, {TableKey("c", "shop1", gifts): TableState(1, state("paused", rows=3))}, ()))
+    measures.resumed(State({}, {TableKey("c", PARTITION, gifts): TableState(1, state("paused", rows=3))}, ()))
     assert snapshot(measures)["SnapshotPaused"] == 1
     running = state("snapshotting", rows=40, expected=160)
     made = replace(publication({(ORDERS, "r"): 40}, 1, None), states={ORDERS: running})

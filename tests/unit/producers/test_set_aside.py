@@ -39,7 +39,7 @@ def taken(steps: Sequence[Step]) -> list[Publication]:
 
 def state_of(states: Mapping[TableId, Json | None], beside: Json | None = None) -> State:
     tables = {
-        TableKey("c", "server", table): TableState(1, json)
+        TableKey("c", PARTITION, table): TableState(1, json)
         for table, json in states.items()
         if json is not None
     }

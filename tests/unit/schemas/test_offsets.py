@@ -29,6 +29,7 @@ from wrackline.schemas.table import SourcePartition, TableId
 
 PLACE = Place("wrackline-offsets", 3, 41)
 SHOP = SourcePartition("srv", "shop")
+WHOLE_SERVER = SourcePartition("srv", "binlog")
 ORDERS = TableId("shop", "public", "orders.old")
 CANARY = "4929-1234-canary"
 
@@ -54,8 +55,11 @@ def transactions(*numbers: int, partition: int = 0, generation: int = 1) -> list
 
 def test_keys_read_as_kafka_connect_writes_them() -> None:
     assert position_key("orders", SHOP) == b'["orders",{"database":"shop","server":"srv"}]'
-    assert table_key("orders", "srv", ORDERS) == (
+    assert table_key("orders", SHOP, ORDERS) == (
         b'["orders",{"database":"shop","server":"srv","table":["public","orders.old"]}]'
+    )
+    assert table_key("orders", WHOLE_SERVER, ORDERS) == (
+        b'["orders",{"database":"binlog","server":"srv","table":["shop","public","orders.old"]}]'
     )
     assert begin_key("orders-0") == b'"orders-0#begin"'
 
@@ -74,9 +78,15 @@ def test_values_are_sorted_json_with_a_version() -> None:
         (position_key("c", SHOP), encode(offset(7)), PositionKey("c", "srv", "shop"), offset(7)),
         (b'["c",{"server":"srv"}]', encode(offset(7)), PositionKey("c", "srv", None), offset(7)),
         (
-            table_key("c", "srv", ORDERS),
+            table_key("c", SHOP, ORDERS),
             encode(TableState(2, canonical({"k": [1]}))),
-            TableKey("c", "srv", ORDERS),
+            TableKey("c", SHOP, ORDERS),
+            TableState(2, canonical({"k": [1]})),
+        ),
+        (
+            table_key("c", WHOLE_SERVER, ORDERS),
+            encode(TableState(2, canonical({"k": [1]}))),
+            TableKey("c", WHOLE_SERVER, ORDERS),
             TableState(2, canonical({"k": [1]})),
         ),
         (begin_key("c-0"), encode(Begin(2, 3)), BeginKey("c-0"), Begin(2, 3)),
@@ -124,7 +134,7 @@ def spoiled(**fields: object) -> bytes:
         (position_key("c", SHOP), spoiled(events=1.5)),
         (position_key("c", SHOP), spoiled(checksum="gone")),
         (position_key("c", SHOP), spoiled(**{CANARY: 1})),
-        (table_key("c", "s", ORDERS), spoiled()),
+        (table_key("c", SHOP, ORDERS), spoiled()),
         (begin_key("c-0"), spoiled()),
     ],
 )
@@ -241,7 +251,10 @@ def test_table_states_are_found_by_their_source_partition() -> None:
     state = TableState(1, canonical({"ranges": []}))
     other = TableId("elsewhere", "public", "t")
     records = [
-        at(1, table_key("orders", "srv", ORDERS), encode(state)),
-        at(2, table_key("orders", "srv", other), encode(state)),
+        at(1, table_key("orders", SHOP, ORDERS), encode(state)),
+        at(2, table_key("orders", SHOP._replace(database="elsewhere"), other), encode(state)),
+        at(3, table_key("orders", WHOLE_SERVER, ORDERS), encode(state)),
+        at(4, table_key("orders", WHOLE_SERVER, other), encode(state)),
     ]
     assert replay(records).tables_of("orders", SHOP) == {ORDERS: state}
+    assert replay(records).tables_of("orders", WHOLE_SERVER) == {ORDERS: state, other: state}

@@ -19,17 +19,12 @@ DECLARING = {
     "not_yet_settings",
     "kafka_client_settings",
     "libpq_settings",
+    "source_settings",
     "config",
 }
 CODE = "settings.not_yet"
 # read under a name that is put together: where, and by what
 COMPOSED = {
-    "{what}.{way}.list": (
-        "schema.include.list",
-        "schema.exclude.list",
-        "table.include.list",
-        "table.exclude.list",
-    ),
     **{
         f"{{prefix}}.{name}": (f"database.{name}", f"target.{name}")
         for name in ("hostname", "port", "user", "dbname", "sslmode")

@@ -1,4 +1,4 @@
-"""Looks at the catalogue beside the stream: every ten seconds, and soon after the log told of a table.
+"""Looks at a source's catalogue beside its stream: every ten seconds, and soon after the log told of a table.
 
 A thread of its own looks; the stream takes a picture when the log has passed it, and never waits.  One
 picture waits at most: until it is taken, later ones are dropped, for the log is behind anyway.  A look that
@@ -7,25 +7,16 @@ fails is made again; the third failure in a row is the stream's, which is then o
 
 import threading
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
-import psycopg
-
-from wrackline.producers.sources.postgres.facts import Picture
-from wrackline.producers.sources.postgres.picture import Looker
-from wrackline.schemas.errors import Transient, WracklineError, define
-
-CATALOGUE_UNSEEN = define(
-    "pg.catalogue_unseen",
-    Transient,
-    "tables that come and go could not be looked for: {reason}",
-    hint="it is tried again by itself, on a new connection; see the server's log",
-)
+from wrackline.schemas.errors import ErrorCode, WracklineError
 
 EVERY_S: Final = 10.0
 _SOON_S: Final = 0.5
 _FAILURES: Final = 3
 _PATIENCE_S: Final = 5.0
+
+P = TypeVar("P")
 
 
 class Telling(Protocol):
@@ -42,23 +33,53 @@ class Telling(Protocol):
         ...
 
 
-class Watch:
-    """The thread and the picture that waits; it looks from the start on."""
+class Looker(Protocol[P]):
+    """Takes pictures, on connections that it makes."""
 
-    def __init__(self, looker: Looker, log: Telling, every: float = EVERY_S) -> None:
+    def look(self, begun: int) -> P:
+        """Take one; `begun` is how much the log has told until now."""
+        ...
+
+    def handed_over(self, picture: P) -> None:
+        """The stream will have this one."""
+        ...
+
+    def close(self) -> None:
+        """End the connection; another look makes another."""
+        ...
+
+
+class Watch(Generic[P]):
+    """The thread and the picture that waits."""
+
+    def __init__(
+        self,
+        looker: Looker[P],
+        log: Telling,
+        unseen: ErrorCode,
+        fails: type[Exception],
+        *,
+        every: float = EVERY_S,
+    ) -> None:
+        """Take what a look fails with beside our own errors, and what the third failure is to the stream."""
         self._looker, self._log, self._every = looker, log, every
-        self._picture: Picture | None = None
+        self._unseen, self._fails = unseen, (fails, WracklineError)
+        self._picture: P | None = None
         self._error: Exception | None = None
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="catalogue", daemon=True)
+        self._thread: threading.Thread | None = None
+
+    def start(self, ready: Callable[[], None]) -> None:
+        """Look from here on; `ready` is told of each picture, for the log may have nothing to say."""
+        self._thread = threading.Thread(target=self._run, args=[ready], name="catalogue", daemon=True)
         self._thread.start()
 
-    def take(self, passed: Callable[[int], bool]) -> Picture | None:
+    def take(self, passed: Callable[[P], bool]) -> P | None:
         """Return the picture that waits, if the log has passed it."""
         if self._error is not None:
-            raise CATALOGUE_UNSEEN(reason=self._error)
+            raise self._unseen(reason=self._error)
         picture = self._picture
-        if picture is None or not passed(picture.upto):
+        if picture is None or not passed(picture):
             return None
         self._picture = None
         return picture
@@ -70,25 +91,28 @@ class Watch:
     def close(self) -> None:
         """End it."""
         self._stopping.set()
-        self._thread.join(_PATIENCE_S)
+        if self._thread is not None:
+            self._thread.join(_PATIENCE_S)
 
-    def _run(self) -> None:
+    def _run(self, ready: Callable[[], None]) -> None:
         failures = 0
         while not self._stopping.is_set():
             stirs = self._log.stirs
             try:
                 picture = self._looker.look(self._log.told)
                 failures = 0
-            except (psycopg.Error, WracklineError) as exc:
+            except self._fails as exc:
                 failures += 1
                 self._looker.close()
                 if failures >= _FAILURES:
                     self._error = exc
+                    ready()
                     break
             else:
                 if self._picture is None:
                     self._picture = picture
                     self._looker.handed_over(picture)
+                    ready()
             self._rest(stirs)
         self._looker.close()
 

@@ -1,0 +1,290 @@
+"""One cell of the log, or of a result's binary row, into Avro bytes, without a Python value between.
+
+In: a cell's bytes, what is done to it and what that needs to know; `forms` chooses both.  Out: the bytes that
+`schemas/envelope.py` promises for the column's kind.  The two sides write moments and numbers in forms of
+their own (`moments`), so each form has its reader; both end in the same writers, and so in the same bytes.
+
+A value that the kind can't hold (a date without a day) raises `Unfit`: it is never written as null or as
+something near it.
+"""
+
+import cython
+
+from wrackline.producers.sources.mysql import wire_types as wire
+from wrackline.producers.sources.mysql.moments import form_of
+from wrackline.producers.sources.mysql.odd_cells import wide_units
+from wrackline.producers.sources.mysql.table_map import WireColumn
+from wrackline.schemas.types import Kind
+
+if not cython.compiled:
+    from wrackline.producers.sources.mysql.moments import (
+        days,
+        duration,
+        little_number,
+        micros_of,
+        moment,
+        put_zoned,
+        signed_number,
+    )
+    from wrackline.schemas.writer import put_bytes, put_long, put_raw
+else:
+    from cython.cimports.wrackline.producers.sources.mysql.moments import (
+        days,
+        duration,
+        little_number,
+        micros_of,
+        moment,
+        put_zoned,
+        signed_number,
+    )
+    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw
+
+# What is done to a cell.
+COPY = cython.declare(cython.longlong, 0)
+SIGNED = cython.declare(cython.longlong, 1)
+UNSIGNED = cython.declare(cython.longlong, 2)
+UINT64 = cython.declare(cython.longlong, 3)
+FLOAT = cython.declare(cython.longlong, 4)  # single and double: Avro's bytes are the server's
+DECIMAL = cython.declare(cython.longlong, 5)  # packed
+DECIMAL_TEXT = cython.declare(cython.longlong, 6)
+YEAR = cython.declare(cython.longlong, 7)
+DAYS = cython.declare(cython.longlong, 8)
+MICROS = cython.declare(cython.longlong, 9)
+ZONED = cython.declare(cython.longlong, 10)
+DURATION = cython.declare(cython.longlong, 11)
+BOOLEAN = cython.declare(cython.longlong, 12)
+BITS = cython.declare(cython.longlong, 13)
+VECTOR = cython.declare(cython.longlong, 14)
+PADDED = cython.declare(cython.longlong, 15)  # with zeros to its full length
+ENUM = cython.declare(cython.longlong, 16)
+ENUM_SET = cython.declare(cython.longlong, 17)
+
+_FAST_DIGITS = cython.declare(cython.longlong, 18)  # every number of so many digits fits 64 bits
+
+_DONE_TO = {
+    Kind.INT16: SIGNED,
+    Kind.INT32: SIGNED,
+    Kind.INT64: SIGNED,
+    Kind.UINT64: UINT64,
+    Kind.FLOAT32: FLOAT,
+    Kind.FLOAT64: FLOAT,
+    Kind.DATE: DAYS,
+    Kind.TIMESTAMP_MICROS: MICROS,
+    Kind.INSTANT_MICROS: MICROS,
+    Kind.ZONED_TIMESTAMP: ZONED,
+    Kind.DURATION_MICROS: DURATION,
+    Kind.BOOLEAN: BOOLEAN,
+    Kind.BITS: BITS,
+    Kind.ARRAY: VECTOR,
+}
+
+
+def done_to(column: WireColumn, kind: Kind, *, result: bool) -> int:
+    """Return what is done to the cells of this column, in the log or in a result."""
+    if kind in {Kind.INT16, Kind.INT32, Kind.INT64} and column.unsigned:
+        return UNSIGNED
+    if kind is Kind.DECIMAL:
+        return DECIMAL_TEXT if result else DECIMAL
+    if kind is Kind.YEAR:
+        return SIGNED if result else YEAR
+    if not result:
+        if kind is Kind.ENUM:
+            return ENUM
+        if kind is Kind.ENUM_SET:
+            return ENUM_SET
+        if kind is Kind.BYTES and column.wire == wire.STRING:
+            return PADDED
+    return _DONE_TO.get(kind, COPY)
+
+
+def meta_of(column: WireColumn, kind: Kind, *, result: bool) -> int:
+    """Return what that needs to know of the column."""
+    if _DONE_TO.get(kind) in {DAYS, MICROS, ZONED, DURATION}:
+        return form_of(column, result=result)
+    return column.meta
+
+
+@cython.cfunc
+@cython.exceptval(-1, check=False)
+def put_value(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    done: cython.int,
+    meta: cython.int,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Write one value that is not null; the caller has reserved what `forms` says."""
+    if done == COPY:
+        return put_bytes(out, at, data, start, size)
+    if done == SIGNED:
+        return put_long(out, at, signed_number(data, start, size))
+    if done == UNSIGNED:
+        return put_long(out, at, little_number(data, start, size))
+    if done == DECIMAL:
+        return _put_decimal(out, at, meta, data, start, size)
+    if done == DECIMAL_TEXT:
+        return _put_decimal_text(out, at, data, start, size)
+    if done == MICROS:
+        return put_long(out, at, micros_of(moment(meta, data, start, size)))
+    if done == ZONED:
+        return put_zoned(out, at, moment(meta, data, start, size))
+    if done == DAYS:
+        return put_long(out, at, days(moment(meta, data, start, size)))
+    if done == DURATION:
+        return put_long(out, at, duration(meta, data, start, size))
+    if done == FLOAT:
+        return put_raw(out, at, data, start, size)
+    if done == UINT64:
+        return _put_uint64(out, at, data, start, size)
+    if done == BOOLEAN:
+        out[at] = data[start] & 1 if size else 0
+        return at + 1
+    return _put_rare(out, at, done, meta, data, start, size)
+
+
+@cython.cfunc
+@cython.exceptval(-1, check=False)
+def _put_rare(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    done: cython.int,
+    meta: cython.int,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    i: cython.Py_ssize_t
+    if done == YEAR:
+        return put_long(out, at, 1900 + data[start] if data[start] else 0)
+    if done == BITS:  # the first byte is the highest; Debezium's Bits are the other way round
+        at = put_long(out, at, size)
+        for i in range(size):
+            out[at + i] = data[start + size - 1 - i]
+        return at + size
+    if done == VECTOR:
+        if size >= 4:
+            at = put_long(out, at, size // 4)
+        for i in range(size // 4):
+            out[at] = 2
+            at = put_raw(out, at + 1, data, start + 4 * i, 4)
+        out[at] = 0
+        return at + 1
+    at = put_raw(out, put_long(out, at, max(meta, size)), data, start, size)  # PADDED
+    for i in range(meta - size):
+        out[at + i] = 0
+    return at + max(meta - size, 0)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _put_uint64(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """A number without a sign as an Avro decimal: big-endian, a zero before it where it looks negative."""
+    while size > 1 and data[start + size - 1] == 0:
+        size -= 1
+    if data[start + size - 1] > 127:
+        out[at] = (size + 1) << 1
+        out[at + 1] = 0
+        at += 2
+    else:
+        out[at] = size << 1
+        at += 1
+    while size > 0:
+        size -= 1
+        out[at] = data[start + size]
+        at += 1
+    return at
+
+
+@cython.cfunc
+@cython.exceptval(-1, check=False)
+def _put_decimal(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    meta: cython.int,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Avro decimal of a packed one: nine digits are four bytes, fewer are fewer; the first bit is inverted.
+
+    Where the number is negative all bits are inverted.
+    """
+    digits: cython.int = meta >> 8
+    scale: cython.int = meta & 255
+    if digits > _FAST_DIGITS:
+        wide: bytes = wide_units(bytes(data[start : start + size]), digits, scale)
+        return put_bytes(out, at, wide, 0, len(wide))
+    flip: cython.int = 0 if data[start] > 127 else 255
+    left: cython.int = digits - scale  # digits still to come, first before the point
+    group: cython.int = left % 9
+    units: cython.longlong = 0
+    first: cython.Py_ssize_t = start
+    while left > 0 or scale > 0:
+        if left == 0:
+            left, scale = scale, 0
+            group = min(left, 9)
+        elif group == 0:
+            group = min(left, 9)
+        left -= group
+        bytes_of: cython.int = (group * 4 + 8) // 9
+        part: cython.longlong = 0
+        scaled: cython.longlong = 1
+        while bytes_of > 0:
+            part = part << 8 | (data[start] ^ flip ^ (128 if start == first else 0))
+            start += 1
+            bytes_of -= 1
+        while group > 0:
+            scaled *= 10
+            group -= 1
+        units = units * scaled + part
+    return put_units(out, at, -units if flip else units)
+
+
+@cython.cfunc
+@cython.exceptval(-1, check=False)
+def _put_decimal_text(
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    data: cython.p_const_uchar,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """The same of a result's text, which has all decimal places of the column."""
+    end: cython.Py_ssize_t = start + size
+    units: cython.longlong = 0
+    if size > _FAST_DIGITS:
+        number = int(bytes(data[start:end]).replace(b".", b""))
+        wide: bytes = number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
+        return put_bytes(out, at, wide, 0, len(wide))
+    negative: cython.bint = size > 0 and data[start] == 45  # -
+    while start < end:
+        if 48 <= data[start] <= 57:
+            units = units * 10 + (data[start] - 48)
+        start += 1
+    return put_units(out, at, -units if negative else units)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def put_units(out: cython.p_uchar, at: cython.Py_ssize_t, units: cython.longlong) -> cython.Py_ssize_t:
+    """Avro decimal: the unscaled number, big-endian two's complement, as few bytes as it needs."""
+    size: cython.int = 1
+    rest: cython.longlong = units >> 7  # 0 or -1 once the sign fits
+    while rest != 0 and rest != -1:
+        rest >>= 8
+        size += 1
+    out[at] = size << 1
+    at += 1
+    while size > 0:
+        size -= 1
+        out[at] = (units >> (8 * size)) & 255
+        at += 1
+    return at

@@ -1,0 +1,171 @@
+"""What stands in the way at the server itself: its version, its log, its GTIDs, its numbers.
+
+    ServerFacts, and what the server showed to our user  ->  findings
+
+Pure but for the three statements that ask who else reads the log and what it leaves out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pymysql
+from pymysql.connections import Connection
+
+from wrackline.producers.sources.mysql import check_rules as rules
+from wrackline.producers.sources.mysql.connect import ask
+from wrackline.producers.sources.mysql.marks import FENCE_WITHOUT_GTIDS
+from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
+from wrackline.schemas.findings import Finding
+
+OLDEST = {Flavour.MYSQL: (8, 0), Flavour.MARIADB: (10, 5)}
+TRIED = {Flavour.MYSQL: ((9, 7),), Flavour.MARIADB: ((11, 4),)}
+DAY_S = 86_400
+WRITTEN = frozenset({"insert_insert", "insert_delete"})  # strategies that need a signal table
+
+_FORBIDDEN = frozenset({1044, 1045, 1227})
+
+
+def keep(facts: ServerFacts) -> str:
+    """Return how an administrator sets something so that it stays, as far as the server can."""
+    return "SET PERSIST" if facts.flavour is Flavour.MYSQL else "SET GLOBAL"
+
+
+def version(facts: ServerFacts) -> Iterator[Finding]:
+    """Say whether we know this version."""
+    name, number = facts.flavour.value, facts.version
+    if facts.number < OLDEST[facts.flavour]:
+        yield rules.VERSION_OLD(flavour=name, version=number)
+    elif facts.number[:2] not in TRIED[facts.flavour]:
+        yield rules.VERSION_UNTRIED(flavour=name, version=number)
+
+
+def log(facts: ServerFacts) -> Iterator[Finding]:
+    """Say what the log lacks, and how soon it goes."""
+    if not facts.on("log_bin"):
+        yield rules.BINLOG_OFF()
+        return
+    kept = keep(facts)
+    if facts.text("binlog_format") not in {"ROW", ""}:  # a server that knows rows alone may say nothing
+        yield rules.BINLOG_FORMAT(format=facts.text("binlog_format"), keep=kept)
+    if facts.text("binlog_row_image") != "FULL":
+        yield rules.BINLOG_ROW_IMAGE(image=facts.text("binlog_row_image"), keep=kept)
+    if facts.text("binlog_row_metadata") != "FULL":
+        yield rules.BINLOG_ROW_METADATA(metadata=facts.text("binlog_row_metadata"), keep=kept)
+    yield from _retention(facts)
+
+
+def _retention(facts: ServerFacts) -> Iterator[Finding]:
+    seconds = facts.count("binlog_expire_logs_seconds")
+    expires = facts.text("binlog_expire_logs_auto_purge") != "OFF"
+    if expires and 0 < seconds < DAY_S:
+        hours = f"{seconds / 3600:.1f}"
+        yield rules.RETENTION_SHORT(seconds=seconds, hours=hours, keep=keep(facts))
+    for setting in ("max_binlog_total_size", "binlog_space_limit"):  # the second is the first, by Percona
+        if size := facts.count(setting):
+            yield rules.LOG_SIZE_LIMIT(setting=setting, size=size, keep=keep(facts))
+            return
+
+
+def gtids(facts: ServerFacts) -> Iterator[Finding]:
+    """Say whether transactions can be found again at another server."""
+    if facts.flavour is Flavour.MARIADB:
+        if not facts.on("gtid_strict_mode"):
+            yield rules.GTIDS_LOOSE(keep=keep(facts))
+    elif not facts.gtids or facts.text("enforce_gtid_consistency") != "ON":
+        mode, consistency = facts.text("gtid_mode"), facts.text("enforce_gtid_consistency")
+        yield rules.GTIDS_OFF(mode=mode, consistency=consistency)
+
+
+def marks(facts: ServerFacts, strategy: str | None) -> Iterator[Finding]:
+    """Say whether chunks of existing rows can be found again in the log."""
+    if facts.gtids:
+        return
+    if strategy not in WRITTEN:
+        error = FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode"))
+        yield rules.of_error(error, impact="changes are copied, existing rows are not")
+    elif facts.text("binlog_order_commits") == "OFF":
+        yield rules.COMMITS_UNORDERED(keep=keep(facts))
+
+
+def numbers(connection: "Connection[Any]", facts: ServerFacts, ours: int) -> Iterator[Finding]:
+    """Say whether our number among the readers of the log is ours alone."""
+    own = facts.count("server_id")
+    taken = {own, ours}
+    if own == 0:
+        yield rules.SERVER_ID_ZERO(keep=keep(facts), free=1)
+    if own == ours:
+        yield rules.SERVER_ID_SAME(number=ours, free=_free(taken))
+    others = readers(connection, facts) or []
+    taken |= {other.number for other in others}
+    for other in others:
+        if other.number == ours and other.port:
+            yield rules.SERVER_ID_TAKEN(number=ours, who=other.who, free=_free(taken))
+
+
+class LogReader(NamedTuple):
+    """One that the server sends its log to; we register without a port, and every server with its own."""
+
+    number: int
+    port: int
+    who: str
+
+
+def readers(connection: "Connection[Any]", facts: ServerFacts) -> list[LogReader] | None:
+    """List who reads the log; None where we may not ask."""
+    listed = "SHOW REPLICAS" if facts.flavour is Flavour.MYSQL else "SHOW REPLICA HOSTS"
+    shown = _permitted(connection, listed)
+    if shown is None:
+        return None
+    return [
+        LogReader(
+            int(row["server_id"]),
+            int(row["port"]),
+            str(row.get("replica_uuid") or row["host"] or "a server without report_host"),
+        )
+        for row in map(_lower, shown)
+    ]
+
+
+def left_out(status: Sequence[dict[str, Any]], databases: Iterable[str]) -> Iterator[Finding]:
+    """Say which captured databases the server keeps out of its log; `status` is what it shows of the log."""
+    for row in status:
+        shown = _lower(row)
+        only, without = (
+            [name.strip() for name in str(shown.get(column) or "").split(",") if name.strip()]
+            for column in ("binlog_do_db", "binlog_ignore_db")
+        )
+        for database in sorted(set(databases)):
+            if only and database not in only:
+                yield rules.LOG_LEAVES_OUT(option="binlog_do_db", database=database)
+            elif database in without:
+                yield rules.LOG_LEAVES_OUT(option="binlog_ignore_db", database=database)
+
+
+def replica(connection: "Connection[Any]", facts: ServerFacts) -> Iterator[Finding]:
+    """Say whether a replica logs what it replicates."""
+    setting = "log_replica_updates" if facts.text("log_replica_updates") else "log_slave_updates"
+    if facts.on(setting):
+        return
+    shown = _permitted(connection, "SHOW REPLICA STATUS")
+    if shown is None:  # MariaDB asks for a right of its own; how many replicate it shows to anybody
+        shown = ask(connection, "SHOW GLOBAL STATUS WHERE Variable_name = 'Slaves_running' AND Value > 0")
+    if shown:
+        yield rules.REPLICA_UNLOGGED(setting=setting)
+
+
+def _permitted(connection: "Connection[Any]", statement: str) -> list[dict[str, Any]] | None:
+    """Ask; None where our user may not, which is no fault: the answer is no more than good to know."""
+    try:
+        return ask(connection, statement)
+    except pymysql.err.MySQLError as exc:
+        if exc.args and exc.args[0] in _FORBIDDEN:
+            return None
+        raise
+
+
+def _lower(row: dict[str, Any]) -> dict[str, Any]:
+    return {name.lower(): value for name, value in row.items()}
+
+
+def _free(taken: set[int]) -> int:
+    return next(number for number in range(max(taken) + 1, max(taken) + 2 + len(taken)))

@@ -1,0 +1,163 @@
+"""Connections to MySQL and MariaDB: one way in for the log, the rows and the catalogue.
+
+PyMySQL logs in; from then on its socket may be read by others.  Each session has the same settings, so that
+what a SELECT shows depends on the row alone: UTC, utf8mb4, an sql_mode without any mode in it.
+
+The server takes us for a replica: `replica_id` is our number among its readers.  It comes from the pipeline's
+own names, so it is the same after every restart, and two pipelines differ in it (one chance in a thousand
+million aside, which the preflight sees).
+"""
+
+import hashlib
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+
+from wrackline.producers.sources.mysql import tls
+from wrackline.producers.sources.mysql.refusals import PUBLIC_KEY, Asked, refusal
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.settings import Values
+
+CHARSET = "utf8mb4"
+OURS = "wrackline"  # what the names of our sessions and of our reader of the log begin with
+
+_SESSION = "SET time_zone = '+00:00', net_write_timeout = 600, wait_timeout = 28800"
+_FIRST_ID, _IDS = 1_000_000_000, 1_000_000_000
+_MOST_ID = 0xFFFF_FFFF
+_KEEP_IDLE_S, _KEEP_INTERVAL_S = 30, 10
+
+
+class _KeyAskedError(Exception):
+    """The server wants the password, and its key would have to be taken on trust."""
+
+
+class _Unprotected(Connection):
+    """A connection that takes no public key from the server: who stands in between could give their own."""
+
+    @property
+    def server_public_key(self) -> None:
+        """Refuse: asked for by the driver when the password must be sent in full."""
+        raise _KeyAskedError
+
+    @server_public_key.setter
+    def server_public_key(self, key: bytes | None) -> None:
+        if key is not None:
+            raise _KeyAskedError
+
+
+class Server:
+    """Where the server is and who we are there."""
+
+    def __init__(self, settings: Values) -> None:
+        self.asked = Asked(
+            settings.text("database.hostname"),
+            str(settings.integer("database.port")),
+            settings.text("database.user"),
+        )
+        self.replica_id = replica_id(settings)
+        self.second_id = second_id(self.replica_id)
+        self.name = f"{OURS} {settings.text('topic.prefix')}"
+        self.most_silence = settings.integer("connect.keep.alive.interval.ms") / 1000
+        self._settings = settings
+        self._patience = settings.integer("connect.timeout.ms") / 1000
+
+    def connect(self) -> "Connection[Any]":
+        """Open a connection; each statement is a transaction of its own."""
+        number, tls_fault = 0, False
+        try:
+            return self._connected()
+        except _KeyAskedError:
+            error: WracklineError = PUBLIC_KEY(host=self.asked.host, user=self.asked.user)
+            reason = ""
+        except pymysql.err.Error as exc:
+            number, reason = _said(exc)
+            tls_fault = isinstance(getattr(exc, "original_exception", None), ssl.SSLError) or "[SSL" in reason
+        except RuntimeError:  # the driver's, of a log-in whose package is not installed
+            number, reason = 2059, "its way of logging in needs a package that is not installed"
+        except OSError as exc:
+            reason = exc.strerror or type(exc).__name__
+        if reason:
+            clean = self._settings.redactor.clean(" ".join(reason.split()))
+            error = refusal(number, clean, self.asked, tls=tls_fault)
+        raise error  # out here, so that the driver's frames, which know the password, go
+
+    def connect_to_ask(self) -> "Connection[Any]":
+        """Open a connection whose answers begin soon: a server that is silent for too long is lost."""
+        made = self.connect()
+        made._read_timeout = self.most_silence  # type: ignore[attr-defined] # noqa: SLF001 - as `_connected`
+        return made
+
+    def _connected(self) -> "Connection[Any]":
+        protected = tls.context(self._settings)
+        careful = protected is None and not self._settings.flag("database.allowPublicKeyRetrieval")
+        made = (_Unprotected if careful else Connection)(
+            host=self.asked.host,
+            port=int(self.asked.port),
+            user=self.asked.user,
+            password=self._password(),  # bytes: the driver would write text as Latin 1
+            charset=CHARSET,
+            sql_mode="",
+            init_command=_SESSION,
+            autocommit=True,
+            read_timeout=self._patience,
+            write_timeout=self._patience,
+            program_name=self.name,
+            ssl=protected,
+            ssl_disabled=tls.mode(self._settings) == tls.DISABLED,
+            defer_connect=True,
+        )
+        address = (self.asked.host, int(self.asked.port))
+        made.connect(_kept_alive(socket.create_connection(address, self._patience), self.most_silence))
+        made._read_timeout = None  # type: ignore[attr-defined] # noqa: SLF001 - a chunk may take its time
+        return made
+
+    def _password(self) -> bytes:
+        if self._settings["database.password"] is None:
+            return b""
+        return self._settings.secret("database.password").reveal().encode()
+
+
+def replica_id(settings: Values) -> int:
+    """Return our number among the readers of the server's log."""
+    if settings["database.server.id"] is not None:
+        return settings.integer("database.server.id")
+    named = f"{settings.text('name')}\0{settings.text('topic.prefix')}".encode()
+    return _FIRST_ID + int.from_bytes(hashlib.sha256(named).digest()[:8], "big") % _IDS
+
+
+def second_id(replica_id: int) -> int:
+    """Return the number of a second reader of ours: one with the same number would end the first."""
+    return replica_id + _IDS if replica_id + _IDS <= _MOST_ID else replica_id - _IDS
+
+
+def ask(connection: "Connection[Any]", statement: str, *given: object) -> list[dict[str, Any]]:
+    """Return the rows of a small result, each by its columns' names."""
+    with connection.cursor(pymysql.cursors.DictCursor) as cursor:
+        cursor.execute(statement, given or None)
+        return list(cursor.fetchall())
+
+
+def variables(connection: "Connection[Any]", *names: str) -> Mapping[str, str]:
+    """Return the server's settings of these names, as far as it has them."""
+    listed = ", ".join(["%s"] * len(names))
+    rows = ask(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({listed})", *names)
+    return {str(row["Variable_name"]).lower(): str(row["Value"]) for row in rows}
+
+
+def _kept_alive(made: socket.socket, most_silence: float) -> socket.socket:
+    """Have the system find out that the other end is gone, also while we only wait."""
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_IDLE_S)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_INTERVAL_S)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(most_silence * 1000))
+    return made
+
+
+def _said(exc: pymysql.err.Error) -> tuple[int, str]:
+    number = exc.args[0] if exc.args and isinstance(exc.args[0], int) else 0
+    return number, str(exc.args[-1] if exc.args else exc) or type(exc).__name__

@@ -1,0 +1,191 @@
+"""What is done to each column's cells, chosen once a shape: for the log, or for a result's binary rows.
+
+In: the column as the log describes it, the type that it goes out as, the rule that the filters have for it.
+Out: a `Form`.  Most cells are then written without a Python value between.  The others are made into their
+text first: what a rule masks, what is carried as text, JSON, wide decimals, character sets that are
+not UTF-8, and MariaDB's types that have no number of their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeAlias
+
+from wrackline.producers.row_events import Unfit
+from wrackline.producers.sources.mysql import odd_cells as odd
+from wrackline.producers.sources.mysql import wire_types as wire
+from wrackline.producers.sources.mysql.cells import done_to, meta_of
+from wrackline.producers.sources.mysql.json_text import text_of
+from wrackline.producers.sources.mysql.moments import duration, form_of, moment
+from wrackline.producers.sources.mysql.table_map import WireColumn
+from wrackline.schemas.masks import Mask
+from wrackline.schemas.types import ColumnType, Kind
+
+Make: TypeAlias = Callable[[bytes], bytes]
+
+_BINARY = 63  # the collation of bytes that are no text
+_CHARACTERS = frozenset(
+    {wire.VARCHAR, wire.VAR_STRING, wire.STRING, wire.BLOB, wire.VARCHAR_COMPRESSED, wire.BLOB_COMPRESSED}
+)
+_COMPRESSED = frozenset({wire.VARCHAR_COMPRESSED, wire.BLOB_COMPRESSED})
+_DATES = frozenset({wire.DATE, wire.NEWDATE})
+_MOMENTS = frozenset({*_DATES, wire.DATETIME, wire.DATETIME2, wire.TIMESTAMP, wire.TIMESTAMP2})
+_AS_TEXT = frozenset({Kind.TEXT_OF, Kind.NUMERIC_TEXT})
+_OF_MARIADB: dict[str, Make] = {"inet4": odd.inet4_text, "inet6": odd.inet6_text, "uuid": odd.uuid_text}
+# What writes cells as text that are the same in the log and in results, and those that differ.
+_ALIKE: dict[int, Make] = {
+    wire.FLOAT: odd.single_text,
+    wire.DOUBLE: odd.double_text,
+    wire.VECTOR: odd.vector_text,
+    wire.GEOMETRY: odd.bytes_text,
+}
+_LOGGED: dict[int, Make] = {wire.JSON: text_of, wire.YEAR: odd.logged_year_text}
+_IN_RESULTS: dict[int, Make] = {
+    wire.NEWDECIMAL: odd.plain_decimal,
+    wire.YEAR: odd.year_text,
+    wire.JSON: bytes,
+    wire.ENUM: bytes,
+    wire.SET: bytes,
+}
+
+
+class Charset(Protocol):
+    """How a character set's bytes are read; `ascii`: bytes below 0x80 are what they are in UTF-8."""
+
+    @property
+    def reader(self) -> Callable[[bytes], str] | None:
+        """None where the bytes are UTF-8."""
+        ...
+
+    @property
+    def ascii(self) -> bool:
+        """Whether a text of such bytes alone need not be read."""
+        ...
+
+
+Charsets: TypeAlias = Callable[[int], Charset]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is done to the cells of one column."""
+
+    done: int
+    meta: int
+    growth: int = 1  # bytes that a cell's byte may become at the most,
+    beside: int = 0  # and how many are added
+    labels: tuple[bytes, ...] = ()  # of an enum or a set, in UTF-8
+    make: Make | None = None  # its text, where that is made first
+    plain_ascii: bool = False  # it need not be made where all of its bytes are ASCII
+    mask: Mask | None = None
+
+
+def log_form(column: WireColumn, type_: ColumnType, mask: Mask | None, charsets: Charsets) -> Form:
+    """Choose what is done to a column's cells in the log."""
+    if mask is None and column.wire in _CHARACTERS and column.collation not in {None, _BINARY}:
+        charset = charsets(column.collation or 0)
+        if charset.reader is not None or column.wire in _COMPRESSED:
+            plain = charset.ascii and column.wire not in _COMPRESSED
+            return Form(0, 0, make=_characters(column, charset), plain_ascii=plain)
+    direct = mask is None and _direct(column, type_)
+    return _form(column, type_, None if direct else _text(column, type_, charsets), mask, result=False)
+
+
+def result_form(column: WireColumn, type_: ColumnType, mask: Mask | None) -> Form:
+    """Choose what is done to a column's cells in a result, whose texts are in utf8mb4."""
+    direct = mask is None and (_direct(column, type_) or type_.kind in {Kind.UUID, Kind.JSON})
+    make = None if direct else _result_text(column, type_)
+    return _form(column, type_, make, mask, result=True)
+
+
+def _form(
+    column: WireColumn, type_: ColumnType, make: Make | None, mask: Mask | None, *, result: bool
+) -> Form:
+    if make is not None:
+        return Form(0, 0, make=make, mask=mask)
+    done, meta = done_to(column, type_.kind, result=result), meta_of(column, type_.kind, result=result)
+    if type_.kind is Kind.ZONED_TIMESTAMP:
+        return Form(done, meta, growth=4)
+    if type_.kind is Kind.ARRAY:
+        return Form(done, meta, growth=2)
+    if result or column.wire not in {wire.ENUM, wire.SET}:
+        padded = column.meta if column.wire == wire.STRING else 0
+        return Form(done, meta, beside=padded)
+    labels = tuple(label.encode() for label in column.labels)
+    return Form(done, meta, beside=sum(len(label) + 1 for label in labels), labels=labels)
+
+
+def _direct(column: WireColumn, type_: ColumnType) -> bool:
+    """Whether a cell goes out without a text between."""
+    if column.wire in _CHARACTERS and column.wire not in _COMPRESSED:
+        return column.collation != _BINARY or type_.kind in {Kind.BYTES, Kind.STRING, Kind.JSON, Kind.XML}
+    return type_.kind not in _AS_TEXT and column.wire not in {wire.JSON, *_COMPRESSED}
+
+
+def _characters(column: WireColumn, charset: Charset) -> Make:
+    reader = charset.reader
+    if column.wire not in _COMPRESSED:
+        return lambda raw: raw if reader is None else reader(raw).encode()
+    return lambda raw: odd.uncompressed(raw) if reader is None else reader(odd.uncompressed(raw)).encode()
+
+
+def _text(column: WireColumn, type_: ColumnType, charsets: Charsets) -> Make:
+    """Return what writes a cell of the log as the server prints it."""
+    if column.wire in _LOGGED:
+        return _LOGGED[column.wire]
+    if column.wire in {wire.ENUM, wire.SET}:
+        return partial(_enum if column.wire == wire.ENUM else _set, column.labels)
+    if column.wire not in _CHARACTERS:
+        return _number_or_moment(column, result=False)
+    if column.collation not in {None, _BINARY}:
+        return _characters(column, charsets(column.collation or 0))
+    padded = column.meta if column.wire == wire.STRING else 0
+    write = odd.bytes_text if type_.kind in _AS_TEXT else bytes
+    if column.wire in _COMPRESSED:
+        return lambda raw: write(odd.uncompressed(raw))
+    return _OF_MARIADB.get(type_.source) or (lambda raw: odd.bytes_text(raw.ljust(padded, b"\0")))
+
+
+def _result_text(column: WireColumn, type_: ColumnType) -> Make:
+    """Return what writes a cell of a result as the server prints it; most are so already."""
+    if column.wire in _CHARACTERS:
+        binary = column.collation == _BINARY and type_.source not in _OF_MARIADB
+        direct = column.wire in _COMPRESSED and type_.kind not in _AS_TEXT
+        return odd.bytes_text if binary and not direct else bytes
+    return _IN_RESULTS.get(column.wire) or _number_or_moment(column, result=True)
+
+
+def _number_or_moment(column: WireColumn, *, result: bool) -> Make:
+    """Return what writes the other types' cells as text; they are told apart by their number alone."""
+    digits, form = column.meta, form_of(column, result=result)
+    if column.wire in _ALIKE:
+        return _ALIKE[column.wire]
+    if column.wire == wire.NEWDECIMAL:
+        return partial(_decimal, digits >> 8, digits & 255)
+    if column.wire == wire.BIT:
+        return partial(_bits, digits)
+    if column.wire in {wire.TIME, wire.TIME2}:
+        return lambda raw: odd.time_text(duration(form, raw, 0, len(raw)), digits)
+    if column.wire in _MOMENTS:
+        write = odd.date_text if column.wire in _DATES else partial(odd.datetime_text, digits=digits)
+        return lambda raw: write(moment(form, raw, 0, len(raw)))
+    return lambda raw: b"%d" % int.from_bytes(raw, "little", signed=not column.unsigned)
+
+
+def _decimal(digits: int, scale: int, raw: bytes) -> bytes:
+    return odd.decimal_text(odd.units(raw, digits, scale), scale)
+
+
+def _set(labels: tuple[str, ...], raw: bytes) -> bytes:
+    return odd.set_text(int.from_bytes(raw, "little"), labels)
+
+
+def _bits(bits: int, raw: bytes) -> bytes:
+    return odd.bits_text(raw, bits)
+
+
+def _enum(labels: tuple[str, ...], raw: bytes) -> bytes:
+    place = int.from_bytes(raw, "little")
+    if place > len(labels):
+        raise Unfit("it has a label that the column does not have")
+    return labels[place - 1].encode() if place else b""

@@ -1,0 +1,279 @@
+"""Moments that are found again in the binlog, and the gate before a chunk's SELECT.
+
+    signal   a row in the signal table comes back
+    fence    nothing is written; the log has passed the place that was read after the SELECT
+
+MySQL: what a SELECT shows was in the binlog before, for an engine commits after the log is written.  So the
+log's end behind the SELECT is the fence.  `gtid_executed` is not: a group's GTIDs enter it after the group
+is visible (`process_commit_stage_queue` of its source), and a fence without them would let rows out before
+their events.  Where the stream reads from another server, places say nothing, and the set is all there is.
+
+MariaDB: a consistent snapshot knows its own place (`binlog_snapshot_file`, `_position`), so a chunk that was
+read in one carries its fence itself, and asks for none.
+
+Log order is not visibility order: the dump thread may send a transaction that no SELECT shows yet.  So the
+gate asks which streamed transactions this server would not show: on MySQL what is not in `gtid_executed`, on
+MariaDB what lies behind the place of a snapshot that is taken for the look.  MySQL without GTIDs can't be
+asked: there a mark is a row of ours, committed behind all that is before it (`binlog_order_commits`).
+
+Of what was streamed before this start only names are known.  On MariaDB, where a name says nothing of the
+order, all of it ends before the log's end as it is when this connection first looks.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeAlias
+
+from wrackline.producers.changes import Commit, Passing, Signal
+from wrackline.producers.plugin import Edge, MarkKind
+from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySqlGtids
+from wrackline.producers.sources.mysql.names import table_name
+from wrackline.producers.sources.mysql.position import MySqlPosition, file_number
+from wrackline.producers.sources.mysql.server_errors import asking
+from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.producers.sources.mysql.statement_rows import Connection
+from wrackline.schemas import signals
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.table import TableId
+
+FENCE_WITHOUT_GTIDS = define(
+    "mysql.fence_without_gtids",
+    OperatorNeeded,
+    "the server does not tell which transactions a SELECT shows, for they have no GTIDs (gtid_mode={mode})",
+    hint="as an administrator, in this order on every server: SET PERSIST enforce_gtid_consistency = ON;"
+    " SET PERSIST gtid_mode = OFF_PERMISSIVE; SET PERSIST gtid_mode = ON_PERMISSIVE; SET PERSIST gtid_mode ="
+    " ON; or let marks be rows: signal.data.collection=<database>.<table> without read.only",
+)
+NO_BINLOG = define(
+    "mysql.no_binlog",
+    OperatorNeeded,
+    "the server ({version}) writes no binary log",
+    hint="start it with log_bin and binlog_format=ROW; see: wrackline check <pipeline.toml>",
+)
+
+_BEFORE_8_2 = (8, 2)
+_PLACE = re.compile(r".*\.[0-9]+:[0-9]+")  # what a transaction without a GTID is called
+SNAPSHOT = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+
+
+Told: TypeAlias = tuple[str, int]  # a file's name, and an offset in it
+
+
+class Place(NamedTuple):
+    """Where an event ends in a server's own log."""
+
+    file: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A place in one server's log; everything that was visible when it was read ends before it."""
+
+    name: str
+    place: Place
+    server: str = ""  # whose log it is; "": that which the stream reads
+    gtids: AnyGtids | None = None  # what it had executed, or logged, then
+
+    def passed(self, step: Passing) -> bool:
+        """Whether the log is there."""
+        at = step.position
+        if not isinstance(at, MySqlPosition) or at.done:
+            return False
+        if at.history is not None and self.server not in {"", at.history.server}:
+            return _has(at.gtids, self.gtids)
+        return (at.file, at.offset) >= self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """A row of the signal table with this id."""
+
+    name: str
+    row_id: str
+
+    def passed(self, step: Passing) -> bool:
+        """Whether this is the row."""
+        return isinstance(step, Signal) and step.id == self.row_id
+
+
+class MySqlMarks:
+    """Sets marks of one kind on the connection that reads the chunks."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: MarkKind,
+        *,
+        signal_table: TableId | None = None,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._connection, self._kind, self._table, self._now_ms = connection, kind, signal_table, now_ms
+        self._end_met: Place | None = None
+        self._server = ""
+
+    @property
+    def kind(self) -> MarkKind:
+        """How these marks are made."""
+        return self._kind
+
+    def set(self, name: str, edge: Edge) -> Fence | Signalled:
+        """Make this moment findable."""
+        with asking(self._connection, "set a mark in its log", self._table, "INSERT"):
+            if self._kind is MarkKind.FENCE:
+                return self._fence(name)
+            return self._signal(name, edge)
+
+    def unseen(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
+        """Which of these transactions a SELECT would not see yet."""
+        if not streamed:
+            return ()
+        with asking(self._connection, "say which transactions it shows"):
+            if is_mariadb(self._connection):
+                return self._behind_a_snapshot(streamed)
+            executed = self._executed()
+        if executed is None:
+            return ()
+        return [commit for commit in streamed if not visible(commit, executed)]
+
+    def at(self, name: str, place: Place) -> Fence:
+        """Return the mark of a read of MariaDB's that has just ended, and stood at this place.
+
+        What it showed was logged before; so where another server's log is streamed, that is passed with it.
+        """
+        ((logged,),) = asked(self._connection, "SELECT @@global.gtid_binlog_pos")
+        return Fence(name, place, self._identity(), MariaDbGtids.parse(str(logged)))
+
+    def _fence(self, name: str) -> Fence:
+        if is_mariadb(self._connection):
+            return self.at(name, place_of(self._snapshot()))
+        place = log_end(self._connection)
+        return Fence(name, place, self._identity(), self._executed())
+
+    def _identity(self) -> str:
+        """Return which server this is."""
+        if not self._server:
+            self._server = facts_of(self._connection).identity
+        return self._server
+
+    def _behind_a_snapshot(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
+        """Which of these a snapshot of now does not show; by name where another server's log has them."""
+        met, told = self._met_end(), self._snapshot()
+        place, server = place_of(told), self._identity()
+        hidden = [commit for commit in streamed if not _of_another(commit, server)]
+        hidden = [commit for commit in hidden if not _before(commit, place, met)]
+        others = [commit for commit in streamed if _of_another(commit, server)]
+        if not others:
+            return hidden
+        ((text,),) = asked(self._connection, "SELECT BINLOG_GTID_POS(%s, %s)", *told)
+        shown = MariaDbGtids.parse(str(text or ""))
+        return [*hidden, *(one for one in others if not shown.contains(MariaDbGtids.parse(one.transaction)))]
+
+    def _met_end(self) -> Place:
+        """Return where the log ended when this was asked first."""
+        if self._end_met is None:
+            self._end_met = log_end(self._connection)
+        return self._end_met
+
+    def _snapshot(self) -> Told:
+        asked(self._connection, SNAPSHOT)
+        told = snapshot_told(self._connection)
+        asked(self._connection, "COMMIT")
+        return told
+
+    def _executed(self) -> MySqlGtids | None:
+        """Return what a SELECT shows for certain; None where only rows of ours can tell."""
+        ((mode, executed),) = asked(self._connection, "SELECT @@global.gtid_mode, @@global.gtid_executed")
+        if mode == "ON":
+            return MySqlGtids.parse(str(executed))
+        if self._kind is MarkKind.FENCE:
+            raise FENCE_WITHOUT_GTIDS(mode=mode)
+        return None
+
+    def _signal(self, name: str, edge: Edge) -> Signalled:
+        if self._table is None:
+            raise ValueError("marks by signal need signal.data.collection")
+        at = datetime.fromtimestamp(self._now_ms() / 1000, UTC).isoformat().replace("+00:00", "Z")
+        row = signals.window_row(signals.Edge(edge.value), name, at=at, request=name, table=str(self._table))
+        insert = f"INSERT INTO {table_name(self._table)} (id, type, data) VALUES (%s, %s, %s)"  # noqa: S608
+        asked(self._connection, insert, row.id, row.type, row.data)
+        return Signalled(name, row.id)
+
+
+def _before(commit: Commit, place: Place, met: Place) -> bool:
+    """Whether a transaction ended before a place; of one the stream is amid, where it begins is known.
+
+    One that was streamed before this start has no place, and ended before what was `met`.
+    """
+    at = commit.position
+    if not isinstance(at, MySqlPosition):
+        return met <= place
+    here = (at.file, at.offset)
+    return here < place if at.done else here <= place
+
+
+def _of_another(commit: Commit, server: str) -> bool:
+    """Whether a transaction's place is one in another server's log."""
+    at = commit.position
+    return isinstance(at, MySqlPosition) and at.history is not None and at.history.server != server
+
+
+def _has(gtids: AnyGtids | None, others: AnyGtids | None) -> bool:
+    """Whether one set holds all of another; of two kinds neither does."""
+    if isinstance(gtids, MySqlGtids) and isinstance(others, MySqlGtids):
+        return gtids.contains(others)
+    return isinstance(gtids, MariaDbGtids) and isinstance(others, MariaDbGtids) and gtids.contains(others)
+
+
+def visible(commit: Commit, executed: MySqlGtids) -> bool:
+    """Whether a SELECT shows a transaction; one from before there were GTIDs, since there are."""
+    name = commit.transaction
+    return _PLACE.fullmatch(name) is not None or executed.contains(MySqlGtids.parse(name))
+
+
+def version_of(connection: Connection) -> str:
+    """Return what the server called itself when it was met."""
+    return str(connection.server_version)  # type: ignore[attr-defined] # the driver's types leave it out
+
+
+def is_mariadb(connection: Connection) -> bool:
+    """Whether the server is MariaDB, which says so in its version."""
+    return "mariadb" in version_of(connection).lower()
+
+
+def snapshot_place(connection: Connection) -> Place:
+    """Return where the transaction's consistent snapshot stands in MariaDB's log."""
+    return place_of(snapshot_told(connection))
+
+
+def snapshot_told(connection: Connection) -> Told:
+    """Return the same as MariaDB tells it."""
+    told = {str(row[0]).lower(): row[1] for row in asked(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'")}
+    if not told.get("binlog_snapshot_file"):
+        raise NO_BINLOG(version=version_of(connection))
+    return str(told["binlog_snapshot_file"]), int(told["binlog_snapshot_position"])
+
+
+def place_of(told: Told) -> Place:
+    """Return a place that comes with its file's name."""
+    return Place(file_number(told[0]), told[1])
+
+
+def log_end(connection: Connection) -> Place:
+    """Return where the server's log ends; what any SELECT showed before ends there or earlier."""
+    version = tuple(int(part) for part in version_of(connection).split("-")[0].split(".")[:2])
+    old = is_mariadb(connection) or version < _BEFORE_8_2
+    with asking(connection, "say where its log ends", right="REPLICATION CLIENT"):
+        found = asked(connection, "SHOW MASTER STATUS" if old else "SHOW BINARY LOG STATUS")
+    if not found:
+        raise NO_BINLOG(version=version_of(connection))
+    return place_of((str(found[0][0]), int(found[0][1])))
+
+
+def asked(connection: Connection, statement: str, *given: object) -> list[tuple[Any, ...]]:
+    """Run what is answered at once; return its rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given or None)
+        return list(cursor.fetchall())

@@ -1,0 +1,124 @@
+"""Where in the log the reading is, and what a position there says beside the place.  Pure.
+
+A file is larger than 4 GB where one transaction made it so, and an event says the low 32 bits of its place
+only.  Every event of the file comes by, so the high bits follow from the order; a heartbeat of the second
+kind says all 64.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wrackline.producers.sources.mysql.dump_refusals import LOG_ANOTHER
+from wrackline.producers.sources.mysql.gtids import MariaDbGtid, MariaDbGtids, MySqlGtid
+from wrackline.producers.sources.mysql.position import History, MySqlPosition, Prepared, file_number
+
+_LOW = 1 << 32
+
+
+class Place:
+    """Follows the events of one dump; `gtids`, `names` and `prepared` are as far as transactions ended."""
+
+    def __init__(self, start: MySqlPosition, server: str) -> None:
+        known = start.history
+        self.history = History(server, known.file if known else "", known.begun if known else 0)
+        self.number, self.offset = start.file, start.offset
+        self.gtids, self.names = start.gtids, start.names
+        self.prepared, self._cut = start.prepared, start.cut
+        self._epoch = start.epoch
+        self._inside = start if start.done else None  # the transaction that is read first
+
+    def moved(self, file: str, offset: int) -> None:
+        """The log goes on in a file; when that was begun, its format description will say."""
+        begun = self.history.begun if file == self.history.file else 0
+        self.history = History(self.history.server, file, begun)
+        self.number, self.offset = file_number(file), offset
+
+    def begun(self, when: int) -> None:
+        """The file was begun then; one that was begun at another time is another file."""
+        known = self.history
+        if known.begun and known.begun != when:
+            raise LOG_ANOTHER(
+                reason=f"{known.file} was begun at {when}, and was known as begun at {known.begun}"
+            )
+        self.history = History(known.server, known.file, when)
+
+    def passed(self, low: int) -> None:
+        """An event ends at an offset with these low bits."""
+        offset = self.offset - self.offset % _LOW + low
+        self.offset = offset if offset >= self.offset else offset + _LOW
+
+    def is_behind(self, at: MySqlPosition) -> bool:
+        """Whether this is later than a position between two transactions, or inside one."""
+        return (self.number, self.offset) > (at.file, at.offset)
+
+    def here(self) -> MySqlPosition:
+        """Return the place between two transactions that the log has come to."""
+        return MySqlPosition(
+            self._epoch,
+            self.number,
+            self.offset,
+            0,
+            self.history,
+            self.gtids,
+            self.names,
+            self.prepared,
+            None,
+            self._cut,
+        )
+
+    def entered(self, gtid: MySqlGtid | MariaDbGtid | None, size: int) -> tuple[MySqlPosition, int]:
+        """Return where the transaction begins whose first event was passed, and how much of it is out."""
+        out = 0
+        if self._inside is not None:
+            out = self._resumed(self._inside, size)
+            self._inside = None
+        elif self._cut and str(gtid) in self._cut:
+            out = self._cut[str(gtid)]
+            self._cut = {other: done for other, done in self._cut.items() if other != str(gtid)}
+        start = self.here()
+        return replace(start, offset=start.offset - size, gtid=None if gtid is None else str(gtid)), out
+
+    def _resumed(self, inside: MySqlPosition, size: int) -> int:
+        if (self.number, self.offset - size) != (inside.file, inside.offset):
+            file = inside.history.file if inside.history else inside.file
+            raise LOG_ANOTHER(reason=f"no transaction begins in {file} at {inside.offset}")
+        return inside.done
+
+    def prepares(self, xid: str, start: MySqlPosition, gtid: MySqlGtid | MariaDbGtid | None) -> None:
+        """The transaction that began at `start` is the rows of an XA transaction, which wait for its end."""
+        after = None
+        if isinstance(gtid, MariaDbGtid) and isinstance(start.gtids, MariaDbGtids):
+            after = start.gtids.last(gtid.domain)
+        made = Prepared(
+            self.history.file if start.history is None else start.history.file,
+            start.offset,
+            str(gtid or ""),
+            str(after or ""),
+        )
+        self.prepared = {**self.prepared, xid: made}
+
+    def ended(self, xid: str) -> None:
+        """An XA transaction was committed or rolled back."""
+        self.prepared = {other: part for other, part in self.prepared.items() if other != xid}
+
+
+def elsewhere(position: MySqlPosition) -> MySqlPosition | None:
+    """Return a position as another server knows it, in the next epoch; None where it lacks a GTID."""
+    cut: Mapping[str, int] = position.cut
+    if position.done:
+        if position.gtid is None:
+            return None
+        cut = {**cut, position.gtid: position.done}
+    if any(part.file and not part.gtid for part in position.prepared.values()):
+        return None
+    return replace(
+        position,
+        epoch=position.epoch + 1,
+        file=0,
+        offset=0,
+        done=0,
+        history=None,
+        gtid=None,
+        cut=cut,
+        prepared={xid: replace(part, file="", offset=0) for xid, part in position.prepared.items()},
+    )

@@ -1,0 +1,109 @@
+"""What a server says of itself: which of the two it is, who it is, and the settings that matter to us.
+
+    SHOW GLOBAL VARIABLES  ->  ServerFacts
+
+Asking needs no right.  A setting that only one of the two has is simply not there for the other.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from pymysql.connections import Connection
+
+from wrackline.producers.sources.mysql.connect import variables
+
+_ASKED = (
+    "version",
+    "server_id",
+    "server_uuid",
+    "server_uid",
+    "lower_case_table_names",
+    "log_bin",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_metadata",
+    "binlog_order_commits",
+    "binlog_expire_logs_seconds",
+    "binlog_expire_logs_auto_purge",
+    "max_binlog_total_size",
+    "binlog_space_limit",
+    "gtid_mode",
+    "enforce_gtid_consistency",
+    "gtid_strict_mode",
+    "log_replica_updates",
+    "log_slave_updates",
+    "innodb_native_foreign_keys",
+)
+_STATUS_RENAMED = (8, 2)
+_ON = frozenset({"on", "1", "yes"})
+
+
+class Flavour(Enum):
+    """Which of the two a server is; the value is its name for people."""
+
+    MYSQL = "MySQL"
+    MARIADB = "MariaDB"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """A server's own words, by the names of its settings."""
+
+    variables: Mapping[str, str]
+
+    @property
+    def flavour(self) -> Flavour:
+        """Which of the two it is."""
+        return Flavour.MARIADB if "mariadb" in self.variables["version"].lower() else Flavour.MYSQL
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The version's numbers, without what follows them."""
+        return tuple(map(int, re.findall(r"\d+", self.variables["version"].partition("-")[0])[:3]))
+
+    @property
+    def version(self) -> str:
+        """The version's numbers as text."""
+        return ".".join(map(str, self.number))
+
+    @property
+    def identity(self) -> str:
+        """What tells this server from every other: uuid, in MariaDB uid; an old MariaDB has a number only."""
+        known = self.variables.get("server_uuid") or self.variables.get("server_uid")
+        return known or f"server_id {self.variables['server_id']}"
+
+    @property
+    def gtids(self) -> bool:
+        """Whether every transaction of its log has a GTID."""
+        return self.flavour is Flavour.MARIADB or self.variables.get("gtid_mode") == "ON"
+
+    @property
+    def cascades_logged(self) -> bool:
+        """Whether rows that a foreign key changes are in the log: since MySQL 9.6, unless InnoDB does it."""
+        return self.variables.get("innodb_native_foreign_keys") == "OFF"
+
+    @property
+    def log_status(self) -> str:
+        """The statement that shows where the log ends; it needs REPLICATION CLIENT."""
+        renamed = self.flavour is Flavour.MYSQL and self.number >= _STATUS_RENAMED
+        return "SHOW BINARY LOG STATUS" if renamed else "SHOW MASTER STATUS"
+
+    def text(self, name: str) -> str:
+        """Return a setting; nothing where the server does not have it."""
+        return self.variables.get(name, "")
+
+    def count(self, name: str) -> int:
+        """Return a setting that is a number; 0 where the server does not have it."""
+        return int(float(self.variables.get(name) or 0))
+
+    def on(self, name: str) -> bool:
+        """Whether a setting is there and on."""
+        return self.text(name).lower() in _ON
+
+
+def facts_of(connection: "Connection[Any]") -> ServerFacts:
+    """Ask the server."""
+    return ServerFacts(variables(connection, *_ASKED))

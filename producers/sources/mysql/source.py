@@ -1,0 +1,356 @@
+"""One server of MySQL's family as a source: puts the folder's parts together, decides nothing itself."""
+
+import threading
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakSet, finalize
+
+import pymysql
+from pymysql.connections import Connection
+
+from wrackline.producers.changes import Saved
+from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
+from wrackline.producers.sources.mysql import belongings, check, config, opening
+from wrackline.producers.sources.mysql.chunks import MySqlReader
+from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.decode import Decoder
+from wrackline.producers.sources.mysql.discover import Catalogue
+from wrackline.producers.sources.mysql.dump import Reader
+from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
+from wrackline.producers.sources.mysql.heartbeat import Heartbeat
+from wrackline.producers.sources.mysql.marks import MySqlMarks
+from wrackline.producers.sources.mysql.origin import FIELDS, Labels
+from wrackline.producers.sources.mysql.part_dump import PartDump
+from wrackline.producers.sources.mysql.picture import CATALOGUE_UNSEEN, Looker
+from wrackline.producers.sources.mysql.position import position_of
+from wrackline.producers.sources.mysql.prepared import Part
+from wrackline.producers.sources.mysql.reading import Session
+from wrackline.producers.sources.mysql.result_rows import decoding
+from wrackline.producers.sources.mysql.roll import Roll
+from wrackline.producers.sources.mysql.scope import Reading
+from wrackline.producers.sources.mysql.server_errors import asking
+from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts, facts_of
+from wrackline.producers.sources.mysql.shapes import Shapes
+from wrackline.producers.sources.mysql.stream import MySqlStream
+from wrackline.producers.sources.mysql.whole import WholeReader
+from wrackline.producers.sources.mysql.xa_open import waited_for
+from wrackline.producers.watch import Watch
+from wrackline.schemas import versions
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.filters import ColumnRules, TableFilter
+from wrackline.schemas.findings import ColumnSupport, Finding
+from wrackline.schemas.located import Located
+from wrackline.schemas.setting import Declared
+from wrackline.schemas.settings import Values
+from wrackline.schemas.source_settings import INSTANTS
+from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+
+BINLOG = "binlog"  # what the one source partition is called: a server has one log for all its databases
+_HEARTBEATS = 4  # in the time after which a silent server is given up
+
+
+class MySqlSource:
+    """A server with settings that were found good."""
+
+    def __init__(self, settings: Values, around: Surroundings, connector: str) -> None:
+        self._settings, self._around, self._connector = settings, around, connector
+        self._server = Server(settings)
+        self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
+        self._connection: Connection[Any] | None = None
+        self._catalogue_lock = threading.Lock()
+        self._heartbeat = Heartbeat(self._server, settings)
+        self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
+        self._readers: list[MySqlReader] = []
+        self._collations: Mapping[int, str] | None = None
+
+    def partitions(self) -> Sequence[SourcePartition]:
+        """Return the one log."""
+        return [SourcePartition(self._settings.text("topic.prefix"), BINLOG)]
+
+    def tables(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that the user can see and the filters capture."""
+        del partition
+        return [table for table in self._visible() if self._filter.captures(table)]
+
+    def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
+        """List the tables that the user can see and the filters do not capture."""
+        del partition
+        return [table for table in self._visible() if not self._filter.captures(table)]
+
+    def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
+        """Return a table's shape now."""
+        del partition
+        with self._asking() as connection:
+            return self._catalogue_over(connection).describe(table).table
+
+    def described(
+        self, partition: SourcePartition, tables: Collection[TableId]
+    ) -> Mapping[TableId, TableSchema | WracklineError]:
+        """Return the shapes of many tables now."""
+        del partition
+        found: dict[TableId, TableSchema | WracklineError] = {}
+        with self._asking() as connection:
+            catalogue = self._catalogue_over(connection)
+            catalogue.keep(tables)
+            for table in tables:
+                try:
+                    found[table] = catalogue.describe(table).table
+                except OperatorNeeded as error:
+                    found[table] = error
+        return found
+
+    def stream(
+        self,
+        partition: SourcePartition,
+        tables: Sequence[TableId],
+        saved: Saved | None,
+        aside: Collection[TableId] = (),
+        fresh: Collection[TableId] = (),
+    ) -> MySqlStream:
+        """Open the log after `saved`; a table's log is complete from its first event, so none is `fresh`."""
+        del fresh
+        with self._asking() as connection:
+            facts = facts_of(connection)
+            start = opening.start_of(connection, facts, saved)
+            if opening.is_fresh(saved):
+                start = waited_for(connection, facts, start, self._around.monotonic)
+            known = self._catalogue_over(connection).facts_of(tables)
+            shapes = self._shapes(connection)
+        roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
+        explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
+        reading = self._reading(facts, shapes)
+        decoder = Decoder(start, self._labels(partition), roll, explained, reading)
+        if saved is None or opening.fresh_epoch(saved) is not None:
+            decoder.say()  # or a fault before the first commit would have us begin at a later end
+        reader = self._reader_of_log(self._server.replica_id, reading.most_event_bytes)
+        dumped = self._server.connect()
+        packets = opening.flow(dumped, reader, start)
+        looker = Looker(
+            self._server.connect_to_ask,
+            self._catalogue_over,
+            shapes,
+            roll,
+            lambda: decoder.names,
+            facts.log_status,
+            known,
+        )
+        watch = Watch(looker, roll, CATALOGUE_UNSEEN, pymysql.err.Error)
+        stream = MySqlStream(
+            packets,
+            decoder,
+            self._around,
+            watch,
+            most_silence=self._server.most_silence,
+            end=self._end_of(dumped),
+            part=lambda part: self._part_dump(part, reading.most_event_bytes),
+        )
+        finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
+        self._streams.add(stream)
+        return stream
+
+    def reader(self, partition: SourcePartition) -> MySqlReader:
+        """Open a connection for chunks."""
+        labels, connect = self._labels(partition), self._server.connect
+        whole = WholeReader(self._session, connect, decoding, labels, self._around)
+        reader = MySqlReader(self._session, connect, decoding, labels, self._around, whole)
+        self._readers = [*(one for one in self._readers if not one.closed), reader]
+        return reader
+
+    def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
+        """Say what stands in the way; changes nothing."""
+        del partition
+        return check.check(self._server, self._settings, tables)
+
+    def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
+        """Say of every column that is copied how far it is carried."""
+        del partition
+        with self._server.connect() as connection, asking(connection, "show its catalogue", table):
+            return check.support(connection, self._settings, table)
+
+    def log_state(self, partition: SourcePartition) -> LogState | None:
+        """Nothing is kept for us: the server keeps its log as it likes."""
+        del partition
+        return None
+
+    def beat(self, partition: SourcePartition) -> None:
+        """Run the heartbeat's query."""
+        del partition
+        self._heartbeat.beat()
+
+    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
+        """Name what stands there for the pipeline; none of it was made by us."""
+        del partition, saved
+        with self._asking() as connection:
+            ours = check.signal_table(self._settings)
+            return tuple(belongings.kept(connection, ours))
+
+    def log_reader(self, partition: SourcePartition) -> str | None:
+        """Ask who reads under our number."""
+        del partition
+        with self._asking() as connection:
+            return belongings.log_reader(connection, facts_of(connection), self._server.replica_id)
+
+    def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
+        """Nothing is ours to remove."""
+
+    def place(self, saved: Saved) -> str:
+        """Write a position as people read it."""
+        epoch = opening.fresh_epoch(saved)
+        if epoch is not None:
+            return f"wherever the log ends (epoch {epoch})"
+        position = position_of(saved)
+        inside = f", {position.done} changes into its transaction" if position.done else ""
+        file = position.history.file if position.history else ""
+        return f"{file}:{position.offset} (epoch {position.epoch}{inside})"
+
+    def resumable(self, partition: SourcePartition, saved: Saved) -> None:
+        """Say whether the log still reaches back there."""
+        del partition
+        with self._asking() as connection:
+            opening.start_of(connection, facts_of(connection), saved)
+
+    def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
+        """Put a position into an epoch of its own."""
+        epoch = (
+            max((_epoch(known) for known in (saved, newest) if known), default=opening.FIRST_EPOCH - 1) + 1
+        )
+        return {"epoch": epoch} if saved is None else replace(position_of(saved), epoch=epoch).saved()
+
+    def close(self) -> None:
+        """End the catalogue's connection, and what the caller left open."""
+        for stream in tuple(self._streams):
+            stream.close()
+        for reader in self._readers:
+            reader.close()
+        self._heartbeat.close()
+        with self._catalogue_lock:
+            if self._connection is not None and self._connection.open:
+                self._connection.close()
+            self._connection = None
+
+    def _visible(self) -> Sequence[TableId]:
+        """List the tables that the user can see, but for the one that is ours."""
+        ours = check.signal_table(self._settings)
+        with self._asking() as connection:
+            tables = self._catalogue_over(connection).tables()
+        return [table for table in tables if table != ours]
+
+    def _reader_of_log(self, number: int, most_event_bytes: int, *, waits: bool = True) -> Reader:
+        named = uuid.uuid5(uuid.NAMESPACE_OID, f"{self._server.name} {number}")
+        heartbeat = self._server.most_silence / _HEARTBEATS
+        return Reader(number, named, heartbeat, most_event_bytes, waits=waits)
+
+    def _part_dump(self, part: Part, most_event_bytes: int) -> PartDump:
+        """Open the dump of an XA transaction's rows, as another reader than the log's."""
+        reader = self._reader_of_log(self._server.second_id, most_event_bytes, waits=False)
+        dumped = self._server.connect()
+        return PartDump(part, lambda: opening.flow_of_part(dumped, reader, part), self._end_of(dumped))
+
+    def _end_of(self, dumped: "Connection[Any]") -> Callable[[], None]:
+        number = int(dumped.thread_id())  # type: ignore[no-untyped-call]
+        return lambda: self._end_dump(number)
+
+    def _end_dump(self, number: int) -> None:
+        """End what may still send us the log, for on a quiet server it would not notice that we are gone."""
+        with suppress(WracklineError), self._asking() as connection:
+            still = ask(
+                connection, "SELECT command FROM information_schema.processlist WHERE id = %s", number
+            )
+            if any(str(next(iter(row.values()))).startswith("Binlog Dump") for row in still):
+                connection.kill(number)  # type: ignore[no-untyped-call]
+
+    def _session(self) -> Session:
+        """Connect a reader: the same way each time, so that it sees the same server."""
+        connection = self._server.connect()
+        marks = MySqlMarks(
+            connection,
+            self._mark_kind(),
+            signal_table=check.signal_table(self._settings),
+            now_ms=self._around.now_ms,
+        )
+        return Session(connection, self._catalogue_over(connection), marks)
+
+    def _mark_kind(self) -> MarkKind:
+        """Follow the setting; without one, the fence, which needs no rights and no table."""
+        strategy = self._settings["incremental.snapshot.watermarking.strategy"]
+        return MarkKind.FENCE if strategy in {None, "fence"} else MarkKind.SIGNAL
+
+    def _captured(self, listed: frozenset[TableId], aside: frozenset[TableId]) -> Callable[[TableId], bool]:
+        """Decide by the name of the moment, so that a table may come, go and be renamed."""
+        ours = check.signal_table(self._settings)
+
+        def captured(table: TableId) -> bool:
+            if table in listed:
+                return True
+            return table != ours and table not in aside and self._filter.captures(table)
+
+        return captured
+
+    def _reading(self, facts: ServerFacts, shapes: Shapes) -> Reading:
+        return Reading(
+            facts.identity,
+            facts.flavour is Flavour.MARIADB,
+            self._around.most_batch_bytes,
+            self._settings.integer("max.row.bytes") * 2,  # an update has its row twice
+            signal_table=check.signal_table(self._settings),
+            lower_names=facts.count("lower_case_table_names") > 0,
+            collations=shapes.said,
+        )
+
+    def _labels(self, partition: SourcePartition) -> Labels:
+        counted = self._settings.flag("provide.transaction.metadata")
+        return Labels(versions.OURS, self._connector, partition.server, counted)
+
+    @contextmanager
+    def _catalogued(self) -> Iterator[Catalogue]:
+        with self._asking() as connection:
+            yield self._catalogue_over(connection)
+
+    @contextmanager
+    def _asking(self) -> "Iterator[Connection[Any]]":
+        """Lend the catalogue's connection to one caller; a lost one shows only when it is used."""
+        with self._catalogue_lock:
+            if self._connection is None or not self._connection.open:
+                self._connection = self._server.connect_to_ask()
+            with asking(self._connection, "answer about its catalogue"):
+                yield self._connection
+
+    def _catalogue_over(self, connection: "Connection[Any]") -> Catalogue:
+        return Catalogue(connection, self._shapes(connection))
+
+    def _shapes(self, connection: "Connection[Any]") -> Shapes:
+        instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]
+        if self._collations is None:
+            self._collations = Catalogue(connection, Shapes(self._rules, instants)).collations()
+        return Shapes(self._rules, instants, self._collations)
+
+
+def _epoch(saved: Saved) -> int:
+    fresh = opening.fresh_epoch(saved)
+    return position_of(saved).epoch if fresh is None else fresh
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlPlugin:
+    """What this folder offers, under one of its two names."""
+
+    kind: str
+    connector: str
+    debezium_class: str | None
+    settings: Declared = config.SETTINGS
+    source_fields: Sequence[Mapping[str, object]] = FIELDS
+
+    def open(self, settings: Values, around: Surroundings) -> MySqlSource:
+        """Take the settings; the first connection is made when something is asked."""
+        return MySqlSource(settings, around, self.connector)
+
+    def located(self, settings: Values, table: TableId) -> Located:
+        """Return where a table is."""
+        host, port = settings.text("database.hostname"), settings.integer("database.port")
+        return Located(f"mysql://{host}:{port}", f"{table.schema}.{table.name}")
+
+
+PLUGIN = MySqlPlugin("mysql", "mysql", "io.debezium.connector.mysql.MySqlConnector")

@@ -1,0 +1,30 @@
+"""MySQL's and MariaDB's numbers for types, as the log writes them (MYSQL_TYPE_* in the servers' sources)."""
+
+DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP, LONGLONG, INT24, DATE, TIME, DATETIME, YEAR = (
+    range(14)
+)
+NEWDATE, VARCHAR, BIT, TIMESTAMP2, DATETIME2, TIME2 = range(14, 20)
+BLOB_COMPRESSED, VARCHAR_COMPRESSED = 140, 141  # MariaDB's
+VECTOR = 242  # MySQL's
+JSON, NEWDECIMAL, ENUM, SET = 245, 246, 247, 248
+BLOB, VAR_STRING, STRING, GEOMETRY = 252, 253, 254, 255
+
+# Those that have a sign; the log says it of these alone, also of a year.
+NUMBERS = frozenset({DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, LONGLONG, INT24, YEAR, NEWDECIMAL})
+# Those that have a collation, 63 if they hold bytes; MariaDB counts its geometry too.
+CHARACTERS = frozenset({VARCHAR, VAR_STRING, STRING, BLOB, BLOB_COMPRESSED, VARCHAR_COMPRESSED, VECTOR})
+LABELLED = frozenset({ENUM, SET})
+WITH_COLLATION = CHARACTERS - {VECTOR} | LABELLED  # which nothing can be said of without it
+
+# Those whose cells begin with a length; how many bytes that has stands beside the type.
+LENGTHS = frozenset({BLOB, BLOB_COMPRESSED, GEOMETRY, JSON, VECTOR})
+LAST_GEOMETRY = 7  # geometrycollection
+
+# How many bytes the log keeps beside a type's number; a type that is not here is not known.
+META_BYTES = {
+    **dict.fromkeys((DECIMAL, TINY, SHORT, LONG, NULL, TIMESTAMP, LONGLONG, INT24), 0),
+    **dict.fromkeys((DATE, TIME, DATETIME, YEAR, NEWDATE), 0),
+    **dict.fromkeys((FLOAT, DOUBLE, TIMESTAMP2, DATETIME2, TIME2), 1),
+    **dict.fromkeys((BLOB, BLOB_COMPRESSED, GEOMETRY, JSON, VECTOR), 1),
+    **dict.fromkeys((VARCHAR, VARCHAR_COMPRESSED, BIT, NEWDECIMAL, VAR_STRING, STRING), 2),
+}

@@ -1,0 +1,172 @@
+"""Writers in the manner of sysbench's oltp_read_write, each committed change of theirs on record.
+
+In: a server, a database.  Out: two tables whose rows carry a write counter `n`, and a ledger with one line
+for each event that the topics must hold.  Triggers write the ledger in the transaction that they speak of, so
+what is committed, rolled back or lost with the server, the ledger says the same; nobody captures it.
+`n` is UUID_SHORT(), which a server only counts up, also over a restart; it is taken while the row is locked,
+so for one key it only grows.
+"""
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, Self
+
+import pymysql
+from pymysql.connections import Connection
+
+from tests.integration.mysql.world import root
+from tests.integration.running.world import PATIENCE
+from wrackline.control.stack.servers import MysqlServer
+
+TABLES = ("sbtest1", "sbtest2")
+_ROWS = 300  # keys that are there at first, in each table
+_GONE = (pymysql.OperationalError, pymysql.InterfaceError, pymysql.InternalError, OSError)
+_LEDGER = """
+CREATE TABLE ledger (at bigint AUTO_INCREMENT PRIMARY KEY, name varchar(20) NOT NULL, id bigint NOT NULL,
+    op char(1) NOT NULL, n bigint unsigned NOT NULL)"""
+_TABLE = """
+CREATE TABLE {0} (id bigint PRIMARY KEY, n bigint unsigned NOT NULL, k int NOT NULL DEFAULT 0,
+    c varchar(120), pad longtext, KEY (k))"""
+_MADE = """
+CREATE TRIGGER {0}_made AFTER INSERT ON {0} FOR EACH ROW
+    INSERT INTO ledger (name, id, op, n) VALUES ('{0}', NEW.id, 'c', NEW.n)"""
+_DELETED = """
+CREATE TRIGGER {0}_deleted AFTER DELETE ON {0} FOR EACH ROW
+    INSERT INTO ledger (name, id, op, n) VALUES ('{0}', OLD.id, 'd', OLD.n)"""
+_CHANGED = """
+CREATE TRIGGER {0}_changed AFTER UPDATE ON {0} FOR EACH ROW BEGIN
+    IF NEW.id <> OLD.id THEN
+        INSERT INTO ledger (name, id, op, n) VALUES ('{0}', OLD.id, 'd', OLD.n), ('{0}', NEW.id, 'c', NEW.n);
+    ELSE
+        INSERT INTO ledger (name, id, op, n) VALUES ('{0}', NEW.id, 'u', NEW.n);
+    END IF;
+END"""
+
+
+def make_tables(session: "Connection[Any]") -> None:
+    """Make the tables and the ledger in the session's database."""
+    with session.cursor() as cursor:
+        cursor.execute(_LEDGER)
+        for table in TABLES:
+            cursor.execute(_TABLE.format(table))
+            for trigger in (_MADE, _DELETED, _CHANGED):
+                cursor.execute(trigger.format(table))
+
+
+class Writer:
+    """One session; it alone has keys of its remainder, so no two of them wait for each other for long."""
+
+    def __init__(
+        self, server: MysqlServer, database: str, number: int, of: int, chance: random.Random
+    ) -> None:
+        self._number, self._of, self._chance = number, of, chance
+        self._sql = root(server, database=database, connect_timeout=5)
+        self._run("SET innodb_lock_wait_timeout = 5")
+        for table in TABLES:
+            self._run(
+                f"INSERT IGNORE INTO {table} (id, n, c) VALUES "
+                + ", ".join(f"({key}, UUID_SHORT(), 'first')" for key in range(number + of, _ROWS, of))
+            )
+        self._sql.autocommit(False)
+
+    def close(self) -> None:
+        """Leave."""
+        with contextlib.suppress(pymysql.MySQLError):
+            self._sql.close()
+
+    def transaction(self) -> bool:
+        """Write one transaction; whether it was committed."""
+        chance = self._chance
+        for _ in range(chance.choice((1, 1, 2, 4))):
+            self._some()
+        if chance.random() < 0.1:
+            self._run("SAVEPOINT here")
+            self._some()
+            self._run("ROLLBACK TO here")
+        if chance.random() < 0.1:
+            self._sql.rollback()
+            return False
+        self._sql.commit()
+        return True
+
+    def _some(self) -> None:
+        """Do what oltp_read_write does to a table, or change a key."""
+        chance, table = self._chance, self._chance.choice(TABLES)
+        one, other = (self._key() for _ in range(2))
+        self._run(f"SELECT c FROM {table} WHERE id = {one}")
+        self._run(f"UPDATE {table} SET n = UUID_SHORT(), k = k + 1 WHERE id = {one}")
+        text = f"REPEAT('c', {chance.randrange(120)})"
+        self._run(f"UPDATE {table} SET n = UUID_SHORT(), c = {text} WHERE id = {other}")
+        self._run(f"DELETE FROM {table} WHERE id = {other}")
+        if chance.random() < 0.8:
+            pad = f"REPEAT('p', {chance.choice((10, 60, 300, 20_000))})"
+            self._run(f"INSERT INTO {table} (id, n, pad) VALUES ({other}, UUID_SHORT(), {pad})")
+        elif one != other:
+            self._run(f"UPDATE {table} SET id = {other}, n = UUID_SHORT() WHERE id = {one}")
+
+    def _key(self) -> int:
+        return self._chance.randrange(1, _ROWS // self._of) * self._of + self._number
+
+    def _run(self, statement: str) -> None:
+        with self._sql.cursor() as cursor:
+            cursor.execute(statement)
+
+
+class Writers:
+    """Several writers in threads of their own, until they are stopped; they survive the server's faults."""
+
+    def __init__(self, server: MysqlServer, database: str, seed: int, count: int, pace: float) -> None:
+        self._server, self._database, self._pace = server, database, pace
+        self._stopping, self._lock = threading.Event(), threading.Lock()
+        self.committed = 0  # transactions, as far as the writers know
+        self._errors: list[BaseException] = []
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(number, count, random.Random(f"{seed} {number}")))
+            for number in range(count)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "a writer does not stop"
+        if self._errors:
+            raise self._errors[0]
+
+    def more(self, transactions: int) -> None:
+        """Wait until so many more transactions are committed."""
+        wanted, deadline = self.committed + transactions, time.monotonic() + PATIENCE
+        while self.committed < wanted and not self._errors:
+            assert time.monotonic() < deadline, "nothing is written"
+            self._stopping.wait(0.01)
+
+    def _guarded(self, number: int, of: int, chance: random.Random) -> None:
+        try:
+            while not self._stopping.is_set():
+                with contextlib.suppress(*_GONE), self._writer(number, of, chance) as writer:
+                    self._write(writer, chance)
+                self._stopping.wait(0.1)
+        except BaseException as error:  # noqa: BLE001 - the test's thread raises it
+            self._errors.append(error)
+
+    @contextlib.contextmanager
+    def _writer(self, number: int, of: int, chance: random.Random) -> Iterator[Writer]:
+        made = Writer(self._server, self._database, number, of, chance)
+        try:
+            yield made
+        finally:
+            made.close()
+
+    def _write(self, writer: Writer, chance: random.Random) -> None:
+        while not self._stopping.wait(self._pace * chance.random() * 2):
+            kept = writer.transaction()
+            with self._lock:
+                self.committed += kept

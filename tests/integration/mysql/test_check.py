@@ -1,0 +1,314 @@
+"""What the preflight finds on real servers, each thing that stands in the way, mended by what it prints."""
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pymysql
+import pytest
+from pymysql.constants import COMMAND
+
+from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
+from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.stack.stack import Stack
+from wrackline.producers.sources.mysql.check import check, support
+from wrackline.producers.sources.mysql.connect import Server, ask, replica_id
+from wrackline.producers.sources.mysql.names import account, identifier
+from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.schemas.findings import Finding, Support
+from wrackline.schemas.table import TableId
+
+pytestmark = pytest.mark.servers
+
+DATABASE, TABLE, READER = "odd `Db' 1", "weird `Na\"me'", "odd 'reader\\ é"
+NAMES = {
+    "database": identifier(DATABASE),
+    "table": f"{identifier(DATABASE)}.{identifier(TABLE)}",
+    "parent": f"{identifier(DATABASE)}.`parent, all`",
+    "signals": f"{identifier(DATABASE)}.`signals`",
+    "reader": account(READER),
+}
+MADE = (
+    "DROP DATABASE IF EXISTS {database}",
+    "CREATE DATABASE {database}",
+    "CREATE TABLE {parent} (id int PRIMARY KEY, `n``o` int, UNIQUE KEY (id, `n``o`))",
+    "CREATE TABLE {table} (id int NOT NULL, up int, `o``n` int, PRIMARY KEY (id), KEY (up, `o``n`))",
+    "DROP USER IF EXISTS {reader}",
+    "CREATE USER {reader} IDENTIFIED BY 'geheim'",
+    "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {reader}",
+    "GRANT SELECT ON {parent} TO {reader}",
+    "GRANT SELECT ON {table} TO {reader}",
+    "GRANT DELETE ON {table} TO {reader}",  # so that it is seen without SELECT
+)
+SIGNALS = {
+    "signal.data.collection": f"{DATABASE}.signals",
+    "incremental.snapshot.watermarking.strategy": "insert_insert",
+}
+STATEMENT = re.compile(r"\b(?:SET (?:PERSIST|GLOBAL)|GRANT|(?:ALTER|CREATE) TABLE)\b[^;]*")
+BROKEN: Mapping[str, tuple[str, ...]] = {
+    "mysql.binlog_format": ("SET GLOBAL binlog_format = STATEMENT",),
+    "mysql.binlog_row_image": ("SET GLOBAL binlog_row_image = MINIMAL",),
+    "mysql.binlog_row_metadata": ("SET GLOBAL binlog_row_metadata = MINIMAL",),
+    "mysql.retention_short": ("SET GLOBAL binlog_expire_logs_seconds = 7200",),
+    "mysql.replication_slave_missing": ("REVOKE REPLICATION SLAVE ON *.* FROM {reader}",),
+    "mysql.replication_client_missing": ("REVOKE REPLICATION CLIENT ON *.* FROM {reader}",),
+    "mysql.select_missing": ("REVOKE SELECT ON {table} FROM {reader}",),
+    "mysql.key_missing": ("ALTER TABLE {table} DROP PRIMARY KEY",),
+    "mysql.no_transactions": ("ALTER TABLE {table} ENGINE = MyISAM",),
+    "mysql.rows_elsewhere": ("ALTER TABLE {table} ENGINE = MEMORY",),
+}
+CASCADING = (
+    "ALTER TABLE {table} ADD CONSTRAINT `it's ``one` FOREIGN KEY (up, `o``n`)"
+    " REFERENCES {parent} (id, `n``o`) ON DELETE CASCADE ON UPDATE SET NULL"
+)
+BROKEN_HERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "mariadb": {
+        "mysql.gtids_loose": ("SET GLOBAL gtid_strict_mode = OFF",),
+        "mysql.log_size_limit": ("SET GLOBAL max_binlog_total_size = 1048576",),
+        "mysql.cascade_unlogged": (CASCADING,),
+    },
+    "mysql": {
+        "mysql.server_id_zero": ("SET GLOBAL server_id = 0",),
+        "mysql.gtids_off": (
+            "SET GLOBAL gtid_mode = ON_PERMISSIVE",
+            "SET GLOBAL gtid_mode = OFF_PERMISSIVE",
+            "SET GLOBAL gtid_mode = OFF",
+            "SET GLOBAL enforce_gtid_consistency = OFF",
+        ),
+    },
+}
+
+
+@dataclass
+class Odd:
+    """A server with a database in which everything has an odd name."""
+
+    flavour: str
+    server: MysqlServer
+
+    def run(self, *statements: str) -> None:
+        """Run as root; the placeholders are names."""
+        run(self.server, *(statement.format_map(NAMES) for statement in statements))
+
+    def settings(self, **more: str) -> dict[str, str]:
+        return {
+            "database.user": READER,
+            "database.password": "geheim",
+            "database.allowPublicKeyRetrieval": "true",
+            "table.include.list": r"odd .Db. 1\.(?!signals).*",
+            **more,
+        }
+
+    def found(self, *tables: TableId, **more: str) -> list[Finding]:
+        settings = settings_of(self.server, **self.settings(**more))
+        return list(check(Server(settings), settings, tables))
+
+    def ids(self, *tables: TableId, **more: str) -> set[str]:
+        return {finding.id for finding in self.found(*tables, **more)}
+
+    def mend(self, code: str, **more: str) -> None:
+        """Paste what the finding prints."""
+        [finding] = [one for one in self.found(**more) if one.id == code]
+        printed = STATEMENT.findall(finding.suggestion)
+        assert printed, finding.suggestion
+        run(self.server, *(statement.replace("(...)", "(id)") for statement in printed))
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def server(stack: Stack, request: pytest.FixtureRequest) -> MysqlServer:
+    made: MysqlServer = getattr(stack, request.param)()
+    return made
+
+
+@pytest.fixture
+def odd(server: MysqlServer, request: pytest.FixtureRequest) -> Iterator[Odd]:
+    made = Odd(request.node.callspec.params["server"], server)
+    made.run(*MADE)
+    yield made
+    made.run("DROP DATABASE {database}", "DROP USER {reader}")
+    if made.flavour == "mysql":
+        made.run("RESET PERSIST")
+
+
+def test_a_good_server_has_no_findings(odd: Odd) -> None:
+    assert odd.found() == []
+
+
+@pytest.mark.parametrize("code", [*BROKEN, *(code for here in BROKEN_HERE.values() for code in here)])
+def test_each_finding_is_mended_by_what_it_prints(odd: Odd, code: str) -> None:
+    breaks = ({**BROKEN, **BROKEN_HERE[odd.flavour]}).get(code)
+    if breaks is None:
+        pytest.skip(f"{odd.flavour} has no such setting, or nothing to mend there")
+    odd.run(*breaks)
+    assert code in odd.ids()
+    odd.mend(code)
+    assert odd.ids() == set()
+
+
+def test_a_signal_table_is_made_and_granted_by_what_is_printed(odd: Odd) -> None:
+    assert odd.ids(**SIGNALS) == {"mysql.signal_table_unwritable"}
+    odd.mend("mysql.signal_table_unwritable", **SIGNALS)
+    assert odd.ids(**SIGNALS) == set()
+    odd.run("REVOKE INSERT ON {signals} FROM {reader}")
+    assert odd.ids(**SIGNALS) == {"mysql.signal_table_unwritable"}
+    odd.mend("mysql.signal_table_unwritable", **SIGNALS)
+    assert odd.ids(**SIGNALS) == set()
+    with root(odd.server) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM {signals}".format_map(NAMES))
+        assert cursor.fetchone() == (0,)  # a check writes nothing
+
+
+def test_a_server_that_takes_no_writes_has_no_use_for_a_signal_table(odd: Odd) -> None:
+    odd.run("CREATE TABLE {signals} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
+    odd.run("GRANT SELECT, INSERT ON {signals} TO {reader}", "SET GLOBAL read_only = ON")
+    try:
+        assert odd.ids(**SIGNALS) == {"mysql.server_read_only"}
+        assert odd.ids() == set()
+    finally:
+        odd.run("SET GLOBAL read_only = OFF")
+
+
+def test_cascades_that_mysql_logs_are_no_finding(odd: Odd) -> None:
+    if odd.flavour != "mysql":
+        pytest.skip("its log does not have them")
+    odd.run(CASCADING)
+    assert odd.ids() == set()
+
+
+def test_without_gtids_only_signals_mark_and_only_with_commits_in_order(odd: Odd) -> None:
+    if odd.flavour != "mysql":
+        pytest.skip("its transactions always have one")
+    odd.run("CREATE TABLE {signals} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
+    odd.run("GRANT SELECT, INSERT ON {signals} TO {reader}")
+    odd.run(*BROKEN_HERE["mysql"]["mysql.gtids_off"], "SET GLOBAL binlog_order_commits = OFF")
+    assert odd.ids() == {"mysql.gtids_off", "mysql.fence_without_gtids"}
+    assert odd.ids(**SIGNALS) == {"mysql.gtids_off", "mysql.commits_unordered"}
+    odd.mend("mysql.commits_unordered", **SIGNALS)
+    assert odd.ids(**SIGNALS) == {"mysql.gtids_off"}
+    odd.mend("mysql.gtids_off")
+    assert odd.ids() == set()
+
+
+def test_our_number_may_not_be_the_servers(odd: Odd) -> None:
+    [finding] = odd.found(**{"database.server.id": "1"})
+    assert finding.id == "mysql.server_id_same"
+    free = finding.suggestion.rpartition("=")[2]
+    assert odd.found(**{"database.server.id": free}) == []
+
+
+def test_another_replica_with_our_number_is_named(odd: Odd) -> None:
+    settings = settings_of(odd.server, **odd.settings())
+    with root(odd.server) as other:
+        host = b"replica-7"
+        asked = replica_id(settings).to_bytes(4, "little") + bytes([len(host)]) + host + b"\0\0"
+        asked += (3310).to_bytes(2, "little") + bytes(8)
+        other._execute_command(COMMAND.COM_REGISTER_SLAVE, asked)  # type: ignore[attr-defined]
+        other._read_packet()  # type: ignore[no-untyped-call]
+        if odd.flavour == "mariadb":
+            odd.run("GRANT REPLICATION MASTER ADMIN ON *.* TO {reader}")
+        [finding] = odd.found()
+    assert finding.id == "mysql.server_id_taken"
+    assert "replica-7" in finding.description
+    free = finding.suggestion.partition("database.server.id=")[2].partition(";")[0]
+    assert free not in {"1", str(replica_id(settings))}
+
+
+def test_our_own_reader_which_has_no_port_is_no_other_replica(odd: Odd) -> None:
+    settings = settings_of(odd.server, **odd.settings())
+    if odd.flavour == "mariadb":
+        odd.run("GRANT REPLICATION MASTER ADMIN ON *.* TO {reader}")
+    with root(odd.server) as ours:
+        asked = replica_id(settings).to_bytes(4, "little") + bytes(13)
+        ours._execute_command(COMMAND.COM_REGISTER_SLAVE, asked)  # type: ignore[attr-defined]
+        ours._read_packet()  # type: ignore[no-untyped-call]
+        assert odd.found() == []
+
+
+def test_a_check_does_not_end_who_reads_the_log_with_our_number(odd: Odd) -> None:
+    settings = settings_of(odd.server, **odd.settings())
+    reader = Server(settings).connect()
+    [status] = ask(reader, facts_of(reader).log_status)
+    ask(reader, "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'")
+    asked = struct.pack("<IHI", 4, 0, replica_id(settings)) + str(status["File"]).encode()
+    reader._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined]
+    reader._read_packet()  # type: ignore[no-untyped-call]
+    assert odd.found() == []
+    with root(odd.server) as connection:
+        commands = {row["Id"]: row["Command"] for row in ask(connection, "SHOW PROCESSLIST")}
+        number = reader.thread_id()  # type: ignore[no-untyped-call]
+        assert commands[number] == "Binlog Dump"
+        ask(connection, f"KILL {number}")
+
+
+def test_a_table_that_is_not_there_is_named(odd: Odd) -> None:
+    gone = TableId(DATABASE, DATABASE, "gone")
+    [finding] = odd.found(gone)
+    assert (finding.id, finding.table) == ("mysql.table_absent", gone)
+
+
+def test_a_pattern_that_means_nothing_is_named(odd: Odd) -> None:
+    assert odd.ids(**{"table.include.list": r"odd .Db. 1\.gone"}) == {
+        "filter.matches_nothing",
+        "mysql.no_tables",
+    }
+
+
+def test_a_table_without_a_key_is_read_with_the_rights_that_are_printed(odd: Odd) -> None:
+    odd.run("ALTER TABLE {table} DROP PRIMARY KEY")
+    lacking = ["RELOAD ON *.*", "LOCK TABLES ON {database}.*".format_map(NAMES)]
+    lacking = lacking if odd.flavour == "mysql" else lacking[:1]
+    found = [one for one in odd.found() if one.id == "mysql.key_rights_missing"]
+    assert [one.suggestion.partition("GRANT ")[2].partition(" TO ")[0] for one in found] == lacking
+    assert odd.ids(**{"snapshot.mode": "no_data"}) == {"mysql.key_missing"}
+    for one in found:
+        run(odd.server, *(text for text in STATEMENT.findall(one.suggestion) if text.startswith("GRANT")))
+    assert odd.ids() == {"mysql.key_missing"}
+    with root(odd.server) as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO {table} VALUES (1, 1, 1)".format_map(NAMES))  # nothing is left locked
+
+
+def test_rules_that_no_column_or_key_fits_are_named(odd: Odd) -> None:
+    where = r"odd .Db. 1\.weird .Na.me.\."
+    assert odd.ids(**{"column.exclude.list": where + "gone"}) == {"filter.matches_nothing"}
+    assert odd.ids(**{"column.exclude.list": where + "id"}) == {"filter.key_left_out"}
+    assert odd.ids(**{"column.mask.with.10.chars": where + "gone"}) == {"filter.matches_nothing"}
+    assert odd.ids(**{"column.include.list": where + r"(id|up),odd .Db. 1\.parent.*\..*"}) == set()
+    assert odd.ids(**{"message.key.columns": where[:-2] + ":gone"}) == {"filter.key_column_missing"}
+
+
+def test_excluded_columns_need_no_right(odd: Odd) -> None:
+    odd.run("REVOKE SELECT ON {table} FROM {reader}", "GRANT SELECT (id, up) ON {table} TO {reader}")
+    assert odd.ids() == {"mysql.select_missing"}
+    assert odd.ids(**{"column.exclude.list": r".*\.o.n"}) == set()
+
+
+def test_a_unique_key_counts_only_whole_and_without_nulls(odd: Odd) -> None:
+    odd.run("ALTER TABLE {table} DROP PRIMARY KEY, ADD UNIQUE KEY (up), ADD t text NOT NULL")
+    odd.run("GRANT RELOAD ON *.* TO {reader}", "GRANT LOCK TABLES ON {database}.* TO {reader}")
+    assert odd.ids() == {"mysql.key_missing"}
+    odd.run("ALTER TABLE {table} ADD UNIQUE KEY (t(10))")
+    assert odd.ids() == {"mysql.key_missing"}
+    odd.run("ALTER TABLE {table} MODIFY up int NOT NULL")
+    assert odd.ids() == set()
+
+
+def test_support_says_how_far_each_column_is_carried(odd: Odd) -> None:
+    odd.run("ALTER TABLE {table} ADD wide decimal(60,2)")
+    settings = settings_of(odd.server, **odd.settings())
+    with Server(settings).connect() as connection:
+        found = {
+            one.column: one.support
+            for one in support(connection, settings, TableId(DATABASE, DATABASE, TABLE))
+        }
+    assert found == {"id": Support.YES, "up": Support.YES, "o`n": Support.YES, "wide": Support.PARTIAL}
+
+
+def test_a_check_leaves_the_log_as_it_was(odd: Odd) -> None:
+    with root(odd.server) as connection, connection.cursor(pymysql.cursors.DictCursor) as cursor:
+        status = "SHOW BINARY LOG STATUS" if odd.flavour == "mysql" else "SHOW MASTER STATUS"
+        cursor.execute(status)
+        before = cursor.fetchone()
+        odd.found(**SIGNALS)
+        cursor.execute(status)
+        assert cursor.fetchone() == before

@@ -1,0 +1,75 @@
+"""`wrackline check`, `offsets` and `delete` of a pipeline on each server, while it runs and later."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.mysql.pipes import Pipe
+from tests.integration.mysql.world import FLAVOURS
+from tests.integration.running.world import wait_until
+from wrackline.control.exits import Exit
+from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.stack.stack import Stack
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(params=FLAVOURS)
+def pipe(
+    request: pytest.FixtureRequest,
+    stack: Stack,
+    tmp_path: Path,
+    kafka: Broker,
+    registry: SchemaRegistry,
+    topic_prefix: str,
+) -> Iterator[Pipe]:
+    """A pipeline with the page's rights over one database, with a signal table."""
+    server = getattr(stack, request.param)()
+    signals = f'signal.data.collection = "{topic_prefix}_a.signals"'
+    made = Pipe(tmp_path, request.param, server, kafka, registry, topic_prefix, ("a",), "initial", signals)
+    [database] = made.databases
+    made.execute(f"CREATE TABLE {database}.orders (id int PRIMARY KEY)")
+    made.execute(
+        f"CREATE TABLE {database}.signals (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))"
+    )
+    made.execute(f"INSERT INTO {database}.orders VALUES (1), (2)")
+    user = f"u_{topic_prefix}"
+    made.execute(f"CREATE USER {user} IDENTIFIED BY 'geheim'")
+    made.execute(f"GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {user}")
+    made.execute(f"GRANT SELECT ON {database}.* TO {user}")
+    account = f'"{user}"\ndatabase.password = "geheim"\ndatabase.allowPublicKeyRetrieval = "true"'
+    text = made.file.read_text()
+    made.file.write_text(text.replace('database.user = "root"', f"database.user = {account}"))
+    yield made
+    made.execute(f"DROP USER {user}")
+    made.close()
+
+
+def test_the_commands_of_an_operator(pipe: Pipe) -> None:
+    [database] = pipe.databases
+    checked = pipe.command("check")
+    assert (checked.returncode, checked.stdout.strip()) == (Exit.OK, f"{pipe.file}: good")
+    running = pipe.run()
+    wait_until(lambda: len(pipe.records(database, "orders")) == 2)
+    # MariaDB does not tell this account who reads
+    for command in (("offsets", "reset"), ("delete", "--yes")):
+        refused = pipe.command(*command)
+        expected = "task_runs" if pipe.kind == "mysql" else "task_may_run"
+        assert f"[{command[0]}.{expected}]" in refused.stderr
+    assert running.stop() == Exit.OK
+    shown = pipe.command("offsets", "show").stdout
+    assert "binlog.0" in shown
+    assert f"{database}.{database}.orders  streaming" in shown
+    grant = f"GRANT REPLICATION MASTER ADMIN ON *.* TO u_{pipe.prefix}"
+    if pipe.kind == "mariadb":
+        pipe.execute(grant)
+    reset = pipe.command("offsets", "reset")
+    assert reset.returncode == Exit.OK, reset.stderr
+    assert "wherever the log ends (epoch 2)" in reset.stdout
+    deleted = pipe.command("delete", "--yes")
+    assert deleted.returncode == Exit.OK, deleted.stderr
+    assert f"DROP TABLE `{database}`.`signals`" in deleted.stdout
+    assert f"DROP USER 'u_{pipe.prefix}'@'%'" in deleted.stdout
+    assert "nothing is stored" in pipe.command("offsets", "show").stdout
+    assert pipe.execute(f"SELECT COUNT(*) FROM {database}.signals") == [(0,)]

@@ -1,0 +1,153 @@
+"""The least rights that docs/mysql.md lists: with exactly them all works, and each is missed by name."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.integration.mysql.shop import Shop as Streaming
+from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
+from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.stack.stack import Stack
+from wrackline.producers.chunks import Chunk, ChunkRequest
+from wrackline.producers.sources.mysql.check import check
+from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.schemas.errors import OperatorNeeded
+
+pytestmark = pytest.mark.servers
+
+PAGE = Path(__file__).parents[3] / "docs" / "mysql.md"
+READER = "wrackline_reader"
+PASSWORD = "..."
+
+
+def statements_of(page: str) -> list[str]:
+    """Return the SQL of the page's section about the least rights."""
+    section = page.partition("## User and grants")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
+    return [statement.strip() for statement in "\n".join(blocks).split(";") if statement.strip()]
+
+
+@dataclass
+class Shop:
+    """A server whose reader was made with the page's own statements, and no other."""
+
+    server: MysqlServer
+
+    def settings(self) -> dict[str, str]:
+        return {
+            "database.user": READER,
+            "database.password": PASSWORD,
+            "database.allowPublicKeyRetrieval": "true",
+            "table.include.list": r"shop\..*",
+        }
+
+    def findings(self) -> dict[str, str]:
+        settings = settings_of(self.server, **self.settings())
+        return {one.id: one.suggestion for one in check(Server(settings), settings, [])}
+
+
+@pytest.fixture(params=FLAVOURS)
+def shop(stack: Stack, request: pytest.FixtureRequest) -> Iterator[Shop]:
+    made = Shop(getattr(stack, request.param)())
+    run(made.server, f"DROP USER IF EXISTS {READER}", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop")
+    run(made.server, "CREATE TABLE shop.orders (id int PRIMARY KEY)", *statements_of(PAGE.read_text()))
+    yield made
+    run(made.server, f"DROP USER {READER}", "DROP DATABASE shop")
+
+
+def test_exactly_these_rights_are_enough(shop: Shop) -> None:
+    with root(shop.server) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SHOW GRANTS FOR {READER}")
+        granted = " ".join(str(row[0]) for row in cursor.fetchall())
+    assert not re.search(r"ALL PRIVILEGES|SUPER|RELOAD|PROCESS|INSERT|LOCK TABLES", granted)
+    assert shop.findings() == {}
+    settings = settings_of(shop.server, **shop.settings())
+    with Server(settings).connect() as connection:
+        facts = facts_of(connection)
+        assert ask(connection, facts.log_status)
+        assert ask(connection, "SHOW BINARY LOGS")
+        ask(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        assert ask(connection, "SELECT * FROM shop.orders") == []
+        ask(connection, "COMMIT")
+
+
+@pytest.mark.parametrize(
+    ("without", "code", "mend"),
+    [
+        (
+            f"REVOKE REPLICATION SLAVE ON *.* FROM {READER}",
+            "mysql.replication_slave_missing",
+            f"GRANT REPLICATION SLAVE ON *.* TO '{READER}'@'%'",
+        ),
+        (
+            f"REVOKE REPLICATION CLIENT ON *.* FROM {READER}",
+            "mysql.replication_client_missing",
+            f"GRANT REPLICATION CLIENT ON *.* TO '{READER}'@'%'",
+        ),
+        (f"REVOKE SELECT ON shop.* FROM {READER}", "mysql.no_tables", "GRANT SELECT ON <database>.* TO"),
+        (
+            f"ALTER USER {READER} ACCOUNT LOCK",
+            "mysql.login_refused",
+            f"ALTER USER '{READER}'@'%' ACCOUNT UNLOCK",
+        ),
+        (
+            f"DROP USER {READER}; CREATE USER {READER} IDENTIFIED BY 'else'",
+            "mysql.login_refused",
+            "IDENTIFIED BY",
+        ),
+    ],
+)
+def test_a_right_that_is_missing_is_found_by_name(shop: Shop, without: str, code: str, mend: str) -> None:
+    run(shop.server, *without.split("; "))
+    assert mend in shop.findings()[code]
+
+
+def test_rights_by_a_role_count(shop: Shop) -> None:
+    statements = ["DROP ROLE IF EXISTS watcher", "CREATE ROLE watcher", "GRANT SELECT ON shop.* TO watcher"]
+    run(shop.server, *statements, f"REVOKE SELECT ON shop.* FROM {READER}", f"GRANT watcher TO {READER}")
+    assert "mysql.no_tables" in shop.findings()
+    with root(shop.server) as connection:
+        version = connection.get_server_info()  # type: ignore[no-untyped-call]
+        mysql = "MariaDB" not in str(version)
+    default = (
+        f"ALTER USER {READER} DEFAULT ROLE watcher" if mysql else f"SET DEFAULT ROLE watcher FOR {READER}"
+    )
+    run(shop.server, default)
+    try:
+        assert shop.findings() == {}
+    finally:
+        run(shop.server, "DROP ROLE watcher")
+
+
+def test_with_these_rights_the_log_flows_and_rows_are_read_also_without_a_key(shop: Shop) -> None:
+    own = {name: text for name, text in shop.settings().items() if name != "table.include.list"}
+    grants = ["CREATE TABLE xbare (id int)", "INSERT INTO xbare VALUES (7)"]
+    grants += [text.replace("shop", "{}") for text in statements_of(PAGE.read_text()) if "shop." in text]
+    streaming = Streaming(shop.server, grants, **own)
+    bare = streaming.named("xbare")
+    try:
+        streaming.run("INSERT INTO a VALUES (1, 'one')")
+        assert streaming.rows(streaming.all()) == [("a", {"id": 1, "note": "one"})]
+        reader = streaming.source.reader(streaming.source.partitions()[0])
+        request = ChunkRequest(streaming.named("a"), ("id",), most_rows=10, slice_rows=10)
+        assert rows_of(reader.read(request)) == 1
+        without_key = ChunkRequest(bare, (), most_rows=10, slice_rows=10)
+        rights = ["RELOAD ON *.*", f"LOCK TABLES ON {streaming.database}.*"]
+        for right in rights[:1] if streaming.mariadb else rights:
+            with pytest.raises(OperatorNeeded, match="has no key"):
+                reader.whole(bare)
+            run(shop.server, f"GRANT {right} TO {READER}")
+        whole = reader.whole(bare)
+        assert rows_of(whole.next(without_key)) == 1
+        whole.close()
+        reader.close()
+    finally:
+        streaming.close()
+
+
+def rows_of(chunk: Chunk) -> int:
+    return sum(len(part.rows) for part in chunk.slices)

@@ -1,0 +1,45 @@
+"""A statement's text goes with what it did, unless there may be a password in it."""
+
+import pytest
+
+from wrackline.producers.changes import Appeared, Vanished
+from wrackline.producers.sources.mysql.events import Query
+from wrackline.producers.sources.mysql.queries import said
+from wrackline.producers.sources.mysql.statements import Emptied
+from wrackline.schemas.table import TableId
+
+TABLE = TableId("d", "d", "t")
+LATIN1 = 8  # latin1_swedish_ci
+
+
+def query(text: bytes, charset: int | None = None) -> Query:
+    return Query(1, 0, "d", text, charset, 0)
+
+
+def test_each_step_of_a_statement_has_its_text() -> None:
+    steps = list(
+        said([Vanished(TABLE), Appeared(TABLE, complete=True), Emptied(TABLE)], query(b"CREATE \xc3\xa4"))
+    )
+    assert steps == [
+        Vanished(TABLE, "CREATE ä"),
+        Appeared(TABLE, complete=True, ddl="CREATE ä"),
+        Emptied(TABLE),
+    ]
+
+
+def test_a_text_of_another_charset_is_read_in_it() -> None:
+    assert list(said([Vanished(TABLE)], query(b"DROP TABLE \xe4", LATIN1))) == [
+        Vanished(TABLE, "DROP TABLE ä")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"CREATE TABLE t (id int) ENGINE=FEDERATED CONNECTION='mysql://u:geheim@h/d/t'",
+        b"CREATE TABLE t (id int) engine = connect OPTION_LIST='user=u,password=geheim'",
+        b"CREATE TABLE t (id int) ENGINE=SPIDER COMMENT='password \"geheim\"'",
+    ],
+)
+def test_where_a_password_may_stand_there_is_no_text(text: bytes) -> None:
+    assert list(said([Vanished(TABLE)], query(text))) == [Vanished(TABLE)]
