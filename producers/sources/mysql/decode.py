@@ -12,7 +12,6 @@ seq after any restart, whatever is captured.
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from wrackline.producers.changes import (
     Batch,
@@ -223,7 +222,7 @@ class Decoder:
 
     def _inside(self, done: int) -> MySqlPosition:
         """Return the place in the open transaction behind so many of its changes."""
-        return replace(self._in().start, done=done)
+        return self._in().start.behind(done)
 
     def _in(self) -> Transaction:
         if self._open is None:

@@ -53,18 +53,7 @@ class Place:
 
     def here(self) -> MySqlPosition:
         """Return the place between two transactions that the log has come to."""
-        return MySqlPosition(
-            self._epoch,
-            self.number,
-            self.offset,
-            0,
-            self.history,
-            self.gtids,
-            self.names,
-            self.prepared,
-            None,
-            self._cut,
-        )
+        return self._at(self.offset, None)
 
     def entered(self, gtid: MySqlGtid | MariaDbGtid | None, size: int) -> tuple[MySqlPosition, int]:
         """Return where the transaction begins whose first event was passed, and how much of it is out."""
@@ -75,8 +64,21 @@ class Place:
         elif self._cut and str(gtid) in self._cut:
             out = self._cut[str(gtid)]
             self._cut = {other: done for other, done in self._cut.items() if other != str(gtid)}
-        start = self.here()
-        return replace(start, offset=start.offset - size, gtid=None if gtid is None else str(gtid)), out
+        return self._at(self.offset - size, None if gtid is None else str(gtid)), out
+
+    def _at(self, offset: int, inside: str | None) -> MySqlPosition:
+        return MySqlPosition(
+            self._epoch,
+            self.number,
+            offset,
+            0,
+            self.history,
+            self.gtids,
+            self.names,
+            self.prepared,
+            inside,
+            self._cut,
+        )
 
     def _resumed(self, inside: MySqlPosition, size: int) -> int:
         if (self.number, self.offset - size) != (inside.file, inside.offset):
