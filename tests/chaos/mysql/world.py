@@ -65,6 +65,8 @@ class Event(NamedTuple):
 class World:
     """One database, one pipeline over it; `settings` are the source's."""
 
+    tables: Sequence[str] = TABLES
+
     def __init__(
         self,
         folder: Path,
@@ -82,8 +84,7 @@ class World:
         self.started: list[Running] = []
         self._sentinels = itertools.count(1)
         self.sql(f"CREATE DATABASE {self.database} CHARACTER SET utf8mb4", database=None)
-        with root(server, database=self.database) as session:
-            make_tables(session)
+        self.fill()
         self.file = folder / "pipeline.toml"
         self.file.write_text(
             _FILE.format(
@@ -91,12 +92,17 @@ class World:
                 kind=kind,
                 port=port or server.port,
                 user=server.user,
-                tables=",".join(f"{self.database}.{table}" for table in TABLES),
+                tables=",".join(f"{self.database}.{table}" for table in self.tables),
                 more="\n".join(f'{name} = "{value}"' for name, value in settings.items()),
                 brokers=kafka.bootstrap,
                 registry=registry.url,
             )
         )
+
+    def fill(self) -> None:
+        """Make the tables."""
+        with root(self.server, database=self.database) as session:
+            make_tables(session)
 
     def sql(self, *statements: str, database: str | None = "") -> list[tuple[Any, ...]]:
         """Run statements as root, on a connection of its own; return the rows of the last."""
