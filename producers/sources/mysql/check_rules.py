@@ -204,6 +204,6 @@ XA_FORBIDDEN = rule(
     "{account} has no XA_RECOVER_ADMIN",
     "a pipeline that begins while one is prepared does not wait for it, and stops when it is committed: its"
     " rows stand before the place where the log is read",
-    "as an administrator: GRANT XA_RECOVER_ADMIN ON *.* TO {account}; without applications that use XA it can be"
+    "as an administrator: GRANT XA_RECOVER_ADMIN ON *.* TO {account}; where no application uses XA it can be"
     " left out",
 )
