@@ -145,7 +145,11 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
     for database, its in log["databases"].items():
         behind = "unknown how far" if its["behind_bytes"] is None else size(its["behind_bytes"])
         late = "" if its["lag_ms"] is None else f", its newest event came {_time(its['lag_ms'])} late"
-        yield Text.assemble(("log", "bold"), f"     {database}: {behind} behind{late}{waits}")
+        lost = its["lost_in_s"]
+        soon = "" if lost is None else f"; what waits there is lost in {_time(lost * 1000)}"
+        yield Text.assemble(
+            ("log", "bold"), f"     {database}: {behind} behind{late}{waits}", (soon, "yellow")
+        )
 
 
 def _means(given: str, name: str) -> bool:

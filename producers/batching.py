@@ -198,7 +198,7 @@ class Cutter:
     ) -> None:
         """Take who keeps the tables' states, and which topics Kafka has refused."""
         self._partition, self._policy, self._topic_of, self._control = partition, policy, topic_of, control
-        self._fresh = fresh  # no position was ever saved: the first one is worth a transaction at once
+        self.fresh = fresh  # no position was taken yet, now or ever: the first is worth a transaction at once
         self._cut, self._keeper = cut, keeper or SetAside()
         self._last = self._now = self.busy = self._beaten = opened
         self._tables: dict[int, TableId] = {}
@@ -322,13 +322,13 @@ class Cutter:
             return inf
         if self._since is not None:
             return self._since + self._policy.linger
-        return -inf if self._fresh else self._last + self._policy.quiet
+        return -inf if self.fresh else self._last + self._policy.quiet
 
     def take(self, now: float) -> Publication | None:
         """The next publication, if one is due."""
         if self.due() > now:
             return None
-        self._last = now
+        self._last, self.fresh = now, False
         if not self._sealed:
             if self._since is None:
                 self._beat(now)
@@ -488,7 +488,7 @@ class Cutter:
         self._sealed.append((made, self._saves))
         self._sealed_size += part.size
         self._finished, self._states, self._new_topics = _Part(), {}, {}
-        self._since, self._fresh, self._sealed_saves = None, False, self._saves
+        self._since, self._sealed_saves = None, self._saves
 
     def _tallied(self, part: _Part) -> Tally:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}

@@ -72,11 +72,15 @@ IDLE_MS = Metric("wrackline_idle_milliseconds", _G, "Since the newest event was 
 LAG_BYTES = Metric(
     "wrackline_lag_bytes",
     _G,
-    "Log between what the database was told of and the log's end; grows when stuck.",
+    "Log between what is confirmed and the log's end; grows when stuck.",
 )
 QUEUE = Metric("wrackline_queue_bytes", _G, "Bytes that were read and not yet given to a Kafka transaction.")
 QUEUE_MOST = Metric("wrackline_queue_most_bytes", _G, "The queue's size from which no more is read.")
-POSITION = Metric("wrackline_position_bytes", _G, "The place in the log that the database was told of.")
+POSITION = Metric(
+    "wrackline_position_bytes",
+    _G,
+    "The place in the log that is confirmed; in MySQL's, counted from a file that the process began in.",
+)
 RETAINED = Metric("wrackline_slot_retained_bytes", _G, "Log that the database keeps because of us.")
 SPARE = Metric(
     "wrackline_slot_safe_bytes",
@@ -88,7 +92,14 @@ WRITTEN = Metric("wrackline_log_bytes_per_second", _G, "How fast the database wr
 LOST_IN = Metric(
     "wrackline_slot_seconds_until_lost",
     _G,
-    "When what we need is lost, if the log is written on at this rate and nothing is confirmed; +Inf: never.",
+    "When what we need is lost, if the log is written on at this rate and nothing is confirmed, or by its"
+    " age; +Inf: never.",
+)
+KEPT = Metric(
+    "wrackline_log_kept_seconds",
+    _G,
+    "How long the database keeps a file of its log that is full, whoever reads it; left out where it goes by"
+    " no time.",
 )
 
 METRICS = (
@@ -114,6 +125,7 @@ METRICS = (
     STATUS,
     WRITTEN,
     LOST_IN,
+    KEPT,
 )
 
 ALIASES = (

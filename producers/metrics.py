@@ -47,10 +47,13 @@ class Figures:
 
     @property
     def seconds_until_lost(self) -> float:
-        """When what we need is lost, at this rate and without a step of ours."""
-        if self.log is None or self.log.spare is None or not self.log_rate:
+        """When what we need is lost, at this rate or by its age, and without a step of ours."""
+        if self.log is None:
             return inf
-        return max(0, self.log.spare) / self.log_rate
+        by_age = inf if self.log.expires_s is None else self.log.expires_s
+        if self.log.spare is None or not self.log_rate:
+            return by_age
+        return min(by_age, max(0, self.log.spare) / self.log_rate)
 
 
 class Measures:
@@ -209,6 +212,8 @@ class Measures:
             yield names.RETAINED, none, log.retained
         if log.status is not None:
             yield names.STATUS, {"status": log.status}, 1
+        if log.kept_s is not None:
+            yield names.KEPT, none, log.kept_s
         yield names.SPARE, none, inf if log.spare is None else log.spare
         yield names.LOST_IN, none, figures.seconds_until_lost
         if figures.log_rate is not None:

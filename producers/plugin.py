@@ -261,11 +261,13 @@ class LogState:
     name: str  # what keeps the log for us, as "replication slot shop"
     held_by: str | None  # who reads our log now
     end: int  # up to where the log was written, in bytes
-    behind: int | None  # bytes that the server has not been told of
+    behind: int | None  # bytes that are not confirmed
     retained: int | None  # bytes that the server keeps for us
     spare: int | None  # bytes that may be written before what we need is lost; None: no limit
     status: str | None  # the server's own word for it
     drop: str | None = None  # the statement that gives up what is kept
+    kept_s: int | None = None  # for so many seconds the server keeps its log; None: by no time
+    expires_s: float | None = None  # until what we need is that old; None: never, as things are
 
 
 @runtime_checkable
@@ -273,7 +275,7 @@ class Attended(Protocol):
     """What operators ask of a source from outside its task; a source may leave it out."""
 
     def log_state(self, partition: SourcePartition) -> LogState | None:
-        """Look at the log without reading it; None when nothing is kept for us yet."""
+        """Look at the log without reading it; None when nothing is kept for us, or nobody reads yet."""
         ...
 
     def place(self, saved: Saved) -> str:

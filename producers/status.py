@@ -4,6 +4,7 @@ In: figures, and who runs.  Out: what JSON can hold, by database; null is what n
 """
 
 import os
+from math import isinf
 from typing import Any
 
 from wrackline.producers.metrics import Figures, Measures
@@ -28,6 +29,7 @@ def _of_log(figures: Figures, now_ms: int) -> dict[str, Any]:
     return {
         "behind_bytes": None if log is None else log.behind,
         "retained_bytes": None if log is None else log.retained,
+        "lost_in_s": None if isinf(figures.seconds_until_lost) else round(figures.seconds_until_lost),
         "lag_ms": figures.lag_ms,  # of the newest event, when Kafka had it
         "idle_ms": None if figures.last_ms is None else max(0, now_ms - figures.last_ms),
     }

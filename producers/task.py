@@ -7,6 +7,9 @@
 One transaction is published at a time, in a thread of its own.  Meanwhile this loop reads on, as long as
 there is room, and keeps the streams alive when there is none.  INV-1: a database is told only what the
 publisher has returned from, and not after a pause in which a successor may have begun.
+
+It runs, for whoever asks, once Kafka has a position of every log: from then on nothing that is committed can
+be missed, whatever becomes of this process.  A log that was begun now would be begun later by a successor.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,7 +87,6 @@ class Task:
             opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
             for lane in opened:
                 lane.tell(self._witness, lane.refused)
-            self._witness.health(Health.RUNNING, None)
             return self._loop(opened)
         finally:
             for lane in opened:
@@ -92,13 +94,16 @@ class Task:
 
     def _loop(self, lanes: Sequence[Lane]) -> bool:
         flight: Flight | None = None
-        idle = False
+        idle = runs = False
         try:
             while not self._stopping.is_set():
                 if flight is not None and flight.future.done():
                     self._confirm(flight, lanes)
                     flight = None
                 if flight is None:
+                    if not runs and not any(lane.cutter.fresh for lane in lanes):
+                        runs = True
+                        self._witness.health(Health.RUNNING, None)
                     if all(lane.over for lane in lanes):
                         return _done(lanes)
                     flight = self._publish(lanes)

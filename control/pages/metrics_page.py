@@ -18,7 +18,9 @@ proxy that you trust.
 Each has the labels `server` (topic.prefix), `task` and `database`. Only what Kafka has committed is counted,
 so what is read again after an error counts once. Counters begin at 0 with the process.
 The log's and the slot's figures are asked of the database every 3 seconds, on a connection of its own; while
-it does not answer, they are left out.
+it does not answer, they are left out. MySQL and MariaDB have no slot: `wrackline_slot_safe_bytes` and
+`wrackline_slot_seconds_until_lost` say there when their own limits of size and age would drop a file that is
+still needed; the newest file is never dropped, so for who keeps up it is +Inf.
 """
 COLUMNS = "| name | type | more labels | meaning |\n|---|---|---|---|\n"
 OURS = f"## Our own\n\n{COLUMNS}"

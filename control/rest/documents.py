@@ -147,7 +147,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Lag": _object(
         pipeline=_TEXT,
         databases=_map(
-            _object(behind_bytes=_NUMBER, retained_bytes=_NUMBER, lag_ms=_NUMBER, idle_ms=_NUMBER)
+            _object(
+                behind_bytes=_NUMBER,
+                retained_bytes=_NUMBER,
+                lost_in_s=_NUMBER,
+                lag_ms=_NUMBER,
+                idle_ms=_NUMBER,
+            )
         ),
         tables=_map(_object(behind=_NUMBER, behind_s=_NUMBER, lag_ms={"oneOf": [_LATE, {"type": "null"}]})),
         errors=_APART,

@@ -67,6 +67,7 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         chosen = _chosen(everything, wanted, frozenset(tables))
         found += _log_access(server, connection, facts, wanted, chosen)
         found += _marks(connection, facts, wanted)
+        found += check_access.prepared(connection, facts, wanted.account)
         there = {table.id for table in everything}
         for table in sorted(frozenset(tables).difference(there)):
             found += check_tables.absent(facts, table, there, wanted.account)

@@ -17,6 +17,7 @@ from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.connect import Server, ask
 from wrackline.producers.sources.mysql.names import identifier, table_name
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
+from wrackline.producers.sources.mysql.xa_open import NOT_SHOWN
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.table import TableId
 
@@ -59,6 +60,12 @@ def status(connection: "Connection[Any]", facts: ServerFacts) -> list[dict[str, 
         if exc.args[0] in FORBIDDEN:
             return None
         raise
+
+
+def prepared(connection: "Connection[Any]", facts: ServerFacts, account: str) -> Iterator[Finding]:
+    """Say whether XA transactions that are prepared are shown to us; MariaDB shows them to anybody."""
+    if facts.flavour is Flavour.MYSQL and _refused(connection, "XA RECOVER") == NOT_SHOWN:
+        yield rules.XA_FORBIDDEN(account=account)
 
 
 def readable(

@@ -197,3 +197,13 @@ STATUS_FORBIDDEN = rule(
     _STOPS,
     "as an administrator: GRANT REPLICATION CLIENT ON *.* TO {account}",
 )
+XA_FORBIDDEN = rule(
+    "mysql.xa_recover_missing",
+    WARNING,
+    "Prepared XA transactions can't be seen",
+    "{account} has no XA_RECOVER_ADMIN",
+    "a pipeline that begins while one is prepared does not wait for it, and stops when it is committed: its"
+    " rows stand before the place where the log is read",
+    "as an administrator: GRANT XA_RECOVER_ADMIN ON *.* TO {account}; where no application uses XA it can be"
+    " left out",
+)

@@ -55,15 +55,13 @@ def log(facts: ServerFacts) -> Iterator[Finding]:
 
 
 def _retention(facts: ServerFacts) -> Iterator[Finding]:
-    seconds = facts.count("binlog_expire_logs_seconds")
-    expires = facts.text("binlog_expire_logs_auto_purge") != "OFF"
-    if expires and 0 < seconds < DAY_S:
+    seconds = facts.log_kept_s
+    if 0 < seconds < DAY_S:
         hours = f"{seconds / 3600:.1f}"
         yield rules.RETENTION_SHORT(seconds=seconds, hours=hours, keep=keep(facts))
-    for setting in ("max_binlog_total_size", "binlog_space_limit"):  # the second is the first, by Percona
-        if size := facts.count(setting):
-            yield rules.LOG_SIZE_LIMIT(setting=setting, size=size, keep=keep(facts))
-            return
+    if facts.log_limit is not None:
+        setting, size = facts.log_limit
+        yield rules.LOG_SIZE_LIMIT(setting=setting, size=size, keep=keep(facts))
 
 
 def gtids(facts: ServerFacts) -> Iterator[Finding]:

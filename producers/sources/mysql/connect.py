@@ -59,7 +59,7 @@ class Server:
             settings.text("database.user"),
         )
         self.replica_id = replica_id(settings)
-        self.second_id = second_id(self.replica_id)
+        self.second_id, self.third_id = other_id(self.replica_id, 1), other_id(self.replica_id, 2)
         self.name = f"{OURS} {settings.text('topic.prefix')}"
         self.most_silence = settings.integer("connect.keep.alive.interval.ms") / 1000
         self._settings = settings
@@ -129,9 +129,10 @@ def replica_id(settings: Values) -> int:
     return _FIRST_ID + int.from_bytes(hashlib.sha256(named).digest()[:8], "big") % _IDS
 
 
-def second_id(replica_id: int) -> int:
-    """Return the number of a second reader of ours: one with the same number would end the first."""
-    return replica_id + _IDS if replica_id + _IDS <= _MOST_ID else replica_id - _IDS
+def other_id(replica_id: int, nth: int) -> int:
+    """Return the number of another reader of ours: one with the same number would end the first."""
+    apart = nth * _IDS
+    return replica_id + apart if replica_id + apart <= _MOST_ID else replica_id - apart
 
 
 def ask(connection: "Connection[Any]", statement: str, *given: object) -> list[dict[str, Any]]:

@@ -330,19 +330,25 @@ class Decoder:
     def _truncate(self, table: TableId) -> None:
         """Hand out the `t` event; where nobody knows what the table was, have its rows read again."""
         opened = self._announce()
-        known = self._announced.known(table)
+        try:
+            known = self._announced.known(table) or self._shape_now(table)
+        except OperatorNeeded as exc:
+            self._give_up(table, exc)
+            return
         if known is None:
-            writers = self._explained.described(table, self._first_names(table))
-            if writers is None:
-                self._steps.append(Reshaped(table, refresh=True))
-                return
-            known = self._shape(table, writers)
+            self._steps.append(Reshaped(table, refresh=True))
+            return
         ordinal, order = opened.done, opened.order(table, 1)
         opened.done += 1
         value = no_row(known.value_id) + opened.frame(self._labels, table).tail("t", ordinal, order)
         self._at = self._inside(opened.done)
         self._steps.append(Truncate(known.ref, value, self._at))
         self._size += len(value)
+
+    def _shape_now(self, table: TableId) -> Announcement | None:
+        """Announce a table as it is now; nothing where it is not there any more."""
+        writers = self._explained.described(table, self._first_names(table))
+        return None if writers is None else self._shape(table, writers)
 
     def _mapped(self, raw: bytes) -> Mapped:
         """Say what a table map means that was not met before."""

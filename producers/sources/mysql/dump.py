@@ -7,6 +7,7 @@ that a server does not know does no harm, so both get the same.  That checksums 
 file that was written without them is sent without them.
 """
 
+import select
 import socket
 import struct
 import uuid
@@ -16,7 +17,8 @@ from typing import Protocol, TypeAlias, cast
 import pymysql
 from pymysql.constants import COMMAND
 
-from wrackline.producers.sources.mysql.dump_refusals import log_refused
+from wrackline.producers.sources.mysql import kinds
+from wrackline.producers.sources.mysql.dump_refusals import LOG_ENDED, log_refused
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids
 from wrackline.producers.sources.mysql.packets import Packets
 
@@ -27,6 +29,7 @@ _NO_WAITING = 1  # a flag of both: the dump ends where the log does
 _HEARTBEAT_V2 = 2  # a flag of MySQL's: a heartbeat tells its place in 64 bits
 _CAPABILITY = 4  # of MariaDB: what understands its GTID events
 _PATIENCE_S = 600  # how long the server waits for us to read on
+_ANSWER_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,22 @@ def dump_after(connection: Connection, reader: Reader, gtids: AnyGtids) -> Packe
     flags = _flags(reader, mariadb=False)
     command = struct.pack("<HIIQI", flags, reader.server_id, 0, FIRST_EVENT, len(held)) + held
     return _flow(connection, reader, COMMAND.COM_BINLOG_DUMP_GTID, command)
+
+
+def begun(connection: Connection, reader: Reader, file: str) -> int:
+    """Return when a file was begun, in seconds of the server's clock, as its first event says."""
+    packets = dump_from(connection, reader, file, FIRST_EVENT)
+    try:
+        while True:
+            event = packets.take()
+            if event is None:
+                select.select([packets], [], [], _ANSWER_S)
+                if not packets.fill():
+                    raise LOG_ENDED(reason=f"{file} does not begin")
+            elif event[0][event[1] + 4] == kinds.FORMAT_DESCRIPTION:
+                return int.from_bytes(event[0][event[1] : event[1] + 4], "little")
+    finally:
+        packets.close()
 
 
 def is_mariadb(connection: Connection) -> bool:

@@ -27,6 +27,7 @@ _ASKED = (
     "binlog_row_metadata",
     "binlog_order_commits",
     "binlog_expire_logs_seconds",
+    "expire_logs_days",
     "binlog_expire_logs_auto_purge",
     "max_binlog_total_size",
     "binlog_space_limit",
@@ -38,6 +39,7 @@ _ASKED = (
     "innodb_native_foreign_keys",
 )
 _STATUS_RENAMED = (8, 2)
+_DAY_S = 86_400
 _ON = frozenset({"on", "1", "yes"})
 
 
@@ -90,6 +92,22 @@ class ServerFacts:
         """The statement that shows where the log ends; it needs REPLICATION CLIENT."""
         renamed = self.flavour is Flavour.MYSQL and self.number >= _STATUS_RENAMED
         return "SHOW BINARY LOG STATUS" if renamed else "SHOW MASTER STATUS"
+
+    @property
+    def log_kept_s(self) -> int:
+        """After how many seconds a file of the log is dropped; 0: its age does not matter."""
+        if self.variables.get("binlog_expire_logs_auto_purge") == "OFF":
+            return 0
+        days = float(self.variables.get("expire_logs_days") or 0)  # all that MariaDB before 10.6 has
+        return self.count("binlog_expire_logs_seconds") or int(days * _DAY_S)
+
+    @property
+    def log_limit(self) -> tuple[str, int] | None:
+        """The setting that drops the oldest files where all are larger, and so many bytes."""
+        for setting in ("max_binlog_total_size", "binlog_space_limit"):  # the second is the first, by Percona
+            if size := self.count(setting):
+                return setting, size
+        return None
 
     def text(self, name: str) -> str:
         """Return a setting; nothing where the server does not have it."""

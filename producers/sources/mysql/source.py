@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import WeakSet, finalize, ref
 
 import pymysql
 from pymysql.connections import Connection
@@ -18,9 +18,10 @@ from wrackline.producers.sources.mysql.chunks import MySqlReader
 from wrackline.producers.sources.mysql.connect import Server, ask
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.discover import Catalogue
-from wrackline.producers.sources.mysql.dump import Reader
+from wrackline.producers.sources.mysql.dump import Reader, begun
 from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
 from wrackline.producers.sources.mysql.heartbeat import Heartbeat
+from wrackline.producers.sources.mysql.log_kept import LogKept
 from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
@@ -63,6 +64,8 @@ class MySqlSource:
         self._catalogue_lock = threading.Lock()
         self._heartbeat = Heartbeat(self._server, settings)
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
+        self._newest_stream: Callable[[], MySqlStream | None] = lambda: None
+        self._log_kept = LogKept(self._begun)
         self._readers: list[MySqlReader] = []
         self._collations: Mapping[int, str] | None = None
 
@@ -149,6 +152,7 @@ class MySqlSource:
         )
         finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)
+        self._newest_stream = ref(stream)
         return stream
 
     def reader(self, partition: SourcePartition) -> MySqlReader:
@@ -171,9 +175,13 @@ class MySqlSource:
             return check.support(connection, self._settings, table)
 
     def log_state(self, partition: SourcePartition) -> LogState | None:
-        """Nothing is kept for us: the server keeps its log as it likes."""
+        """Say how long what Kafka lacks is still kept; nobody knows what that is while no stream is open."""
         del partition
-        return None
+        stream = self._newest_stream()
+        if stream is None or stream.closed:
+            return None
+        with self._asking() as connection:
+            return self._log_kept.look(connection, facts_of(connection), stream.confirmed)
 
     def beat(self, partition: SourcePartition) -> None:
         """Run the heartbeat's query."""
@@ -248,6 +256,12 @@ class MySqlSource:
         reader = self._reader_of_log(self._server.second_id, most_event_bytes, waits=False)
         dumped = self._server.connect()
         return PartDump(part, lambda: opening.flow_of_part(dumped, reader, part), self._end_of(dumped))
+
+    def _begun(self, file: str) -> int:
+        """Ask when a file of the log was begun, as a reader that is neither the log's nor a part's."""
+        most = self._settings.integer("max.row.bytes")
+        reader = self._reader_of_log(self._server.third_id, most, waits=False)
+        return begun(self._server.connect(), reader, file)
 
     def _end_of(self, dumped: "Connection[Any]") -> Callable[[], None]:
         number = int(dumped.thread_id())  # type: ignore[no-untyped-call]

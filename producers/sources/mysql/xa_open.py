@@ -25,7 +25,7 @@ from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 
 _PATIENCE_S = 10.0
 _BETWEEN_LOOKS_S = 0.05
-_NO_RIGHT = 1401
+NOT_SHOWN = 1401
 _LOOKS = {Flavour.MYSQL: "XA RECOVER CONVERT XID", Flavour.MARIADB: "XA RECOVER"}
 
 
@@ -47,7 +47,7 @@ def _open(connection: Asked, look: str) -> set[str]:
     try:
         rows = ask(connection, look)
     except pymysql.MySQLError as exc:
-        if exc.args[:1] != (_NO_RIGHT,):
+        if exc.args[:1] != (NOT_SHOWN,):
             raise
         return set()
     found = set()

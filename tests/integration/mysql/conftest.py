@@ -1,7 +1,8 @@
 """The servers that tests of MySQL's folder run against, and a connection to each."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pymysql
@@ -9,25 +10,45 @@ import pytest
 from pymysql.connections import Connection
 
 from tests.integration.mysql.rows_world import DATABASE, FLAVOURS, World
-from wrackline.control.stack import binlog_server, mariadb
+from tests.integration.mysql.world import OF_PATH, WITHOUT_GTIDS
+from wrackline.control.stack import binlog_server, mariadb, mysql
+from wrackline.control.stack.binlog_server import Edition
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
 
 
-@pytest.fixture(scope="session", params=["mysql", "mariadb", "mariadb of PATH"])
-def server(request: pytest.FixtureRequest, stack: Stack) -> Iterator[MysqlServer]:
-    """Each server in turn; that of PATH only where there is one."""
-    if request.param == "mysql":
-        yield stack.mysql()
-    elif request.param == "mariadb":
-        yield stack.mariadb()
-    elif shutil.which("mariadbd") is None:
+def edition(name: str) -> Edition:
+    """Return what is started under this name; a test that wants what is not there is skipped."""
+    if name == WITHOUT_GTIDS:
+        without = ("--mysqlx=OFF", "--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
+        return replace(mysql.unpacked(), settings=without)
+    if shutil.which("mariadbd") is None:
         pytest.skip("no MariaDB on PATH")
-    else:
-        made = binlog_server.server(stack.folder / "mariadb-of-path", mariadb.of_path())
-        made.process.start()
-        yield made
-        made.process.stop()
+    return mariadb.of_path()
+
+
+@pytest.fixture(scope="session")
+def started(stack: Stack) -> Iterator[Callable[[str], MysqlServer]]:
+    """Start each server when it is first asked for, by its name."""
+    made: dict[str, MysqlServer] = {}
+
+    def start(name: str) -> MysqlServer:
+        if name in FLAVOURS:
+            return stack.mysql() if name == "mysql" else stack.mariadb()
+        if name not in made:
+            made[name] = binlog_server.server(stack.folder / name.replace(" ", "-"), edition(name))
+        made[name].process.start()
+        return made[name]
+
+    yield start
+    for server in made.values():
+        server.process.stop()
+
+
+@pytest.fixture(scope="session", params=["mysql", "mariadb", OF_PATH])
+def server(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer]) -> MysqlServer:
+    """Each server in turn; that of PATH only where there is one."""
+    return started(request.param)
 
 
 @pytest.fixture

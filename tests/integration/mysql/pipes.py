@@ -65,6 +65,7 @@ class Pipe:
     mode: str = "no_data"
     more: str = ""
     started: list[Running] = field(default_factory=list)
+    shapes: dict[int, Any] = field(default_factory=dict)  # the registry's, which never change
 
     def __post_init__(self) -> None:
         self.databases = [f"{self.prefix}_{name}" for name in self.names]
@@ -171,17 +172,16 @@ class Pipe:
         self.sql.close()
 
     def _events(self, records: Sequence[tuple[bytes | None, bytes | None]]) -> list[Event]:
-        shapes: dict[int, Any] = {}
         found = []
         with SchemaRegistryClient({"url": self.registry.url}) as registry:
             for key, value in records:
                 if value is None:
                     continue
                 number = int.from_bytes(value[1:5], "big")
-                if number not in shapes:
-                    shapes[number] = orjson.loads(registry.get_schema(number).schema_str or "")
-                read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), shapes[number], None)
-                names = _identities(shapes[number])
+                if number not in self.shapes:
+                    self.shapes[number] = orjson.loads(registry.get_schema(number).schema_str or "")
+                read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), self.shapes[number], None)
+                names = _identities(self.shapes[number])
                 after = read.get("after") or {}
                 columns = {names[name]: cell for name, cell in after.items()}
                 found.append(Event(key, read.get("op", ""), read.get("seq", ""), read, columns, names))

@@ -36,7 +36,8 @@ def pipe(
     made.execute(f"INSERT INTO {database}.orders VALUES (1), (2)")
     user = f"u_{topic_prefix}"
     made.execute(f"CREATE USER {user} IDENTIFIED BY 'geheim'")
-    made.execute(f"GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {user}")
+    more = ", XA_RECOVER_ADMIN" if made.kind == "mysql" else ""
+    made.execute(f"GRANT REPLICATION SLAVE, REPLICATION CLIENT{more} ON *.* TO {user}")
     made.execute(f"GRANT SELECT ON {database}.* TO {user}")
     account = f'"{user}"\ndatabase.password = "geheim"\ndatabase.allowPublicKeyRetrieval = "true"'
     text = made.file.read_text()

@@ -63,15 +63,15 @@ def test_every_name_that_a_server_takes_is_copied_under_it(
             make(pipe, "ALTER TABLE {} ADD COLUMN `group` int", table)
             make(pipe, "UPDATE {} SET `group` = 7 WHERE id = 2", table)
         make(pipe, f"RENAME TABLE {{}} TO {quoted('re.named`')}", "select")
-        left = {*TABLES[1:], "re.named`"}
+        left = [*TABLES[1:], "re.named`"]
 
         def same() -> bool:
-            left.difference_update(
-                [table for table in left if pipe.folded(database, table) == pipe.table(database, table)]
-            )
+            """Look at no table behind one that is not there yet: to read a topic is what takes the time."""
+            while left and pipe.folded(database, left[-1]) == pipe.table(database, left[-1]):
+                left.pop()
             return not left
 
-        wait_until(same, look=0.5)
+        wait_until(same, look=0.2)
         assert running.stop() == Exit.OK
         assert "set aside" not in running.output
     finally:

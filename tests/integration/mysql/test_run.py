@@ -12,11 +12,10 @@ import pymysql
 import pytest
 
 from tests.integration.mysql.pipes import Pipe
-from tests.integration.mysql.world import FLAVOURS, root
+from tests.integration.mysql.world import FLAVOURS, OF_PATH, WITHOUT_GTIDS, root
 from tests.integration.running.world import wait_until
 from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -25,21 +24,32 @@ EACH = 7  # rows of a transaction
 Made = Callable[..., Pipe]
 
 
-@pytest.fixture(params=FLAVOURS)
+SIGNALS = """
+incremental.snapshot.watermarking.strategy = "insert_insert"
+signal.data.collection = "{prefix}_a.signals"
+"""
+
+
+@pytest.fixture(params=[*FLAVOURS, OF_PATH])
 def made(
     request: pytest.FixtureRequest,
-    stack: Stack,
+    started: Callable[[str], MysqlServer],
     tmp_path: Path,
     kafka: Broker,
     registry: SchemaRegistry,
     topic_prefix: str,
 ) -> Iterator[Made]:
-    """Make a pipeline over each server, under its own kind."""
+    """Make a pipeline over each server, under its own kind; without GTIDs rows are read by signal rows."""
     pipes: list[Pipe] = []
+    server, signals = started(request.param), request.param == WITHOUT_GTIDS
 
-    def make(**more: str) -> Pipe:
-        server = getattr(stack, request.param)()
-        pipes.append(Pipe(tmp_path, request.param, server, kafka, registry, topic_prefix, **more))  # type: ignore[arg-type]
+    def make(mode: str = "no_data", more: str = "") -> Pipe:
+        kind = request.param.split()[0]
+        more += SIGNALS.format(prefix=topic_prefix) if signals else ""
+        pipes.append(Pipe(tmp_path, kind, server, kafka, registry, topic_prefix, mode=mode, more=more))
+        if signals:
+            columns = "id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048)"
+            pipes[-1].execute(f"CREATE TABLE {topic_prefix}_a.signals ({columns})")
         return pipes[-1]
 
     yield make
@@ -187,6 +197,7 @@ def tell(pipe: Pipe, story: list[str]) -> None:
             time.sleep(0.4)
 
 
+@pytest.mark.parametrize("made", [*FLAVOURS, WITHOUT_GTIDS, OF_PATH], indirect=True)
 def test_rows_that_exist_and_all_that_becomes_of_them_survive_three_kills(made: Made) -> None:
     pipe = made(mode="initial", more='incremental.snapshot.chunk.size = "500"')
     prepare(pipe)

@@ -3,8 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +10,7 @@ import pytest
 from tests.contract.log_suite import BIG, row
 from tests.contract.reading import Event, events, open_stream, places, read
 from tests.integration.mysql.source_world import MySqlWorld
-from tests.integration.mysql.world import root, settings_of
-from wrackline.control.stack import binlog_server, mysql
+from tests.integration.mysql.world import WITHOUT_GTIDS, root, settings_of
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Begin, Commit, Saved, Step
 from wrackline.producers.plugin import Surroundings
@@ -24,7 +21,6 @@ from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import SourcePartition
 
 pytestmark = pytest.mark.servers
-_NO_GTIDS = ("--mysqlx=OFF", "--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
 ELSEWHERE = "01234567-89ab-cdef-0123-456789abcdef"
 
 
@@ -299,14 +295,11 @@ def test_rows_that_the_server_purged_are_definite(world: XaWorld, start: Saved) 
 
 
 @pytest.fixture
-def without_gtids(tmp_path: Path) -> Iterator[XaWorld]:
+def without_gtids(started: Callable[[str], MysqlServer]) -> Iterator[XaWorld]:
     """A world on a MySQL whose transactions have no names."""
-    server = binlog_server.server(tmp_path, replace(mysql.unpacked(), settings=_NO_GTIDS))
-    server.process.start()
-    made = XaWorld(server)
+    made = XaWorld(started(WITHOUT_GTIDS))
     yield made
     made.close()
-    server.process.stop()
 
 
 def test_without_gtids_the_place_alone_leads_to_the_rows(without_gtids: XaWorld) -> None:

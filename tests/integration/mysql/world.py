@@ -14,6 +14,7 @@ from wrackline.schemas.settings import Registry as Settings
 from wrackline.schemas.settings import Values
 
 FLAVOURS = ("mariadb", "mysql")
+WITHOUT_GTIDS, OF_PATH = "mysql without GTIDs", "mariadb of PATH"
 
 
 def settings_of(server: MysqlServer, **more: str) -> Values:

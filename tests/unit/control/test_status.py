@@ -67,12 +67,15 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     return told
 
 
-def worker() -> Mapping[str, Any]:
+SLOT = LogState("slot", None, 5_000_000, 1_250_000, 2_000_000, None, None)
+
+
+def worker(log: LogState = SLOT) -> Mapping[str, Any]:
     """What a worker of one database would answer."""
     here = SourcePartition("s", "shop")
     measures = Measures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
     measures.health(Health.RUNNING, None)
-    measures.looked(here, LogState("slot", None, 5_000_000, 1_250_000, 2_000_000, None, None))
+    measures.looked(here, log)
     told: Mapping[str, Any] = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
     return told
 
@@ -96,6 +99,12 @@ def test_a_line_for_each_table_fits_the_terminal() -> None:
     assert said[head + 2].split() == ["public.orders", "streaming", "going", "1,234", "59", "s", "40", "s"]
     assert max(len(line) for line in said[head : head + 3]) <= 80
     assert said[-2:] == ["shop.public.bad_0: [test.busy] a wall", "  hint: lean on it"]
+
+
+def test_a_log_that_goes_by_its_age_says_when() -> None:
+    aged = LogState("binary log", None, 9, 5, None, None, None, kept_s=86_400, expires_s=5400.0)
+    said = next(iter(heads(Status("shop", {}, worker(aged), None), Look(80, NOW))))
+    assert said.plain == "log     shop: 5 B behind; what waits there is lost in 90 min"
 
 
 def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:

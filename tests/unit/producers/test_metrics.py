@@ -187,6 +187,14 @@ def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Cloc
     assert found["wrackline_slot_retained_bytes{}"] == 300
     measures.looked(PARTITION, log(1200, None))
     assert served(measures)["wrackline_slot_safe_bytes{}"] == inf
+    measures.looked(PARTITION, replace(log(1200, None), kept_s=3600, expires_s=120.0))
+    found = served(measures)
+    assert (found["wrackline_slot_seconds_until_lost{}"], found["wrackline_log_kept_seconds{}"]) == (
+        120,
+        3600,
+    )
+    measures.looked(PARTITION, replace(log(1200, 5000), expires_s=120.0))
+    assert served(measures)["wrackline_slot_seconds_until_lost{}"] < 120, "whichever comes first"
     measures.looked(PARTITION, None)  # the server does not answer: nothing old is shown as new
     assert not [name for name in served(measures) if name.startswith("wrackline_slot")]
 

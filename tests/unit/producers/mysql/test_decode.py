@@ -40,17 +40,18 @@ BOTH = pytest.mark.parametrize("kind", ["mysql", "mariadb"])
 T = TableId("d", "d", "t")
 
 
-class NoCatalogue:
-    """A catalogue in which no table is any more."""
+class FewFacts:
+    """A catalogue in which only these tables are."""
+
+    def __init__(self, *facts: TableFacts) -> None:
+        self._facts = {one.table: one for one in facts}
 
     def facts_of(self, tables: Sequence[TableId]) -> Mapping[TableId, TableFacts]:
-        del tables
-        return {}
+        return {table: self._facts[table] for table in tables if table in self._facts}
 
-
-@contextlib.contextmanager
-def no_catalogue() -> Iterator[Any]:
-    yield NoCatalogue()
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[Any]:
+        yield self
 
 
 def start_of(log: WrittenLog, *, server: str = "here") -> MySqlPosition:
@@ -59,11 +60,13 @@ def start_of(log: WrittenLog, *, server: str = "here") -> MySqlPosition:
     return MySqlPosition(1, 1, FIRST, history=History(server, "binlog.000001", BEGUN), gtids=gtids)
 
 
-def decoder(log: WrittenLog, start: MySqlPosition | None = None, most: int = 1 << 20) -> Decoder:
+def decoder(
+    log: WrittenLog, start: MySqlPosition | None = None, most: int = 1 << 20, *facts: TableFacts
+) -> Decoder:
     """One that captures d.t and d.u."""
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(1, 2), most)
     listed = [T, T._replace(name="u")]
-    explained = CatalogueAndRegistry(no_catalogue, Shapes(ColumnRules()), around, {})
+    explained = CatalogueAndRegistry(FewFacts(*facts).asking, Shapes(ColumnRules()), around, {})
     reading = Reading("here", log.mariadb, most, 1 << 20)
     return Decoder(
         start or start_of(log),
@@ -357,6 +360,20 @@ def test_an_image_that_is_not_full_leaves_its_table_out_and_no_other(kind: str) 
     assert (fault.table, fault.error.code) == (T, "mysql.row_image")
     assert "binlog_row_image = FULL" in fault.error.hint
     assert ids(found) == [1, 3]
+
+
+@BOTH
+def test_an_emptied_table_that_can_not_be_told_is_left_out_and_no_other(kind: str) -> None:
+    log = WrittenLog(kind)
+    log.alone(1, "TRUNCATE TABLE t")
+    log.inserted(2, "u", 3)
+    log.alone(3, "TRUNCATE TABLE t")
+    log.inserted(4, "t", 4)
+    untold = TableFacts(T, (), versioned=True)
+    found = steps(decoder(log, None, 1 << 20, untold), log.sent())
+    [fault] = [step for step in found if isinstance(step, Fault)]
+    assert (fault.table, fault.error.code) == (T, "mysql.system_versioned")
+    assert ids(found) == [3]
 
 
 @BOTH

@@ -1,0 +1,77 @@
+"""How long the server keeps what we need: bytes behind our place, and when its file is old enough to go."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract.log_suite import row
+from tests.contract.reading import open_stream, places, read
+from tests.integration.mysql.test_xa import XaWorld
+from wrackline.control.stack.servers import MysqlServer
+from wrackline.producers.plugin import Attended, LogState
+
+pytestmark = pytest.mark.servers
+KEPT = 86_400
+OLD = 2  # seconds
+
+
+@pytest.fixture
+def world(server: MysqlServer) -> Iterator[XaWorld]:
+    """A source over a server that drops its log by age."""
+    made = XaWorld(server)
+    [before] = made.run("SELECT @@global.binlog_expire_logs_seconds AS seconds")
+    made.run(f"SET GLOBAL binlog_expire_logs_seconds = {KEPT}")
+    yield made
+    made.run(f"SET GLOBAL binlog_expire_logs_seconds = {before['seconds']}")
+    made.leave()
+    made.close()
+
+
+def now(world: XaWorld) -> int:
+    """The server's clock."""
+    [clock] = world.run("SELECT UNIX_TIMESTAMP() AS now")
+    return int(clock["now"])
+
+
+def looked(world: XaWorld) -> LogState:
+    assert isinstance(world.source, Attended)
+    found = world.source.log_state(world.partition)
+    assert found is not None
+    return found
+
+
+def test_the_gauge_says_what_is_behind_and_when_it_goes(world: XaWorld) -> None:
+    assert isinstance(world.source, Attended)
+    assert world.source.log_state(world.partition) is None, "nobody reads, so nobody needs anything"
+    stream = open_stream(world, world.partition)
+    stream.confirm(places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1])
+    before = looked(world)
+    assert (before.behind, before.expires_s, before.kept_s) == (0, None, KEPT)
+
+    world.commit(world.partition, row("a", 2))
+    time.sleep(OLD)
+    written = now(world)
+    world.run("FLUSH BINARY LOGS")
+    last = places(read(world, stream, world.commit(world.partition, row("a", 3))))[-1]
+    behind = looked(world)
+    assert behind.behind == behind.end - before.end > 0
+    assert behind.expires_s is not None
+    assert KEPT - (now(world) - written) <= behind.expires_s <= KEPT, "its age counts from its end"
+
+    stream.confirm(last)
+    after = looked(world)
+    assert (after.behind, after.expires_s, after.end) == (0, None, behind.end)
+
+
+def test_the_file_of_what_is_prepared_is_needed_until_that_has_ended(world: XaWorld) -> None:
+    stream = open_stream(world, world.partition)
+    world.prepare("x", 1)
+    world.run("FLUSH BINARY LOGS")
+    stream.confirm(places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1])
+    prepared = looked(world)
+    assert prepared.behind == 0
+    assert prepared.expires_s is not None
+    world.end("x")
+    stream.confirm(places(read(world, stream, world.commit(world.partition, row("a", 2))))[-1])
+    assert looked(world).expires_s is None
