@@ -41,8 +41,8 @@ class Numbers:
 class Screen:
     """Shows a demo; leaving the block leaves the last picture."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, source: str) -> None:
+        self._console, self._source = console, source
         self._began = time.monotonic()
         self._said: deque[Text] = deque(maxlen=_SENTENCES)
         self._live: Live | None = None
@@ -106,7 +106,7 @@ class Screen:
         table.add_column(width=6)
         table.add_column()
         table.add_row(
-            "source  PostgreSQL",
+            f"source  {self._source}",
             f"{numbers.source_rows:,}",
             "rows",
             f"{numbers.changes:,} changes, {self._pace:,.0f} a second",

@@ -21,6 +21,8 @@ NO_MARIADB = define(
     hint="apt-get install mariadb-server, which is then found on PATH",
 )
 
+FOLDER = f"mariadb-{MARIADB.version}"  # below the cache
+
 _UNSYNCED = ("--debug-no-sync", "--innodb-flush-method=nosync")  # only a crash of the machine would matter
 # Without --skip-ssl each start makes a 4096-bit key, which takes up to half a minute.
 _SETTINGS = ("--gtid-strict-mode=ON", "--skip-ssl", *_UNSYNCED)
@@ -31,9 +33,9 @@ def of_central() -> Edition:
     """Return the pinned MariaDB, unpacked once; PATH's where Central has none for this machine."""
     if platform.machine() != "x86_64":
         return of_path()
-    base = once(f"mariadb-{MARIADB.version}", _unpack)
+    base = once(FOLDER, _unpack)
     return Edition(
-        name=f"mariadb-{MARIADB.version}",
+        name=FOLDER,
         server=[str(base / "bin" / "mariadbd"), "--no-defaults", f"--basedir={base}"],
         initialise=_installer(base / "scripts" / "mariadb-install-db", f"--basedir={base}"),
         settings=_SETTINGS,
@@ -46,6 +48,11 @@ def of_path() -> Edition:
     if server is None or installer is None:
         raise NO_MARIADB(machine=platform.machine())
     return Edition("mariadb", [server, "--no-defaults"], _installer(Path(installer)), _SETTINGS)
+
+
+def client() -> str:
+    """Return the program that talks SQL to the server: PATH's, or the one that came with the pinned one."""
+    return shutil.which("mariadb") or str(Path(of_central().server[0]).with_name("mariadb"))
 
 
 def _installer(program: Path, *more: str) -> list[str]:

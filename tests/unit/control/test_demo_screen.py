@@ -22,7 +22,7 @@ NUMBERS = Numbers(
 def test_the_picture_fits_80_by_24() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
-    with Screen(console) as screen:
+    with Screen(console, "PostgreSQL") as screen:
         screen.show(NUMBERS)
         for number in range(20):
             screen.say(f"{number} " + "a sentence that is much longer than a line of the terminal " * 2)
@@ -35,6 +35,7 @@ def test_the_picture_fits_80_by_24() -> None:
     assert 10 < len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     text = "\n".join(lines)
+    assert "source  PostgreSQL" in text
     assert "12,345,600" in text
     assert "78 changes behind" in text
     assert "19 a sentence" in text
@@ -44,7 +45,7 @@ def test_the_picture_fits_80_by_24() -> None:
 
 def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
     out = io.StringIO()
-    with Screen(Console(file=out, width=80)) as screen:
+    with Screen(Console(file=out, width=80), "MariaDB") as screen:
         screen.say("the shop is open")
         screen.show(NUMBERS)
         screen.show(NUMBERS)
