@@ -92,7 +92,7 @@ class Story:
     def _change_schema(self) -> None:
         self._screen.say(self._parts.shop.alters, "bold magenta")
         self._workload.add_column()
-        self._screen.say("no event carries the default: the worker reads the rows again, beside the log")
+        self._screen.say("no event carries the default: the worker reads the rows again")
 
     def _crash(self) -> tuple[int, int]:
         worker = self._parts.worker
