@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import pymysql
 
 from wrackline.control.demo.shops.shop import COUNT_SQL, DATABASE, SEND_SQL, TABLE, Cells, Done, Line, Say
-from wrackline.control.stack import cache, mariadb
+from wrackline.control.stack import mariadb
 from wrackline.control.stack.servers import HOST
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.sources.mysql.names import identifier
@@ -169,8 +169,8 @@ class MariadbShop:
 
     @classmethod
     def fetch(cls, say: Say) -> None:
-        """Have the server's programs here, from Maven Central."""
-        if not (cache.folder() / mariadb.FOLDER).is_dir():
+        """Have the server's programs here: from Maven Central, or else PATH's."""
+        if not mariadb.fetched():
             say("downloading MariaDB; this is done once")
         mariadb.of_central()
 
