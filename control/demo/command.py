@@ -112,12 +112,17 @@ def print_ending(console: Console, ending: Ending, source: str, seconds: float) 
 
 
 def _print(console: Console, mark: str, style: str, sentence: str) -> None:
-    console.print(Text.assemble((mark, style), f": {sentence}"), soft_wrap=True)
+    _say(console, Text.assemble((mark, style), f": {sentence}"))
+
+
+def _say(console: Console, text: Text) -> None:
+    """Print a sentence, broken between words on a terminal and nowhere else."""
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def _print_looks(console: Console, heading: str, lines: Sequence[Line]) -> None:
     """Print lines that can be pasted into another terminal."""
-    console.print(f"\n{heading}", soft_wrap=True)
+    _say(console, Text(f"\n{heading}"))
     for what, line in lines:
         console.print(Text.assemble((f"  # {what}\n", "dim"), f"  {line}"), soft_wrap=True)
 

@@ -104,7 +104,7 @@ class Screen:
         table.add_column(style="bold", width=18)
         table.add_column(justify="right", width=11)
         table.add_column(width=6)
-        table.add_column()
+        table.add_column(ratio=1)  # it alone gives way, so the numbers stay where they are
         table.add_row(
             f"source  {self._source}",
             f"{numbers.source_rows:,}",

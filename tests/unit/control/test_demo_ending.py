@@ -13,9 +13,10 @@ from wrackline.control.demo.story import Ending
 GOOD = Ending(Verdict(10, 20), changes=50, events=50, doubled=0, rolled_back=2, killed=11, goes_on=12)
 
 
-def printed(ending: Ending) -> str:
+def printed(ending: Ending, *, terminal: bool = False) -> str:
     out = io.StringIO()
-    print_ending(Console(file=out, width=80), ending, "MariaDB", 61.4)
+    console = Console(file=out, width=80, force_terminal=terminal, color_system=None)
+    print_ending(console, ending, "MariaDB", 61.4)
     return out.getvalue()
 
 
@@ -26,6 +27,12 @@ def test_a_good_end() -> None:
     assert "exactly once: 50 changes, 50 events, 0 doubled; worker 11 was killed, 12 went on" in said
     assert "NOT" not in said
     assert "took 61 s" in said
+
+
+def test_a_terminal_breaks_no_word() -> None:
+    told, shown = printed(GOOD), printed(GOOD, terminal=True)
+    assert len(shown.splitlines()) > len(told.splitlines())
+    assert shown.split() == told.split()
 
 
 @pytest.mark.parametrize(

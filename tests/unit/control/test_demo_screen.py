@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -41,6 +42,17 @@ def test_the_picture_fits_80_by_24() -> None:
     assert "19 a sentence" in text
     assert "pid 4194304" in text
     assert " 1 a sentence" not in text
+
+
+def test_the_numbers_stay_where_they_are() -> None:
+    places = set()
+    for changes in (0, NUMBERS.changes):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
+        with Screen(console, "MariaDB") as screen:
+            screen.show(replace(NUMBERS, changes=changes, doubled=changes))
+        places.update(line.index(" rows ") for line in out.getvalue().splitlines() if " rows " in line)
+    assert len(places) == 1
 
 
 def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
