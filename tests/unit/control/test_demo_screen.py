@@ -45,7 +45,7 @@ def test_the_picture_fits_80_by_24() -> None:
 
 
 def test_the_numbers_stay_where_they_are() -> None:
-    places = set()
+    places: set[int] = set()
     for changes in (0, NUMBERS.changes):
         out = io.StringIO()
         console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
