@@ -17,9 +17,11 @@ from rich.console import Console
 from rich.text import Text
 
 from wrackline.control.demo import folder as demo_folder
-from wrackline.control.demo import looks, shop
-from wrackline.control.demo.parts import Parts, started
+from wrackline.control.demo import looks
+from wrackline.control.demo.parts import started
 from wrackline.control.demo.screen import Screen
+from wrackline.control.demo.shops.known import SHOPS, Kind
+from wrackline.control.demo.shops.shop import Line
 from wrackline.control.demo.story import Ending, Story
 from wrackline.control.exits import Exit, exit_of
 from wrackline.schemas.errors import WracklineError
@@ -27,35 +29,40 @@ from wrackline.schemas.errors import WracklineError
 INTERRUPTED = 130
 _KEYS_SHOWN = 10
 _GOES_ON = "Everything goes on until Ctrl-C. In another terminal:"
-_ENDED = "The servers end now; --keep leaves them, for kcat, wrackline tail and psql. What stays:"
+_ENDED = "The servers end now; --keep leaves them, for kcat, wrackline tail and {client}. What stays:"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.command()
 def demo(
+    source: Annotated[Kind, typer.Option(help="Which database the shop is on.")] = Kind.POSTGRES,
     folder: Annotated[Path, typer.Option(help="Where servers, logs and tables live.")] = Path(".stack/demo"),
     seconds: Annotated[int, typer.Option(min=3, max=3600, help="How long the workload runs.")] = 30,
     seed: Annotated[int, typer.Option(help="What the workload's chance begins with.")] = 1,
     *,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running until Ctrl-C.")] = False,
 ) -> None:
-    """Copy a live shop from PostgreSQL through Kafka into an Iceberg table, and prove the copy exact."""
+    """Copy a live shop from a database through Kafka into an Iceberg table, and prove the copy exact."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    console = Console(highlight=False)
+    console, shop = Console(highlight=False), SHOPS[source]
     code = int(Exit.FAULT)
     try:
-        with demo_folder.taken(folder) as own, Screen(console) as screen, started(own, screen.say) as parts:
+        with (
+            demo_folder.taken(folder) as own,
+            Screen(console, shop.title) as screen,
+            started(own, shop, screen.say) as parts,
+        ):
             ending = Story(parts, screen, seconds=seconds, seed=seed).tell()
             screen.freeze()
             code = int(Exit.OK if ending.good else Exit.FINDINGS)
-            print_ending(console, ending, screen.seconds())
+            print_ending(console, ending, shop.title, screen.seconds())
             if keep:
-                lines = looks.live(parts.folder, parts.kafka.bootstrap, _shop_url(parts))
+                lines = looks.live(parts.folder, parts.kafka.bootstrap, parts.shop)
                 _print_looks(console, _GOES_ON, lines)
                 threading.Event().wait()
-        _print_looks(console, _ENDED, looks.at_rest(parts.folder))
+        _print_looks(console, _ENDED.format(client=shop.client), looks.at_rest(parts.folder))
     except KeyboardInterrupt:
         code = code if keep and code != Exit.FAULT else INTERRUPTED
         console.print("ended; everything that was started has been stopped")
@@ -73,18 +80,16 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def print_ending(console: Console, ending: Ending, seconds: float) -> None:
+def print_ending(console: Console, ending: Ending, source: str, seconds: float) -> None:
     """Print the verdict and the counts; keys of what differs, never a value."""
     verdict = ending.verdict
     if verdict.equal:
         values = (
             f"{verdict.rows:,} rows of {verdict.columns} columns, {verdict.rows * verdict.columns:,} values"
         )
-        _print(console, "EQUAL", "bold green", f"{values} are the same in PostgreSQL and in the warehouse")
+        _print(console, "EQUAL", "bold green", f"{values} are the same in {source} and in the warehouse")
     else:
-        _print(
-            console, "DIFFERENT", "bold red", f"{verdict.rows:,} rows in PostgreSQL, and in the warehouse:"
-        )
+        _print(console, "DIFFERENT", "bold red", f"{verdict.rows:,} rows in {source}, and in the warehouse:")
         for what, keys in (
             ("columns on one side only", verdict.absent),
             ("rows are missing", verdict.missing),
@@ -107,18 +112,19 @@ def print_ending(console: Console, ending: Ending, seconds: float) -> None:
 
 
 def _print(console: Console, mark: str, style: str, sentence: str) -> None:
-    console.print(Text.assemble((mark, style), f": {sentence}"), soft_wrap=True)
+    _say(console, Text.assemble((mark, style), f": {sentence}"))
 
 
-def _print_looks(console: Console, heading: str, lines: Sequence[looks.Line]) -> None:
+def _say(console: Console, text: Text) -> None:
+    """Print a sentence, broken between words on a terminal and nowhere else."""
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def _print_looks(console: Console, heading: str, lines: Sequence[Line]) -> None:
     """Print lines that can be pasted into another terminal."""
-    console.print(f"\n{heading}", soft_wrap=True)
+    _say(console, Text(f"\n{heading}"))
     for what, line in lines:
         console.print(Text.assemble((f"  # {what}\n", "dim"), f"  {line}"), soft_wrap=True)
-
-
-def _shop_url(parts: Parts) -> str:
-    return parts.database.address.rpartition("/")[0] + f"/{shop.DATABASE}"
 
 
 def _print_error(error: WracklineError) -> None:

@@ -12,7 +12,7 @@ from typing import Self
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-SEQ_DIGITS = 30  # of PostgreSQL: epoch 2 bytes, position 8, class 1, ordinal 4; an event's last field
+SEQ_DIGITS = 30  # of both sources: epoch 2 bytes, position 8, class 1, ordinal 4; an event's last field
 _CLASS = slice(20, 22)
 _READ = b"00"
 _LOOK = 0.2

@@ -1,9 +1,8 @@
 """Is the warehouse equal to the source, value for value?  Both sides say each cell in one plain form.
 
-In: a table of PostgreSQL and the same table as Spark's readers see it.  Out: a `Verdict`: which keys are
+In: a shop's table and the same table as Spark's readers see it.  Out: a `Verdict`: which keys are
 missing, too many, or differ, and in which columns; never a value.  It is right because the forms are those
-of docs/types.md made comparable without a loss: a moment is a number of microseconds on both sides, bytes
-are hexadecimal, an array is JSON; a number, a text and a truth are themselves.
+of docs/types.md made comparable without a loss: those that shops/shop.py describes.
 """
 
 import json
@@ -12,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import psycopg
-from psycopg import sql
-
+from wrackline.control.demo.shops.shop import Cells, Shop
 from wrackline.schemas.table import Column, TableSchema
 from wrackline.schemas.types import Kind
 
@@ -24,22 +21,6 @@ if TYPE_CHECKING:
 Row = tuple[object, ...]
 Rows = Mapping[Row, Row]  # by key
 
-_MICROS = "(extract(epoch FROM {}) * 1000000)::bigint"
-_IN_POSTGRES = {  # everything else is its own text
-    Kind.BOOLEAN: "{}",
-    Kind.INT16: "{}",
-    Kind.INT32: "{}",
-    Kind.INT64: "{}",
-    Kind.FLOAT64: "{}",
-    Kind.DECIMAL: "{}",
-    Kind.DATE: "({} - date '1970-01-01')",
-    Kind.TIME_MICROS: _MICROS,
-    Kind.TIMESTAMP_MICROS: _MICROS,
-    Kind.ZONED_TIMESTAMP: _MICROS,
-    Kind.INSTANT_MICROS: _MICROS,
-    Kind.BYTES: "encode({}, 'hex')",
-    Kind.ARRAY: "array_to_json({})::text",
-}
 _IN_SPARK = {  # everything else is itself
     Kind.DATE: "unix_date({})",
     Kind.TIMESTAMP_MICROS: "unix_micros(CAST({} AS timestamp))",  # the session's zone is UTC
@@ -48,7 +29,6 @@ _IN_SPARK = {  # everything else is itself
     Kind.BYTES: "lower(hex({}))",
     Kind.ARRAY: "to_json({})",
 }
-_SESSION = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=iso_8601 -c extra_float_digits=3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +78,6 @@ def same(ours: object, theirs: object) -> bool:
     return type(ours) is type(theirs) and ours == theirs
 
 
-def source_rows(dsn: str, table: TableSchema) -> Rows:
-    """Read all rows of the source, in one snapshot."""
-    forms = [
-        sql.SQL(_IN_POSTGRES.get(column.type.kind, "{}::text")).format(sql.Identifier(column.name))
-        for column in table.columns
-    ]
-    query = sql.SQL("SELECT {} FROM {}").format(
-        sql.SQL(", ").join(forms), sql.Identifier(table.id.schema, table.id.name)
-    )
-    with psycopg.connect(dsn, options=_SESSION) as db:
-        return _by_key(table, db.execute(query))
-
-
 def lake_rows(table: TableSchema, live: "DataFrame") -> Rows:
     """Read all rows that a reader of the warehouse sees."""
     found = live.selectExpr(*map(_in_spark, table.columns)).collect()
@@ -123,9 +90,9 @@ def absent_columns(table: TableSchema, live: "DataFrame") -> Sequence[str]:
     return sorted(names ^ set(live.columns))
 
 
-def judge(dsn: str, table: TableSchema, live: "DataFrame") -> Verdict:
-    """Compare a table of the source with what a reader of the warehouse sees."""
-    ours = source_rows(dsn, table)
+def judge(shop: Shop, table: TableSchema, live: "DataFrame") -> Verdict:
+    """Compare a shop's table with what a reader of the warehouse sees."""
+    ours = _by_key(table, shop.rows(table))
     if absent := absent_columns(table, live):
         return Verdict(len(ours), len(table.columns), absent=tuple(absent))
     return compare(table, ours, lake_rows(table, live))
@@ -136,7 +103,7 @@ def _in_spark(column: Column) -> str:
     return _IN_SPARK.get(column.type.kind, "{}").format(name)
 
 
-def _by_key(table: TableSchema, rows: Iterable[Sequence[object]]) -> dict[Row, Row]:
+def _by_key(table: TableSchema, rows: Iterable[Cells]) -> dict[Row, Row]:
     names = [column.name for column in table.columns]
     key = [names.index(name) for name in table.key]
     arrays = [at for at, column in enumerate(table.columns) if column.type.kind is Kind.ARRAY]

@@ -94,11 +94,11 @@ class Lake:
         """Return when Spark has started."""
         self._wait(lambda: self._ready, _START)
 
-    def compare(self, dsn: str) -> Verdict:
+    def compare(self) -> Verdict:
         """Have the source and the warehouse compared."""
         if self._child.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                self._child.stdin.write(f"compare {dsn}\n".encode())
+                self._child.stdin.write(b"compare\n")
                 self._child.stdin.flush()
         self._wait(lambda: self._verdict is not None, _COMPARE)
         if self._verdict is None:

@@ -9,26 +9,22 @@ from pathlib import Path
 from shlex import join, quote
 
 from wrackline.control.demo import settings
+from wrackline.control.demo.shops.shop import COUNT_SQL, Line, Shop
 from wrackline.control.run import group_of
 from wrackline.schemas.topics import internal_topics, table_topic
 
-_COUNT = "SELECT status, count(*) FROM orders GROUP BY 1"
-_SEND = "UPDATE orders SET status = 'sent' WHERE id % 10 = 0"
 _LAYOUT = "'%p@%o  key %K bytes, value %S bytes\\n'"
 
-Line = tuple[str, str]
 
-
-def live(folder: Path, brokers: str, shop_url: str) -> Sequence[Line]:
+def live(folder: Path, brokers: str, shop: Shop) -> Sequence[Line]:
     """Return what works while the servers run."""
     topic, offsets = (
-        table_topic(settings.SERVER, settings.ORDERS),
+        table_topic(settings.SERVER, shop.table),
         internal_topics(group_of(settings.SERVER)).offsets,
     )
     file = str(folder / settings.FILE)
     return (
-        ("the source", f"psql {shop_url} -c '{_COUNT}'"),
-        ("change it", f'psql {shop_url} -c "{_SEND}"'),
+        *shop.looks(),
         ("the topics", f"kcat -b {brokers} -L"),
         ("the events, as bytes", f"kcat -b {brokers} -C -t {topic} -o -5 -e -f {_LAYOUT}"),
         (
@@ -44,4 +40,4 @@ def live(folder: Path, brokers: str, shop_url: str) -> Sequence[Line]:
 def at_rest(folder: Path) -> Sequence[Line]:
     """Return what works when they have ended too: the tables are files."""
     look = join([sys.executable, "-m", "wrackline.control.demo.look", str(folder)])
-    return (("the warehouse, in Spark SQL", f"{look} {quote(_COUNT)}"),)
+    return (("the warehouse, in Spark SQL", f"{look} {quote(COUNT_SQL)}"),)

@@ -1,6 +1,6 @@
 """The Spark side as a process of its own: rounds of merging, and at the end the comparison.
 
-In: a folder, a pipeline's file, and lines on standard input: `compare <dsn>`.  Out: one JSON object a line
+In: a folder, a pipeline's file, and lines on standard input: `compare`.  Out: one JSON object a line
 on standard output: what was merged, what failed, the verdict.  Everything else that Spark and Java say goes
 to standard error.  It ends when its input does, so it never outlives the one who started it.
 """
@@ -27,13 +27,14 @@ from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.topics import Topics
 from wrackline.control.demo import settings
 from wrackline.control.demo.equality import judge
+from wrackline.control.demo.shops.known import shop_of
 from wrackline.control.stack.jars import spark_jars
 from wrackline.producers.plugin import WriterIds
 from wrackline.schemas import registry
 from wrackline.schemas.errors import Transient, WracklineError
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings import Registry, Values
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+from wrackline.schemas.table import TableSchema
 from wrackline.schemas.versions import SPARK
 
 WAREHOUSE = "warehouse"
@@ -57,7 +58,7 @@ class Merging:
         kafka = values.below("kafka.")
         self._topics = Topics(asking(kafka))
         self._batches = Batches(session, self._topics, target, Rules(reading(kafka), texts.text))
-        self._table = TableId(values.text("database.dbname"), settings.ORDERS.schema, settings.ORDERS.name)
+        self._shop = shop_of(values)
         self._offsets = 0
 
     def say(self, **answer: object) -> None:
@@ -78,25 +79,25 @@ class Merging:
                 moved += self._batches.merge(topic, end).offsets
             except WracklineError as error:
                 self.say(error=str(error))
-        rows = self._target.rows(self._table) if moved else None
+        rows = self._target.rows(self._shop.table) if moved else None
         if rows is not None:
             self._offsets += moved
             self.say(offsets=self._offsets, rows=rows.count())
 
-    def compare(self, dsn: str) -> None:
+    def compare(self) -> None:
         """Say the verdict."""
-        rows = self._target.rows(self._table)
+        rows = self._target.rows(self._shop.table)
         if rows is None:
             self.say(error="the warehouse has no such table")
             return
-        self.say(verdict=asdict(judge(dsn, self._described(), rows)))
+        self.say(verdict=asdict(judge(self._shop, self._described(), rows)))
 
     def _described(self) -> TableSchema:
         """Ask the source for the table's shape now."""
         source = settings.open_source(self._values, _registers_nothing)
         try:
-            partition = SourcePartition(self._server, self._table.database)
-            return source.describe(partition, self._table)
+            [partition] = source.partitions()
+            return source.describe(partition, self._shop.table)
         finally:
             source.close()
 
@@ -130,7 +131,7 @@ def main() -> None:
         merging.say(ready=True)
         while (command := _next(asked, _PAUSE)) is not None:
             if command:
-                merging.compare(command.partition(" ")[2])
+                merging.compare()
             else:
                 merging.round()
 

@@ -41,8 +41,8 @@ class Numbers:
 class Screen:
     """Shows a demo; leaving the block leaves the last picture."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, source: str) -> None:
+        self._console, self._source = console, source
         self._began = time.monotonic()
         self._said: deque[Text] = deque(maxlen=_SENTENCES)
         self._live: Live | None = None
@@ -104,9 +104,9 @@ class Screen:
         table.add_column(style="bold", width=18)
         table.add_column(justify="right", width=11)
         table.add_column(width=6)
-        table.add_column()
+        table.add_column(ratio=1)  # it alone gives way, so the numbers stay where they are
         table.add_row(
-            "source  PostgreSQL",
+            f"source  {self._source}",
             f"{numbers.source_rows:,}",
             "rows",
             f"{numbers.changes:,} changes, {self._pace:,.0f} a second",

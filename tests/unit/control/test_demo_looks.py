@@ -4,25 +4,43 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
 import typer
 
 from wrackline.control.cli import app
 from wrackline.control.demo import looks
+from wrackline.control.demo.shops.mariadb import MariadbShop
+from wrackline.control.demo.shops.postgres import PostgresShop
+from wrackline.control.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
+from wrackline.control.stack import mariadb
 
 FOLDER = Path("/some where/it's the demo")
-URL = "postgresql://postgres@127.0.0.1:1/shop"
+POSTGRES, MARIADB = PostgresShop(1), MariadbShop(1)
+CLIENT = "/in the cache/mariadb"
+
+
+@pytest.fixture(autouse=True)
+def a_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MariaDB's own program, wherever it would be."""
+    monkeypatch.setattr(mariadb, "client", lambda: CLIENT)
 
 
 def words(name: str) -> list[str]:
-    (found,) = (line for _, line in looks.live(FOLDER, "127.0.0.1:9092", URL) if name in line)
+    (found,) = (line for _, line in looks.live(FOLDER, "127.0.0.1:9092", POSTGRES) if name in line)
     return shlex.split(found)
 
 
-def test_every_line_is_one_command_of_a_program_that_is_named() -> None:
-    lines = looks.live(FOLDER, "127.0.0.1:9092", URL)
+@pytest.mark.parametrize(("shop", "client"), [(POSTGRES, "psql"), (MARIADB, CLIENT)])
+def test_every_line_is_one_command_of_a_program_that_is_named(shop: Shop, client: str) -> None:
+    lines = looks.live(FOLDER, "127.0.0.1:9092", shop)
     programs = [shlex.split(line)[0] for _, line in lines]
-    assert set(programs) == {"psql", "kcat", "./run", sys.executable}
+    assert set(programs) == {client, "kcat", "./run", sys.executable}
     assert lines[-1:] == looks.at_rest(FOLDER)
+
+
+@pytest.mark.parametrize("shop", [POSTGRES, MARIADB])
+def test_the_source_s_client_gets_a_statement_as_one_word(shop: Shop) -> None:
+    assert [shlex.split(line)[-1] for _, line in shop.looks()] == [COUNT_SQL, SEND_SQL]
 
 
 def test_wrackline_takes_the_line_of_the_tail() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -22,7 +23,7 @@ NUMBERS = Numbers(
 def test_the_picture_fits_80_by_24() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
-    with Screen(console) as screen:
+    with Screen(console, "PostgreSQL") as screen:
         screen.show(NUMBERS)
         for number in range(20):
             screen.say(f"{number} " + "a sentence that is much longer than a line of the terminal " * 2)
@@ -35,6 +36,7 @@ def test_the_picture_fits_80_by_24() -> None:
     assert 10 < len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     text = "\n".join(lines)
+    assert "source  PostgreSQL" in text
     assert "12,345,600" in text
     assert "78 changes behind" in text
     assert "19 a sentence" in text
@@ -42,9 +44,20 @@ def test_the_picture_fits_80_by_24() -> None:
     assert " 1 a sentence" not in text
 
 
+def test_the_numbers_stay_where_they_are() -> None:
+    places: set[int] = set()
+    for changes in (0, NUMBERS.changes):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
+        with Screen(console, "MariaDB") as screen:
+            screen.show(replace(NUMBERS, changes=changes, doubled=changes))
+        places.update(line.index(" rows ") for line in out.getvalue().splitlines() if " rows " in line)
+    assert len(places) == 1
+
+
 def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
     out = io.StringIO()
-    with Screen(Console(file=out, width=80)) as screen:
+    with Screen(Console(file=out, width=80), "MariaDB") as screen:
         screen.say("the shop is open")
         screen.show(NUMBERS)
         screen.show(NUMBERS)
