@@ -41,7 +41,7 @@ VERSION_UNTRIED = rule(
     "mysql.version_untried",
     INFO,
     "This version was not tried",
-    "this is {flavour} {version}; MySQL 9.7 and MariaDB 11.4 were tried",
+    "this is {flavour} {version}; MySQL 9.7, MariaDB 10.11 and 11.4 were tried",
     "what is new or different in this version is not known here",
     "try it with a copy of the database first",
 )

@@ -18,7 +18,7 @@ from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 from wrackline.schemas.findings import Finding
 
 OLDEST = {Flavour.MYSQL: (8, 0), Flavour.MARIADB: (10, 5)}
-TRIED = {Flavour.MYSQL: ((9, 7),), Flavour.MARIADB: ((11, 4),)}
+TRIED = {Flavour.MYSQL: ((9, 7),), Flavour.MARIADB: ((10, 11), (11, 4))}
 DAY_S = 86_400
 WRITTEN = frozenset({"insert_insert", "insert_delete"})  # strategies that need a signal table
 
