@@ -202,7 +202,7 @@ def _begin(
     owner = assembly.Owner(group_of(name), TASK, ownership.newest, claimed=generation)
     moments = Moments(time.monotonic, now_ms, random.random)
     with ExitStack() as opened:
-        opened.enter_context(watching(source, narration.looked))
+        opened.enter_context(watching(source, narration.confirmed, narration.looked))
         made = assembly.task(plugin, values, owner, narration, moments, stopping)
         return opened.enter_context(made), opened.pop_all()
 

@@ -12,7 +12,7 @@ from threading import Lock
 from wrackline.control.lineage.source_half import SourceHalf
 from wrackline.control.logs.lines import Log
 from wrackline.producers.batching import Publication
-from wrackline.producers.changes import Fault, Saved
+from wrackline.producers.changes import Fault, Position, Saved
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Figures, Measures
 from wrackline.producers.plugin import LogState
@@ -75,6 +75,10 @@ class Narration:
     def looked(self, partition: SourcePartition, log: LogState | None) -> None:
         """Hand on how the server sees the log."""
         self._measures.looked(partition, log)
+
+    def confirmed(self, partition: SourcePartition) -> Position | None:
+        """Return the newest position that Kafka has, of those that this process has seen."""
+        return self._measures.figures()[partition].position
 
     def queue(self, queued: Callable[[], int]) -> None:
         """Hand it on."""

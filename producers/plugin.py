@@ -274,8 +274,11 @@ class LogState:
 class Attended(Protocol):
     """What operators ask of a source from outside its task; a source may leave it out."""
 
-    def log_state(self, partition: SourcePartition) -> LogState | None:
-        """Look at the log without reading it; None when nothing is kept for us, or nobody reads yet."""
+    def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
+        """Look at the log without reading it; None when nothing is kept for us yet.
+
+        `confirmed` is what Kafka has, as far as the caller knows: not every server can say it by itself.
+        """
         ...
 
     def place(self, saved: Saved) -> str:

@@ -56,7 +56,9 @@ _FULL = {
 }
 _ACCOUNT = (
     "correct database.user and database.password, or as an administrator set it: ALTER USER {account}"
-    " IDENTIFIED BY '...'; an account has a user and a host: SELECT user, host FROM mysql.user"
+    " IDENTIFIED BY '...'; an account has a user and a host: SELECT user, host FROM mysql.user; where"
+    " protection is demanded (REQUIRE SSL), the server says no more than this:"
+    " database.ssl.mode=verify_identity"
 )
 _METHOD = (
     "as an administrator give the account a way of logging in that we know: on MySQL ALTER USER {account}"

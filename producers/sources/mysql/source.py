@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakSet, finalize, ref
+from weakref import WeakSet, finalize
 
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.changes import Saved
+from wrackline.producers.changes import Position, Saved
 from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
 from wrackline.producers.sources.mysql import belongings, check, config, opening
 from wrackline.producers.sources.mysql.chunks import MySqlReader
@@ -26,7 +26,7 @@ from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
 from wrackline.producers.sources.mysql.picture import CATALOGUE_UNSEEN, Looker
-from wrackline.producers.sources.mysql.position import position_of
+from wrackline.producers.sources.mysql.position import MySqlPosition, position_of
 from wrackline.producers.sources.mysql.prepared import Part
 from wrackline.producers.sources.mysql.reading import Session
 from wrackline.producers.sources.mysql.result_rows import decoding
@@ -64,7 +64,6 @@ class MySqlSource:
         self._catalogue_lock = threading.Lock()
         self._heartbeat = Heartbeat(self._server, settings)
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
-        self._newest_stream: Callable[[], MySqlStream | None] = lambda: None
         self._log_kept = LogKept(self._begun)
         self._readers: list[MySqlReader] = []
         self._collations: Mapping[int, str] | None = None
@@ -152,7 +151,6 @@ class MySqlSource:
         )
         finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)
-        self._newest_stream = ref(stream)
         return stream
 
     def reader(self, partition: SourcePartition) -> MySqlReader:
@@ -174,14 +172,13 @@ class MySqlSource:
         with self._server.connect() as connection, asking(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
 
-    def log_state(self, partition: SourcePartition) -> LogState | None:
-        """Say how long what Kafka lacks is still kept; nobody knows what that is while no stream is open."""
+    def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
+        """Say how long what Kafka lacks is still kept; of nothing, where it is not told what Kafka has."""
         del partition
-        stream = self._newest_stream()
-        if stream is None or stream.closed:
+        if not isinstance(confirmed, MySqlPosition):
             return None
         with self._asking() as connection:
-            return self._log_kept.look(connection, facts_of(connection), stream.confirmed)
+            return self._log_kept.look(connection, facts_of(connection), confirmed)
 
     def beat(self, partition: SourcePartition) -> None:
         """Run the heartbeat's query."""

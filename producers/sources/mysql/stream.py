@@ -1,7 +1,7 @@
 """The log of one server: polled, never waited for.
 
     poll      read what the socket holds -> decoder -> batch
-    confirm   noted, for the gauges: a binlog has no reader's mark
+    confirm   nothing: a binlog has no reader's mark
     silence   a server with nothing to say sends a heartbeat, four in the time that we wait for one
 
 The rows of an XA transaction come by a dump of their own, while the log's waits.  Only `poll` waits, for the
@@ -18,7 +18,6 @@ from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.part_dump import PartDump
-from wrackline.producers.sources.mysql.position import MySqlPosition
 from wrackline.producers.sources.mysql.prepared import Part
 from wrackline.producers.sources.mysql.roll import Picture
 from wrackline.producers.watch import Watch
@@ -53,7 +52,7 @@ class MySqlStream:
         self._part: PartDump | None = None
         self._silent_since: float | None = None  # nothing has come since we looked at this time
         self._bell = Bell()
-        self.confirmed, self.closed = decoder.position, False
+        self._closed = False
         watch.start(self._bell.ring)
 
     def poll(self, deadline: float) -> Batch | None:
@@ -82,9 +81,7 @@ class MySqlStream:
         self._bell.ring()
 
     def confirm(self, position: Position) -> None:
-        """Note it; nothing is told, for the server keeps its log for as long as it likes."""
-        if isinstance(position, MySqlPosition):
-            self.confirmed = position
+        """Nothing is told: the server keeps its log for as long as it likes."""
 
     def keep_alive(self) -> None:
         """Nothing is asked of us."""
@@ -95,8 +92,8 @@ class MySqlStream:
 
     def close(self) -> None:
         """End the dump, so that the server lets go of it now."""
-        if not self.closed:
-            self.closed = True
+        if not self._closed:
+            self._closed = True
             self._watch.close()
             self._packets.close()
             self._bell.close()

@@ -8,7 +8,7 @@ from weakref import WeakSet, finalize
 
 import psycopg
 
-from wrackline.producers.changes import Saved
+from wrackline.producers.changes import Position, Saved
 from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
 from wrackline.producers.sources.postgres import (
     check,
@@ -190,9 +190,9 @@ class PgSource:
         with self._server.connect() as connection, asking(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
 
-    def log_state(self, partition: SourcePartition) -> LogState | None:
-        """Look at the slot."""
-        del partition
+    def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
+        """Look at the slot, which knows itself what is confirmed."""
+        del partition, confirmed
         with self._asking() as connection:
             return slot_health.log_state(connection, self._settings.text("slot.name"))
 

@@ -1,13 +1,14 @@
 """`wrackline check`, `offsets` and `delete` of a pipeline on each server, while it runs and later."""
 
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from tests.integration.mysql.pipes import Pipe
-from tests.integration.mysql.world import FLAVOURS
-from tests.integration.running.world import wait_until
+from tests.integration.mysql.world import FLAVOURS, root
+from tests.integration.running.world import free_port, metric_of, wait_until
 from wrackline.control.exits import Exit
 from wrackline.control.stack.servers import Broker, SchemaRegistry
 from wrackline.control.stack.stack import Stack
@@ -74,3 +75,34 @@ def test_the_commands_of_an_operator(pipe: Pipe) -> None:
     assert f"DROP USER 'u_{pipe.prefix}'@'%'" in deleted.stdout
     assert "nothing is stored" in pipe.command("offsets", "show").stdout
     assert pipe.execute(f"SELECT COUNT(*) FROM {database}.signals") == [(0,)]
+
+
+def test_the_figures_say_how_far_the_log_is_ahead_and_when_it_is_dropped(pipe: Pipe) -> None:
+    [database] = pipe.databases
+    port = free_port()
+    pipe.file.write_text(pipe.file.read_text().replace("metrics.port = 0", f"metrics.port = {port}"))
+    [(kept,)] = pipe.execute("SELECT @@global.binlog_expire_logs_seconds")
+    pipe.execute("SET GLOBAL binlog_expire_logs_seconds = 86400")
+
+    def metric(name: str) -> float:
+        return metric_of(port, f"wrackline_{name}")
+
+    running = pipe.run()
+    with root(pipe.server, database=database) as session, session.cursor() as cursor:
+        try:
+            wait_until(lambda: metric("lag_bytes") == 0 < metric("position_bytes"))
+            assert (metric("slot_seconds_until_lost"), metric("log_kept_seconds")) == (inf, 86400)
+            assert "binlog: 0 B behind" in pipe.command("status").stdout
+            cursor.execute(f"XA START '{pipe.prefix}'")
+            cursor.execute("INSERT INTO orders VALUES (3)")
+            cursor.execute(f"XA END '{pipe.prefix}'")
+            cursor.execute(f"XA PREPARE '{pipe.prefix}'")
+            pipe.execute("FLUSH BINARY LOGS")
+            pipe.execute(f"INSERT INTO {database}.orders VALUES (4)")
+            wait_until(lambda: 0 < metric("slot_seconds_until_lost") <= 86400)
+            assert "what waits there is lost in 24 h" in pipe.command("status").stdout
+            cursor.execute(f"XA COMMIT '{pipe.prefix}'")
+            wait_until(lambda: metric("slot_seconds_until_lost") == inf)
+        finally:
+            pipe.execute(f"SET GLOBAL binlog_expire_logs_seconds = {kept}")
+    assert running.stop() == Exit.OK

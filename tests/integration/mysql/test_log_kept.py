@@ -9,6 +9,7 @@ from tests.contract.log_suite import row
 from tests.contract.reading import open_stream, places, read
 from tests.integration.mysql.test_xa import XaWorld
 from wrackline.control.stack.servers import MysqlServer
+from wrackline.producers.changes import Position
 from wrackline.producers.plugin import Attended, LogState
 
 pytestmark = pytest.mark.servers
@@ -34,19 +35,17 @@ def now(world: XaWorld) -> int:
     return int(clock["now"])
 
 
-def looked(world: XaWorld) -> LogState:
+def looked(world: XaWorld, confirmed: Position) -> LogState:
     assert isinstance(world.source, Attended)
-    found = world.source.log_state(world.partition)
+    found = world.source.log_state(world.partition, confirmed)
     assert found is not None
     return found
 
 
 def test_the_gauge_says_what_is_behind_and_when_it_goes(world: XaWorld) -> None:
-    assert isinstance(world.source, Attended)
-    assert world.source.log_state(world.partition) is None, "nobody reads, so nobody needs anything"
     stream = open_stream(world, world.partition)
-    stream.confirm(places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1])
-    before = looked(world)
+    first = places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1]
+    before = looked(world, first)
     assert (before.behind, before.expires_s, before.kept_s) == (0, None, KEPT)
 
     world.commit(world.partition, row("a", 2))
@@ -54,13 +53,12 @@ def test_the_gauge_says_what_is_behind_and_when_it_goes(world: XaWorld) -> None:
     written = now(world)
     world.run("FLUSH BINARY LOGS")
     last = places(read(world, stream, world.commit(world.partition, row("a", 3))))[-1]
-    behind = looked(world)
+    behind = looked(world, first)
     assert behind.behind == behind.end - before.end > 0
     assert behind.expires_s is not None
     assert KEPT - (now(world) - written) <= behind.expires_s <= KEPT, "its age counts from its end"
 
-    stream.confirm(last)
-    after = looked(world)
+    after = looked(world, last)
     assert (after.behind, after.expires_s, after.end) == (0, None, behind.end)
 
 
@@ -68,10 +66,19 @@ def test_the_file_of_what_is_prepared_is_needed_until_that_has_ended(world: XaWo
     stream = open_stream(world, world.partition)
     world.prepare("x", 1)
     world.run("FLUSH BINARY LOGS")
-    stream.confirm(places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1])
-    prepared = looked(world)
+    place = places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1]
+    prepared = looked(world, place)
     assert prepared.behind == 0
     assert prepared.expires_s is not None
     world.end("x")
-    stream.confirm(places(read(world, stream, world.commit(world.partition, row("a", 2))))[-1])
-    assert looked(world).expires_s is None
+    place = places(read(world, stream, world.commit(world.partition, row("a", 2))))[-1]
+    assert looked(world, place).expires_s is None
+
+
+def test_a_look_ends_no_reader_of_ours(world: XaWorld) -> None:
+    """The one that asks when a file was begun has a number of its own."""
+    stream = open_stream(world, world.partition)
+    first = places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1]
+    world.run("FLUSH BINARY LOGS")
+    assert looked(world, first).expires_s is not None
+    read(world, stream, world.commit(world.partition, row("a", 2)))

@@ -190,6 +190,17 @@ def test_a_server_without_tls_gets_nothing_from_who_demands_it(guarded: Guarded)
         bare.process.stop()
 
 
+def test_an_account_that_demands_protection_is_told_of_as_one_that_is_not_let_in(guarded: Guarded) -> None:
+    """As is every account of a MariaDB 10.11 that demands it of all."""
+    run(guarded.server, "ALTER USER plain REQUIRE SSL")
+    try:
+        error = guarded.refused("plain", "disabled", allowPublicKeyRetrieval="true")
+        assert error.code == "mysql.login_refused"
+        assert "database.ssl.mode=verify_identity" in error.hint
+    finally:
+        run(guarded.server, "ALTER USER plain REQUIRE NONE")
+
+
 def test_a_server_that_demands_protection_says_so(guarded: Guarded) -> None:
     run(guarded.server, "SET GLOBAL require_secure_transport = ON")
     try:

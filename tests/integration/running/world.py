@@ -182,17 +182,27 @@ class World:
 
     def metrics(self) -> str:
         """What is served now."""
-        with urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
-            body: bytes = answer.read()
-        return body.decode()
+        return metrics_of(self.port)
 
     def metric(self, line: str) -> float:
         """The value of the line whose name and labels begin and contain these words."""
-        name, *labels = line.split()
-        for found in self.metrics().splitlines():
-            if re.match(rf"{name}\{{", found) and all(label in found for label in labels):
-                return float(found.rpartition(" ")[2])
-        return -1.0
+        return metric_of(self.port, line)
+
+
+def metrics_of(port: int) -> str:
+    """What is served there now."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        body: bytes = answer.read()
+    return body.decode()
+
+
+def metric_of(port: int, line: str) -> float:
+    """The value of the line whose name and labels begin and contain these words; -1: it is not served."""
+    name, *labels = line.split()
+    for found in metrics_of(port).splitlines():
+        if re.match(rf"{name}\{{", found) and all(label in found for label in labels):
+            return float(found.rpartition(" ")[2])
+    return -1.0
 
 
 def wait_until(holds: Callable[[], bool], *, look: float = 0.05, patience: float = PATIENCE) -> None:
