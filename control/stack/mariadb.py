@@ -48,10 +48,15 @@ def fetched() -> bool:
     return platform.machine() != _MACHINE or (folder() / _NAME).is_dir()
 
 
+def on_path() -> bool:
+    """Whether all is there that a server of PATH is made with: Debian spreads it over packages."""
+    return all(map(shutil.which, ("mariadbd", "mariadb-install-db", "my_print_defaults")))
+
+
 def of_path() -> Edition:
     """Return the MariaDB that the machine has installed."""
     server, installer = shutil.which("mariadbd"), shutil.which("mariadb-install-db")
-    if server is None or installer is None:
+    if server is None or installer is None or not on_path():
         raise NO_MARIADB(machine=platform.machine())
     return Edition("mariadb", [server, "--no-defaults"], _installer(Path(installer)), _SETTINGS)
 

@@ -1,6 +1,5 @@
 """The servers that tests of MySQL's folder run against, and a connection to each."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,7 +21,7 @@ def edition(name: str) -> Edition:
     if name == WITHOUT_GTIDS:
         without = ("--mysqlx=OFF", "--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
         return replace(mysql.unpacked(), settings=without)
-    if shutil.which("mariadbd") is None:
+    if not mariadb.on_path():
         pytest.skip("no MariaDB on PATH")
     return mariadb.of_path()
 
