@@ -15,6 +15,8 @@ from wrackline.control.stack.binlog_server import Edition
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
 
+SERVERS = ("mysql", "mariadb", OF_PATH)
+
 
 def edition(name: str) -> Edition:
     """Return what is started under this name; a test that wants what is not there is skipped."""
@@ -44,7 +46,7 @@ def started(stack: Stack) -> Iterator[Callable[[str], MysqlServer]]:
         server.process.stop()
 
 
-@pytest.fixture(scope="session", params=["mysql", "mariadb", OF_PATH])
+@pytest.fixture(scope="session", params=SERVERS)
 def server(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer]) -> MysqlServer:
     """Each server in turn; that of PATH only where there is one."""
     return started(request.param)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.mysql import peer
+from tests.integration.mysql.conftest import SERVERS
 from tests.integration.mysql.followed import Followed
 from tests.integration.mysql.workload import Workload
 from tests.integration.mysql.world import root
@@ -37,7 +38,15 @@ def test_a_workload_s_log_is_its_tables(server: MysqlServer, database: str, seed
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(1_000, 1_500))
+@pytest.mark.parametrize(
+    ("server", "seed"),
+    [
+        (server, seed)
+        for nth, server in enumerate(SERVERS)
+        for seed in range(1_000 + nth, 1_500, len(SERVERS))
+    ],
+    indirect=["server"],
+)
 def test_a_long_workload_s_log_is_its_tables(server: MysqlServer, database: str, seed: int) -> None:
     attacked(server, database, seed, 2_000)
 
