@@ -18,7 +18,8 @@ from psycopg import sql
 from tests.contract.drop_suite import dropping
 from tests.contract.target_suite import TABLE, A, change, letter, plan_for, put
 from tests.fixtures.servers import Database
-from tests.integration.running.world import CANARY, COMMAND, World, environment, wait_until
+from tests.integration.consuming.world import fewer_cores
+from tests.integration.running.world import CANARY, COMMAND, World, wait_until
 from tests.integration.targets.postgres.world import PostgresWorld
 from wrackline.consumers.letters import NAME
 from wrackline.consumers.plugin import Dropping
@@ -84,7 +85,7 @@ def command(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=120,
         check=False,
-        env=environment(),
+        env=fewer_cores(),
         stdin=subprocess.DEVNULL,
     )
 
