@@ -103,7 +103,7 @@ class World:
             return cursor.fetchall() if cursor.description else []
 
     def run(self, armed: str = "", *, wait: bool = True) -> Running:
-        """Start `wrackline run`, with failpoints armed, and wait until it runs or has ended."""
+        """Start `wrackline run`, with failpoints armed; wait until it runs, is held or has ended."""
         file = self.folder / f"pipeline-{len(self.started)}.toml"
         file.write_text(self._pipeline())
         printed = self.folder / f"printed-{len(self.started)}"
@@ -123,7 +123,7 @@ class World:
         running = Running(process, printed)
         self.started.append(running)
         if wait:
-            wait_until(lambda: "running\n" in running.output or process.poll() is not None)
+            wait_until(lambda: running.has_begun or self._holds())
         return running
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -161,6 +161,9 @@ class World:
             assert time.monotonic() < deadline, f"it never came:\n{self.started[-1].output}"
             time.sleep(0.05)
         wait_until(lambda: ev.settled(self.kafka.bootstrap, [*self.topics(), self.offsets]))
+
+    def _holds(self) -> bool:
+        return any(place.name != failpoints.ALL_GO for place in self.held.iterdir())
 
     def alive(self) -> bool:
         """Whether any of the processes that were started is there."""

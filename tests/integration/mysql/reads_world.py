@@ -140,7 +140,7 @@ class ReadsWorld:
         return [int(key) for (key,) in found]
 
     def run(self, armed: str = "", *, wait: bool = True) -> Running:
-        """Start `wrackline run`, with failpoints armed, and wait until it runs or has ended."""
+        """Start `wrackline run`, with failpoints armed; wait until it runs, is held or has ended."""
         file, printed = (self.folder / f"{name}-{len(self.started)}" for name in ("pipeline.toml", "printed"))
         file.write_text(self._pipeline())
         variables = {failpoints.VARIABLE: armed, failpoints.HELD: str(self.held), "NO_COLOR": "1"}
@@ -154,8 +154,11 @@ class ReadsWorld:
         running = Running(process, printed)
         self.started.append(running)
         if wait:
-            wait_until(lambda: "running\n" in running.output or process.poll() is not None)
+            wait_until(lambda: running.has_begun or self._holds())
         return running
+
+    def _holds(self) -> bool:
+        return any(place.name != failpoints.ALL_GO for place in self.held.iterdir())
 
     def alive(self) -> bool:
         """Whether any of the processes that were started is there."""

@@ -62,6 +62,11 @@ class Running:
         """Everything that it has printed, errors too."""
         return self.printed.read_text()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it runs, or has ended."""
+        return "running\n" in self.output or self.process.poll() is not None
+
     def says(self, text: str) -> str:
         """Wait until it has printed this."""
         wait_until(lambda: text in self.output or self.process.poll() is not None)
