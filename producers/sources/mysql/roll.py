@@ -178,6 +178,9 @@ class Roll:
         known = self._tables.pop(old, None)
         if known is None and (deed.perhaps or self._captures(old)):
             self._stirs += 1  # a view, or nothing: only the catalogue knows
+            later = self._tables.get(new)
+            if later is not None and later.listed and self.captures(new):
+                yield Reshaped(new, refresh=False)  # it was so called when we began: only the words are news
             return
         yield from self._dropped(new)
         if not self.captures(new):

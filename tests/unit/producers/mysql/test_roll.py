@@ -81,6 +81,12 @@ def test_what_is_dropped_vanishes_once() -> None:
     assert told(made, "DROP DATABASE d") == [Vanished(named("b")), Vanished(named("c"))]
 
 
+def test_a_rename_that_the_start_saw_done_is_told_as_a_statement_alone() -> None:
+    assert told(roll("b"), "RENAME TABLE a TO b") == [Reshaped(named("b"), refresh=False)]
+    assert told(roll("b"), "RENAME TABLE a TO c") == [], "a view, for all that anybody knows"
+    assert told(roll("x2"), "RENAME TABLE a TO x2") == []
+
+
 def test_a_rename_goes_into_another_topic_or_out_of_or_into_the_filters() -> None:
     made = roll("a")
     made.met(named("a"), shape("a", "id"))
