@@ -69,7 +69,7 @@ def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
 def test_a_request_is_obeyed_once_also_where_the_task_is_killed_over_it(
     world: World, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setenv(failpoints.VARIABLE, f"{place}=kill@2")  # the second transaction carries the request
+    monkeypatch.setenv(failpoints.VARIABLE, f"{place}=kill@3")  # behind the claim and the first position
     running = world.run()
     asked(world, "start", "public.orders", "--id", "one")
     assert running.process.wait(60) < 0
