@@ -197,7 +197,7 @@ class GroupWorld:
             tasks = [task for one in told for task in one["status"]["tasks"]]
             return len(tasks) == count and {task["worker_id"] for task in tasks} == by
 
-        wait_until(settled)
+        wait_until(settled, patience=2 * PATIENCE)  # a group chooses several times, each after a silence
 
     def close(self) -> None:
         """End what was started."""
