@@ -9,15 +9,14 @@ for one key it only grows.
 
 import contextlib
 import random
-import threading
-import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Self
 
 import psycopg
 
-from tests.integration.running.world import PATIENCE
+from tests.chaos.write_threads import WriteThreads
 
 WHOLE = "accounts"  # its log has the old row in full; the others' only the key
 TABLES = (WHOLE, "orders", "lines", "counters")
@@ -185,53 +184,15 @@ class Writer:
         return _Keys(live, gone, max(ever, default=self._number), self._of)
 
 
-class Writers:
-    """Several writers in threads of their own, until they are stopped; faults of the server are survived."""
+class Writers(WriteThreads):
+    """Several of them over one database."""
+
+    gone = (psycopg.OperationalError, psycopg.Rollback)  # the last amid a transaction that was being undone
 
     def __init__(self, dsn: str, seed: int, count: int = 3, pace: float = 0.03) -> None:
-        self._dsn, self._pace = dsn, pace
-        self._stopping = threading.Event()
-        self._lock = threading.Lock()
-        self.committed = 0  # transactions, as far as the writers know
-        self._errors: list[BaseException] = []
-        self._threads = [
-            threading.Thread(target=self._guarded, args=(number, count, random.Random(f"{seed} {number}")))
-            for number in range(count)
-        ]
+        super().__init__(seed, count, pace)
+        self._dsn = dsn
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive(), "a writer does not stop"
-        if self._errors:
-            raise self._errors[0]
-
-    def more(self, transactions: int) -> None:
-        """Wait until so many more transactions are committed."""
-        wanted, deadline = self.committed + transactions, time.monotonic() + PATIENCE
-        while self.committed < wanted and not self._errors:
-            assert time.monotonic() < deadline, "nothing is written"
-            self._stopping.wait(0.01)
-
-    def _guarded(self, number: int, of: int, chance: random.Random) -> None:
-        try:
-            while not self._stopping.is_set():
-                # the server is away, or went while a transaction was being undone
-                with contextlib.suppress(psycopg.OperationalError, psycopg.Rollback):
-                    self._write(number, of, chance)
-                self._stopping.wait(0.1)
-        except BaseException as error:  # noqa: BLE001 - the test's thread raises it
-            self._errors.append(error)
-
-    def _write(self, number: int, of: int, chance: random.Random) -> None:
-        with contextlib.closing(Writer(self._dsn, number, of, chance)) as writer:
-            while not self._stopping.wait(self._pace * chance.random() * 2):
-                kept = writer.transaction()
-                with self._lock:
-                    self.committed += kept
+    def opened(self, number: int, of: int, chance: random.Random) -> AbstractContextManager[Writer]:
+        """Open one."""
+        return contextlib.closing(Writer(self._dsn, number, of, chance))

@@ -9,16 +9,14 @@ so for one key it only grows.
 
 import contextlib
 import random
-import threading
-import time
-from collections.abc import Iterator
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
 
+from tests.chaos.write_threads import WriteThreads
 from tests.integration.mysql.world import root
-from tests.integration.running.world import PATIENCE
 from wrackline.control.stack.servers import MysqlServer
 
 TABLES = ("sbtest1", "sbtest2")
@@ -115,58 +113,15 @@ class Writer:
             cursor.execute(statement)
 
 
-class Writers:
-    """Several writers in threads of their own, until they are stopped; they survive the server's faults."""
+class Writers(WriteThreads):
+    """Several of them over one database."""
+
+    gone = _GONE
 
     def __init__(self, server: MysqlServer, database: str, seed: int, count: int, pace: float) -> None:
-        self._server, self._database, self._pace = server, database, pace
-        self._stopping, self._lock = threading.Event(), threading.Lock()
-        self.committed = 0  # transactions, as far as the writers know
-        self._errors: list[BaseException] = []
-        self._threads = [
-            threading.Thread(target=self._guarded, args=(number, count, random.Random(f"{seed} {number}")))
-            for number in range(count)
-        ]
+        super().__init__(seed, count, pace)
+        self._server, self._database = server, database
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive(), "a writer does not stop"
-        if self._errors:
-            raise self._errors[0]
-
-    def more(self, transactions: int) -> None:
-        """Wait until so many more transactions are committed."""
-        wanted, deadline = self.committed + transactions, time.monotonic() + PATIENCE
-        while self.committed < wanted and not self._errors:
-            assert time.monotonic() < deadline, "nothing is written"
-            self._stopping.wait(0.01)
-
-    def _guarded(self, number: int, of: int, chance: random.Random) -> None:
-        try:
-            while not self._stopping.is_set():
-                with contextlib.suppress(*_GONE), self._writer(number, of, chance) as writer:
-                    self._write(writer, chance)
-                self._stopping.wait(0.1)
-        except BaseException as error:  # noqa: BLE001 - the test's thread raises it
-            self._errors.append(error)
-
-    @contextlib.contextmanager
-    def _writer(self, number: int, of: int, chance: random.Random) -> Iterator[Writer]:
-        made = Writer(self._server, self._database, number, of, chance)
-        try:
-            yield made
-        finally:
-            made.close()
-
-    def _write(self, writer: Writer, chance: random.Random) -> None:
-        while not self._stopping.wait(self._pace * chance.random() * 2):
-            kept = writer.transaction()
-            with self._lock:
-                self.committed += kept
+    def opened(self, number: int, of: int, chance: random.Random) -> AbstractContextManager[Writer]:
+        """Open one."""
+        return contextlib.closing(Writer(self._server, self._database, number, of, chance))
