@@ -32,6 +32,7 @@ T = TypeVar("T")
 SECONDS: Final = 30.0  # for an answer of the brokers
 _UNTIL_KNOWN: Final = 10.0  # seconds from a topic's making until all brokers know it
 _LOOK: Final = 0.05
+_LEADERLESS: Final = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client leaves it without types
 
 # kept by time, so that one can go back to a moment
@@ -168,14 +169,21 @@ def messages(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool) 
 
 
 def _end(admin: AdminClient, slot: Slot, isolation: IsolationLevel) -> int:
+    """Where the slot ends now; a leader just chosen may not know that it is, and is asked again."""
     partition = TopicPartition(slot.topic, slot.partition)
     if not exists(admin, slot):
         raise GONE(topic=slot.topic)
-    # or it asks as it did before the leader changed, in vain
-    _result(lambda: admin.list_topics(slot.topic, timeout=SECONDS), slot.topic)
-    asked = admin.list_offsets({partition: _LATEST}, isolation_level=isolation, request_timeout=SECONDS)
-    offset: int = _result(asked[partition].result, slot.topic).offset
-    return offset
+    deadline = time.monotonic() + _UNTIL_KNOWN
+    while True:
+        # or it asks as it did before the leader changed, in vain
+        _result(lambda: admin.list_topics(slot.topic, timeout=SECONDS), slot.topic)
+        asked = admin.list_offsets({partition: _LATEST}, isolation_level=isolation, request_timeout=SECONDS)
+        try:
+            return int(asked[partition].result().offset)
+        except KafkaException as exc:
+            if exc.args[0].code() not in _LEADERLESS or time.monotonic() > deadline:
+                raise of_exception(exc, "the administrator", slot.topic) from exc
+        time.sleep(_LOOK)
 
 
 class _AlreadyThereError(Exception):

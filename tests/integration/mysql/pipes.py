@@ -161,6 +161,15 @@ class Pipe:
         named = f"{identifier(database)}.{identifier(table)}"
         return sorted(self.execute(f"SELECT * FROM {named}"), key=repr)
 
+    def difference(self, database: str, table: str) -> str:
+        """What only the copy has, and what only the table: a few rows of each."""
+        copy, table_now = set(self.folded(database, table)), set(self.table(database, table))
+        only_copy, only_table = copy - table_now, table_now - copy
+        return (
+            f"{len(only_copy)} rows only in the copy, {sorted(only_copy, key=repr)[:5]};"
+            f" {len(only_table)} only in the table, {sorted(only_table, key=repr)[:5]}"
+        )
+
     def close(self) -> None:
         """End what was started."""
         for running in self.started:

@@ -228,7 +228,8 @@ def test_rows_that_exist_and_all_that_becomes_of_them_survive_three_kills(made: 
     try:
         wait_until(same, look=1.0, patience=90)
     except AssertionError:
-        pytest.fail(f"{sorted(left)} are not their tables; {running.output[-3000:]}")
+        differ = [f"{name}: {pipe.difference(database, name)}" for name in sorted(left)]
+        pytest.fail("\n".join([running.output[-3000:], *differ]), pytrace=False)
     assert running.stop() == Exit.OK
     told = [change for change in pipe.schema_changes() if change[2]]
     texts = [ddl or "" for _, _, ddl in told]
