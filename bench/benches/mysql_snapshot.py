@@ -1,7 +1,7 @@
 """MariaDB's and MySQL's rows to Kafka: the whole table, with nobody writing.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `produce` only writes: what no reader can beat.
+sees; `codec` makes events' heads of rows in memory, `produce` only writes: what no pipeline can beat.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from bench import stage
 from bench.ours import mysql as ours
+from bench.ours import mysql_alone
 from bench.peers import debezium, produce
 from bench.runner import Contender, Size
 
@@ -31,5 +32,6 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
             rivals += [
                 Contender(ours.name_of(kind), ours.snapshot, (METRIC, source, rows), ours=kind == "mariadb"),
                 Contender(debezium.name_of(kind), debezium.snapshot, (METRIC, rival, rows)),
+                Contender(ours.name_of(kind, "codec"), mysql_alone.codec, (METRIC, source, rows)),
             ]
         yield [*rivals, Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows))]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from bench import stage
 from bench.ours import mysql as ours
+from bench.ours import mysql_alone
 from bench.peers import binlog, debezium, produce
 from bench.runner import Contender, Size
 
@@ -35,7 +36,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
                     ours.name_of(kind), ours.stream, (METRIC, source, begun, rows), ours=kind == "mariadb"
                 ),
                 Contender(debezium.name_of(kind), debezium.binlog_stream, (METRIC, rival, start, rows)),
-                Contender(ours.name_of(kind, "decode"), ours.decode, (METRIC, source, begun, rows)),
+                Contender(ours.name_of(kind, "decode"), mysql_alone.decode, (METRIC, source, begun, rows)),
                 Contender(ours.name_of(kind, binlog.NAME), binlog.drain, (METRIC, at, begun, rows)),
             ]
         yield [*rivals, Contender(produce.NAME, produce.produce, (METRIC, bootstrap, rows))]

@@ -2,8 +2,7 @@
 
     wrackline offsets set <file> <position>   wrackline run <file>   ->  events in Kafka
 
-It is a process of its own, as Debezium's worker is: the counting consumer's work is nobody's.  `decode` is
-its stream alone, whose batches go nowhere.
+It is a process of its own, as Debezium's worker is: the counting consumer's work is nobody's.
 """
 
 import json
@@ -11,8 +10,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -24,15 +22,9 @@ from bench.score import Outcome
 from bench.stage import mysql_session
 from bench.visible import make_topic, watch
 from bench.workloads.orders import TABLE
-from wrackline.producers.changes import Rows, Saved
-from wrackline.producers.plugin import Surroundings, WriterIds
-from wrackline.producers.sources.mysql.config import SETTINGS
+from wrackline.producers.changes import Saved
 from wrackline.producers.sources.mysql.opening import start_of
 from wrackline.producers.sources.mysql.server_facts import facts_of
-from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.schemas.core_settings import CORE
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry, Values
 
 NAME = "wrackline"
 _FILE = """\
@@ -85,23 +77,6 @@ def snapshot(metric: str, source: Source, rows: int) -> Outcome:
     return _published(metric, source, rows, "initial", None)
 
 
-def decode(metric: str, source: Source, start: Saved, changes: int) -> Outcome:
-    """Poll the stream from `start` on, and let what it hands out go."""
-    around = Surroundings(time.monotonic, lambda: time.time_ns() // 1_000_000, lambda _: WriterIds(1, 2))
-    reading = PLUGIN.open(_settings(source), around)
-    [partition] = reading.partitions()
-    polled = reading.stream(partition, reading.tables(partition), start)
-    seen, began = 0, time.perf_counter()
-    with metered() as meter:
-        while seen < changes:
-            batch = polled.poll(time.monotonic() + 1)
-            if batch is not None:
-                seen += sum(len(step.rows) for step in batch.steps if isinstance(step, Rows))
-        seconds = time.perf_counter() - began
-    reading.close()
-    return Outcome({metric: changes / seconds}, meter.cost)
-
-
 def _published(metric: str, source: Source, events: int, mode: str, start: Saved | None) -> Outcome:
     """Run a pipeline until so many events of the table are visible."""
     prefix = f"wrackline{secrets.token_hex(4)}"
@@ -135,22 +110,3 @@ def _running(file: Path) -> "Iterator[subprocess.Popen[str]]":
                 process.wait(END_LIMIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def _settings(source: Source) -> Values:
-    given: Mapping[str, str] = {
-        "name": NAME,
-        "connector.class": source.kind,
-        "topic.prefix": NAME,
-        "kafka.bootstrap.servers": source.bootstrap,
-        "schema.registry.url": source.registry,
-        "database.hostname": "127.0.0.1",
-        "database.port": str(source.at.port),
-        "database.user": source.at.user,
-        "database.ssl.mode": "disabled",
-        "table.include.list": f"{source.at.database}.{TABLE}",
-    }
-    values = Registry(CORE, SETTINGS).read(given, Resolver(Allowed(), {})).values
-    if values is None:
-        raise ValueError(given)
-    return values

@@ -1,0 +1,124 @@
+"""What MySQL's source makes of bytes, alone: no Kafka, no registry, one core.
+
+    decode: the log from a place on  ->  batches of events, dropped       (the dump's wait is in it)
+    codec: the table's rows as the server sent them, kept in memory  ->  keys and heads of events, dropped
+
+Beside the bare producer they say what no pipeline of the two can beat.
+"""
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from threading import Event
+
+from bench.cost import metered
+from bench.ours.mysql import NAME, Source
+from bench.score import Outcome
+from bench.stage import mysql_session
+from bench.workloads.orders import TABLE
+from wrackline.producers.changes import Rows, Saved
+from wrackline.producers.chunks import ChunkRequest
+from wrackline.producers.garbage import looked_for_seldom
+from wrackline.producers.plugin import Surroundings, WriterIds
+from wrackline.producers.sources.mysql import chunk_sql
+from wrackline.producers.sources.mysql.config import SETTINGS
+from wrackline.producers.sources.mysql.reading import settle
+from wrackline.producers.sources.mysql.result_rows import decoding
+from wrackline.producers.sources.mysql.slicing import Slicing
+from wrackline.producers.sources.mysql.source import PLUGIN, MySqlSource
+from wrackline.producers.sources.mysql.statement_rows import StatementRows
+from wrackline.schemas.core_settings import CORE
+from wrackline.schemas.projection import everything
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings import Registry, Values
+from wrackline.schemas.table import TableSchema
+
+_IDS = WriterIds(1, 2)
+_HEADER, _END = 4, 0xFE
+
+
+def decode(metric: str, source: Source, start: Saved, changes: int) -> Outcome:
+    """Poll the stream from `start` on, and let what it hands out go."""
+    reading = _opened(source)
+    [partition] = reading.partitions()
+    polled = reading.stream(partition, reading.tables(partition), start)
+    seen, began = 0, time.perf_counter()
+    with looked_for_seldom(), metered() as meter:
+        while seen < changes:
+            batch = polled.poll(time.monotonic() + 1)
+            if batch is not None:
+                seen += sum(len(step.rows) for step in batch.steps if isinstance(step, Rows))
+        seconds = time.perf_counter() - began
+    reading.close()
+    return Outcome({metric: changes / seconds}, meter.cost)
+
+
+def codec(metric: str, source: Source, rows: int) -> Outcome:
+    """Read every row once, then make chunks of what the server had sent."""
+    reading = _opened(source)
+    [partition] = reading.partitions()
+    [table] = reading.tables(partition)
+    shape = reading.described(partition, [table])[table]
+    reading.close()
+    if not isinstance(shape, TableSchema):
+        raise shape
+    request, kept = ChunkRequest(table, shape.key), _Kept()
+    with closing(mysql_session(source.at)) as session:
+        settle(session)
+        result = StatementRows(session, chunk_sql.all_rows(everything(shape)), Event())
+        result.taken(kept, lambda: False)
+    bound_of = chunk_sql.bounds(shape, request.key, result.columns)
+    made, at, began = 0, 0, time.perf_counter()
+    with looked_for_seldom(), metered() as meter:
+        while made < rows:
+            chunk = Slicing(decoding(everything(shape), _IDS, result.columns), bound_of, request)
+            at = chunk.fill(kept.packets, at, len(kept.packets))
+            chunk.end()
+            made += chunk.count
+        seconds = time.perf_counter() - began
+    return Outcome({metric: rows / seconds}, meter.cost)
+
+
+class _Kept:
+    """Keeps the packets of all rows."""
+
+    def __init__(self) -> None:
+        self.packets = bytearray()
+        self.last: bytes | None = None
+
+    def fill(self, buffer: bytearray, start: int, end: int) -> int:
+        at = start
+        while self.last is None and end - at >= _HEADER:
+            size = int.from_bytes(buffer[at : at + 3], "little")
+            if end - at - _HEADER < size:
+                break
+            if buffer[at + _HEADER] == _END:
+                self.last = bytes(buffer[at + _HEADER : at + _HEADER + size])
+            else:
+                self.packets += buffer[at : at + _HEADER + size]
+            at += _HEADER + size
+        return at
+
+
+def _opened(source: Source) -> MySqlSource:
+    around = Surroundings(time.monotonic, lambda: time.time_ns() // 1_000_000, lambda _: _IDS)
+    return PLUGIN.open(_settings(source), around)
+
+
+def _settings(source: Source) -> Values:
+    given: Mapping[str, str] = {
+        "name": NAME,
+        "connector.class": source.kind,
+        "topic.prefix": NAME,
+        "kafka.bootstrap.servers": source.bootstrap,
+        "schema.registry.url": source.registry,
+        "database.hostname": "127.0.0.1",
+        "database.port": str(source.at.port),
+        "database.user": source.at.user,
+        "database.ssl.mode": "disabled",
+        "table.include.list": f"{source.at.database}.{TABLE}",
+    }
+    values = Registry(CORE, SETTINGS).read(given, Resolver(Allowed(), {})).values
+    if values is None:
+        raise ValueError(given)
+    return values
