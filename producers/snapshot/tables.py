@@ -176,13 +176,16 @@ class Table:
             self.change(replace(self.state, missing={}))
 
     def shaped(self, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool) -> None:
-        """The table has this shape now: what was read in another is read again (rule 6)."""
+        """The table has this shape now: what was read in another is read again (rule 6).
+
+        A shape that is not told yet may be another one.
+        """
         known = self.state.shape
         need = Need.REFRESH if refresh else Need.NOTHING
         another = shape is not None and known is not None and shape != known
         if shape is not None and known is not None and another:
             need = max(need, needs_refresh(known, shape, filled), key=list(Need).index)
-        if another or refresh:
+        if another or refresh or shape is None:
             self._drop_all()
             if self._lost:  # what it waited for is here, perhaps
                 self.wait_until, self._lost, self._rests = 0.0, 0, False

@@ -13,13 +13,14 @@ Names are taken as the catalogue has them.  Where the server does not tell `T` f
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pymysql.connections import Connection
 
 from wrackline.producers.sources.mysql.facts import ColumnFacts, TableFacts
 from wrackline.producers.sources.mysql.names import identifier
+from wrackline.producers.sources.mysql.position import Names
 from wrackline.producers.sources.mysql.shapes import Shapes
 from wrackline.producers.sources.mysql.types import parse
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -64,9 +65,11 @@ _Part: TypeAlias = tuple[str | None, int | None, bool]  # a column, how much of 
 class Catalogue:
     """Reads the catalogue over a connection of the caller's; tables are kept only if asked for."""
 
-    def __init__(self, connection: "Connection[Any]", shapes: Shapes) -> None:
-        """Take what makes a shape of what the catalogue says."""
-        self._connection, self._shapes = connection, shapes
+    def __init__(
+        self, connection: "Connection[Any]", shapes: Shapes, names: Callable[[], Names] = dict
+    ) -> None:
+        """Take what makes a shape of what the catalogue says, and the columns renamed so far in the log."""
+        self._connection, self._shapes, self._names = connection, shapes, names
         self._kept: dict[TableId, TableFacts] = {}
         self._folds: bool | None = None
 
@@ -78,9 +81,13 @@ class Catalogue:
         """List the tables that this user can see."""
         return [TableId(database, database, name) for database, name in self._asked(_TABLES, _SYSTEM)]
 
-    def describe(self, table: TableId, names: Mapping[str, str] | None = None) -> Projection:
-        """Return a table's shape now, and what of it goes out; `names` are its renamed columns."""
-        return self._shapes.of_facts(self.facts(table), names or {})
+    def describe(self, table: TableId) -> Projection:
+        """Return a table's shape now, and what of it goes out.
+
+        A renamed column is told as the same one from where the log tells of it: who reads rows has to read
+        them again where the log does so before they are released.
+        """
+        return self._shapes.of_facts(self.facts(table), self._names().get(str(table), {}))
 
     def facts(self, table: TableId) -> TableFacts:
         """Return what the catalogue says of a table."""

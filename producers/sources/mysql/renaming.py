@@ -2,7 +2,8 @@
 
     names, deeds -> names        {"shop.shop.orders": {"total": "amount"}}: `total` was `amount` at first
 
-Only columns that were renamed are here, for any other column's first name is its own.
+Only columns that were renamed are here, for any other column's first name is its own.  Letters in either
+case are one name to the servers, and are written small here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,9 +55,10 @@ def _altered(
     columns: dict[str, str], pairs: Sequence[tuple[str, str]], dropped: Sequence[str]
 ) -> dict[str, str]:
     """Apply renames that all begin to hold at once."""
+    pairs = [(old.lower(), new.lower()) for old, new in pairs]
     firsts = {new: columns.get(old, old) for old, new in pairs}
     for gone in (*dropped, *(old for old, _ in pairs)):
-        columns.pop(gone, None)
+        columns.pop(gone.lower(), None)
     return {name: first for name, first in (columns | firsts).items() if name != first}
 
 

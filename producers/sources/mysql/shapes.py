@@ -113,14 +113,14 @@ class Shapes:
 
 
 def identities(columns: Iterable[str], names: Mapping[str, str] = _NONE) -> dict[str, int]:
-    """Number columns by the names that they had first; `names` holds those of renamed ones.
+    """Number columns by the names that they had first; `names` holds those of renamed ones, in small letters.
 
     Where two would have one number, a renamed column keeps it, for it had it before the other came;
     else the first in alphabetical order.
     """
     made: dict[str, int] = {}
-    for name in sorted(columns, key=lambda name: (name not in names, name)):
-        first, number, nth = names.get(name, name), _LARGEST + 1, 0
+    for name in sorted(columns, key=lambda name: (name.lower() not in names, name)):
+        first, number, nth = names.get(name.lower(), name), _LARGEST + 1, 0
         while number > _LARGEST or number in made.values():
             number, nth = _number(first + (str(nth) if nth else "")), nth + 1
         made[name] = number

@@ -26,7 +26,7 @@ from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
 from wrackline.producers.sources.mysql.picture import CATALOGUE_UNSEEN, Looker
-from wrackline.producers.sources.mysql.position import MySqlPosition, position_of
+from wrackline.producers.sources.mysql.position import MySqlPosition, Names, position_of
 from wrackline.producers.sources.mysql.prepared import Part
 from wrackline.producers.sources.mysql.reading import Session
 from wrackline.producers.sources.mysql.result_rows import decoding
@@ -67,6 +67,7 @@ class MySqlSource:
         self._log_kept = LogKept(self._begun)
         self._readers: list[MySqlReader] = []
         self._collations: Mapping[int, str] | None = None
+        self._names: Callable[[], Names] = dict  # the renamed columns, as far as the open stream has come
 
     def partitions(self) -> Sequence[SourcePartition]:
         """Return the one log."""
@@ -125,6 +126,7 @@ class MySqlSource:
         explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
         reading = self._reading(facts, shapes)
         decoder = Decoder(start, self._labels(partition), roll, explained, reading)
+        self._names = lambda: decoder.names
         if saved is None or opening.fresh_epoch(saved) is not None:
             decoder.say()  # or a fault before the first commit would have us begin at a later end
         reader = self._reader_of_log(self._server.replica_id, reading.most_event_bytes)
@@ -135,7 +137,7 @@ class MySqlSource:
             self._catalogue_over,
             shapes,
             roll,
-            lambda: decoder.names,
+            self._names,
             facts.log_status,
             known,
         )
@@ -330,7 +332,10 @@ class MySqlSource:
                 yield self._connection
 
     def _catalogue_over(self, connection: "Connection[Any]") -> Catalogue:
-        return Catalogue(connection, self._shapes(connection))
+        return Catalogue(connection, self._shapes(connection), self._renamed_so_far)
+
+    def _renamed_so_far(self) -> Names:
+        return self._names()  # of the stream that is open when it is asked: a reader outlives one
 
     def _shapes(self, connection: "Connection[Any]") -> Shapes:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]

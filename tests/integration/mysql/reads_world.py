@@ -83,6 +83,7 @@ class ReadsWorld:
         ask(self.sql, f"USE {self.prefix}")
         ask(self.sql, "SET time_zone = '+00:00'")
         self.columns = list(COLUMNS)  # that the topic is to have, when all is said
+        self.first_names: dict[str, str] = {}  # of renamed columns
         self.started: list[Running] = []
         self.held = folder / "held"  # places where a process waits (tests/chaos/holds.py)
         self.held.mkdir(parents=True)
@@ -197,6 +198,14 @@ class ReadsWorld:
                 most = max([most, *(len(job.get("ranges") or ()) for job in jobs)])
         return most
 
+    def read_anew(self) -> None:
+        """Ask for all rows again, and wait until the topic has them."""
+        file = self.folder / f"pipeline.toml-{len(self.started) - 1}"
+        asked = [*COMMAND, "snapshot", "start", str(file), f"{self.prefix}.{self.prefix}.orders"]
+        subprocess.run(asked, check=True, stdout=subprocess.DEVNULL)
+        fold = Fold(self)
+        wait_until(lambda: len(fold.folded("orders").read) >= len(self._there()))
+
     def equal(self, patience: float = 60.0) -> Mapping[bytes, int]:
         """Wait until the topic folds to the table, and no key went back; return how often each was read."""
         deadline = time.monotonic() + patience
@@ -221,7 +230,7 @@ class ReadsWorld:
         self.sql.close()
 
     def _there(self) -> Sequence[dict[int, object]]:
-        numbers = [identities(self.columns)[name] for name in self.columns]
+        numbers = [identities(self.columns, self.first_names)[name] for name in self.columns]
         rows = ask(self.sql, f"SELECT {', '.join(self.columns)} FROM orders")
         return [dict(zip(numbers, row, strict=True)) for row in rows]
 

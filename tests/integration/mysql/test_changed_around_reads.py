@@ -127,6 +127,53 @@ def test_a_column_with_a_default_that_comes_meanwhile_is_in_every_row(opened: Op
     world.equal()
 
 
+@pytest.mark.parametrize("place", ["before_select", "after_select", "after_close_mark", "before_slice"])
+def test_a_column_renamed_meanwhile_is_the_same_column_in_every_row(opened: Opened, place: str) -> None:
+    world = opened(CHUNK)
+    world.fill(4 * CHUNK)
+    holds = Holds(world, (place,))
+    world.run(holds.armed)
+    holds.next()
+    holds.let_go(place)
+    holds.next()
+    rename(world)
+    ask(world.sql, f"UPDATE orders SET n = n + 1 WHERE id = {CHUNK * APART}")
+    holds.all_go()
+    world.equal()
+
+
+def test_a_column_renamed_where_the_log_has_not_come_to_is_the_same_column_too(opened: Opened) -> None:
+    world = opened(CHUNK)
+    world.fill(2 * CHUNK)
+    holds = Holds(world, ("before_select", "after_close_mark"))
+    world.run(holds.armed)
+    holds.next()
+    with world.log.silent():
+        rename(world)
+        holds.let_go("before_select")
+        assert holds.next()[0] == "after_close_mark"
+    holds.all_go()
+    world.equal()
+
+
+def test_rows_read_after_a_column_was_renamed_have_it_as_the_log_has(opened: Opened) -> None:
+    world = opened(CHUNK, **{"snapshot.mode": "no_data"})
+    world.run()
+    world.fill(2 * CHUNK)
+    rename(world)
+    world.came()
+    world.read_anew()
+    world.equal()
+
+
+def rename(world: ReadsWorld) -> None:
+    """Give a column another name, in letters that the log's next statement writes otherwise."""
+    ask(world.sql, "ALTER TABLE orders RENAME COLUMN note TO remark")
+    ask(world.sql, "ALTER TABLE orders RENAME COLUMN REMARK TO Words")
+    world.columns[world.columns.index("note")] = "Words"
+    world.first_names = {"words": "note"}
+
+
 def led(
     world: ReadsWorld, holds: Holds, plan: Sequence[tuple[str, bool]], chance: random.Random
 ) -> Sequence[tuple[str, bool]]:

@@ -25,7 +25,10 @@ HAD = {"d.d.t": {"b": "a"}, "e.e.t": {"y": "x"}}
         (Altered(T, keeps=True, renamed=(("b", "c"),)), {"d.d.t": {"c": "a"}}),
         (Altered(T, keeps=True, renamed=(("b", "a"),)), {}),  # as it was at first
         (Altered(T, keeps=True, renamed=(("b", "p"), ("p", "b"))), {"d.d.t": {"p": "a", "b": "p"}}),
+        (Altered(T, keeps=True, renamed=(("B", "C"),)), {"d.d.t": {"c": "a"}}),  # as the servers see it
+        (Altered(T, keeps=True, renamed=(("B", "A"),)), {}),
         (Altered(T, keeps=True, dropped=("b",)), {}),
+        (Altered(T, keeps=True, dropped=("B",)), {}),
         (Altered(T, keeps=False), {"d.d.t": {"b": "a"}}),
         (Altered(U, keeps=True, renamed=(("k", "l"),)), {"d.d.t": {"b": "a"}, "d.d.u": {"l": "k"}}),
         (Moved(T, U), {"d.d.u": {"b": "a"}}),

@@ -130,6 +130,16 @@ def test_rule_6_a_refresh_reads_only_once_the_log_is_past_the_change() -> None:
     assert desk.out() == [(1, 10, "rewritten")]
 
 
+def test_rule_6_what_was_read_before_an_alteration_without_a_shape_is_read_again() -> None:
+    desk = Desk()
+    desk.ask()
+    desk.arrive(desk.read(), mark=1)
+    desk.step(Reshaped(ID, refresh=False))  # the read may have had a renamed column for a new one
+    desk.transaction()
+    assert desk.out() == []
+    assert len(desk.finish()) == 6
+
+
 def test_rule_6_a_changed_key_restarts_the_table() -> None:
     desk = Desk()
     desk.ask(ASK)
