@@ -175,8 +175,13 @@ class Table:
         if self.state.missing:
             self.change(replace(self.state, missing={}))
 
-    def shaped(self, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool) -> None:
-        """The table has this shape now: what was read in another is read again (rule 6)."""
+    def shaped(
+        self, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool, void: bool = False
+    ) -> None:
+        """The table has this shape now: what was read in another is read again (rule 6).
+
+        `void`: rows are gone that nobody told of, as in a gap of the log.
+        """
         known = self.state.shape
         need = Need.REFRESH if refresh else Need.NOTHING
         another = shape is not None and known is not None and shape != known
@@ -186,7 +191,7 @@ class Table:
             self._drop_all()
             if self._lost:  # what it waited for is here, perhaps
                 self.wait_until, self._lost, self._rests = 0.0, 0, False
-        state = self.state if shape is None else replace(self.state, shape=shape)
+        state = replace(self.state, shape=shape or known, gap=self.state.gap or void)
         self.change(jobs.reshaped(state, need, self._new_id))
 
     def aside(self, reason: Reason) -> None:

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tests.unit.producers.snapshot.desk import ASK, ID, LOST, REFUSED, Desk, full, void
-from wrackline.producers.changes import Appeared, Fault, Renamed, Vanished
+from wrackline.producers.changes import Appeared, Fault, Renamed, Reshaped, Vanished
 from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot
 from wrackline.producers.snapshot.state import Status, parse
 from wrackline.producers.snapshot.work import Plan, Span, Void
@@ -51,6 +51,17 @@ def test_it_waits_for_a_place_outside_a_transaction_and_what_comes_before_it_cha
     desk.voided(void_of(desk))
     desk.transaction(full(1, 9))
     assert (len(desk.finish()), desk.voids) == (6, [2])
+
+
+def test_rows_that_went_without_a_word_are_void_also_for_a_read_that_is_under_way() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.transaction()
+    desk.step(Reshaped(ID, refresh=True, void=True))
+    assert parse(desk.kept[ID]).gap
+    desk.voided(void_of(desk))
+    assert (desk.out(), desk.voids) == ([], [1])
+    assert isinstance(desk.work()[0], Plan)
 
 
 def test_a_crash_before_it_is_saved_lets_it_go_out_again_and_one_after_it_does_not() -> None:
