@@ -12,7 +12,7 @@ from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Halves, Mark,
 from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot import jobs, missing
 from wrackline.producers.snapshot.requests import Purpose
-from wrackline.producers.snapshot.shapes import Need, needs_refresh
+from wrackline.producers.snapshot.shapes import Need, moves_keys, needs_refresh
 from wrackline.producers.snapshot.state import Job, Missing, TableState
 from wrackline.producers.snapshot.window import Window
 from wrackline.producers.snapshot.work import Limits, Span, Ticket
@@ -180,13 +180,14 @@ class Table:
     ) -> None:
         """The table has this shape now: what was read in another is read again (rule 6).
 
-        `void`: rows are gone that nobody told of, as in a gap of the log.
+        `void`: rows are gone that nobody told of, as in a gap of the log; so are those whose key was altered.
         """
         known = self.state.shape
         need = Need.REFRESH if refresh else Need.NOTHING
         another = shape is not None and known is not None and shape != known
         if shape is not None and known is not None and another:
             need = max(need, needs_refresh(known, shape, filled), key=list(Need).index)
+            void = void or moves_keys(known, shape)
         if another or refresh:
             self._drop_all()
             if self._lost:  # what it waited for is here, perhaps
