@@ -129,9 +129,9 @@ def _changes(words: Words, found: Alteration) -> bool:
 
 def _drops(words: Words, found: Alteration) -> bool:
     words.need("DROP")
-    if words.next_is("PARTITION"):
-        return _loses(words, found)
-    if words.got("SYSTEM", "VERSIONING") or words.got("PRIMARY", "KEY"):
+    if words.next_is("PARTITION") or words.got("SYSTEM", "VERSIONING"):
+        return _loses(words, found)  # of its rows, or of their history
+    if words.got("PRIMARY", "KEY"):
         return False
     if words.got("PERIOD", "FOR"):
         words.take()
