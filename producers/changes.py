@@ -186,7 +186,8 @@ class Renamed:
 class Reshaped:
     """A table was altered; `refresh`: rows may have other values since, without an event of each.
 
-    A change that the log's own shapes show, and that needs nothing, may be a `Shape` alone.
+    A change that the log's own shapes show, and that needs nothing, may be a `Shape` alone.  `void`: rows may
+    be gone as well, and a read tells nothing of those.
     """
 
     table: TableId
@@ -194,6 +195,7 @@ class Reshaped:
     shape: TableSchema | None = None  # None: not known
     filled: frozenset[int] = frozenset()  # as in `Shape`
     ddl: str | None = None
+    void: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,7 +419,7 @@ class Machine:
 
     def _reshaped(self, step: Reshaped) -> None:
         table = self._table(step.table)
-        table.shaped(step.shape, step.filled, refresh=step.refresh)
+        table.shaped(step.shape, step.filled, refresh=step.refresh, void=step.void)
         self._roster.note(table)
 
     def _found(self, step: Found) -> None:

@@ -16,6 +16,7 @@ from wrackline.schemas.evolution import (
     ChangeType,
     RenameColumn,
     Stored,
+    Widening,
     changes,
 )
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
@@ -41,6 +42,14 @@ def needs_refresh(old: TableSchema, new: TableSchema, filled: frozenset[int]) ->
     if any(named.get(column.name, column.identity) != column.identity for column in new.columns):
         found.append(Need.REFRESH)
     return max(found, key=list(Need).index, default=Need.NOTHING)
+
+
+def moves_keys(old: TableSchema, new: TableSchema) -> bool:
+    """Whether rows may have other keys, with no event of the old ones: a key's column got a narrower type."""
+    return any(
+        isinstance(change, ChangeType) and change.name in new.key and change.widening is Widening.OTHER
+        for change in changes(old, new)
+    )
 
 
 def _need(change: Change, filled: frozenset[int]) -> Need:

@@ -12,7 +12,7 @@ from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Halves, Mark,
 from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot import jobs, missing
 from wrackline.producers.snapshot.requests import Purpose
-from wrackline.producers.snapshot.shapes import Need, needs_refresh
+from wrackline.producers.snapshot.shapes import Need, moves_keys, needs_refresh
 from wrackline.producers.snapshot.state import Job, Missing, TableState
 from wrackline.producers.snapshot.window import Window
 from wrackline.producers.snapshot.work import Limits, Span, Ticket
@@ -175,21 +175,25 @@ class Table:
         if self.state.missing:
             self.change(replace(self.state, missing={}))
 
-    def shaped(self, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool) -> None:
+    def shaped(
+        self, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool, void: bool = False
+    ) -> None:
         """The table has this shape now: what was read in another is read again (rule 6).
 
-        A shape that is not told yet may be another one.
+        A shape that is not told may be another one.  `void`: rows are gone that nobody told of, as in a gap
+        of the log; so are those whose key was altered.
         """
         known = self.state.shape
         need = Need.REFRESH if refresh else Need.NOTHING
         another = shape is not None and known is not None and shape != known
         if shape is not None and known is not None and another:
             need = max(need, needs_refresh(known, shape, filled), key=list(Need).index)
+            void = void or moves_keys(known, shape)
         if another or refresh or shape is None:
             self._drop_all()
             if self._lost:  # what it waited for is here, perhaps
                 self.wait_until, self._lost, self._rests = 0.0, 0, False
-        state = self.state if shape is None else replace(self.state, shape=shape)
+        state = replace(self.state, shape=shape or known, gap=self.state.gap or void)
         self.change(jobs.reshaped(state, need, self._new_id))
 
     def aside(self, reason: Reason) -> None:

@@ -2,7 +2,8 @@
 
 Neither server logs a row for what an ALTER TABLE makes of stored rows.  A clause that is known here leaves
 every stored value as it was; one that is not known, or not known so, costs a read of the table (`keeps` is
-False), for a read too many costs time and one too few leaves wrong rows.
+False), for a read too many costs time and one too few leaves wrong rows.  A read tells nothing of rows that
+are gone: a clause that may take rows away says so (`loses`).
 """
 
 from dataclasses import dataclass, field
@@ -56,6 +57,7 @@ class Alteration:
     """What one ALTER TABLE does; the columns' new names all begin to hold at once."""
 
     keeps: bool = True  # no stored value is another one after it
+    loses: bool = False  # rows may be gone, and no event tells of them
     only_moves: bool = True  # the table itself is as it was
     renamed: dict[str, str] = field(default_factory=dict)  # columns, from the name of before
     dropped: list[str] = field(default_factory=list)  # columns
@@ -95,7 +97,7 @@ def _clause(words: Words, found: Alteration) -> bool:
     verb = words.peek().word
     if verb in _CLAUSES:
         return _CLAUSES[verb](words, found)
-    return _options(words)
+    return _options(words, found)
 
 
 def _renames(words: Words, found: Alteration) -> bool:
@@ -127,7 +129,9 @@ def _changes(words: Words, found: Alteration) -> bool:
 
 def _drops(words: Words, found: Alteration) -> bool:
     words.need("DROP")
-    if words.next_is("PARTITION") or words.got("SYSTEM", "VERSIONING") or words.got("PRIMARY", "KEY"):
+    if words.next_is("PARTITION") or words.got("SYSTEM", "VERSIONING"):
+        return _loses(words, found)  # of its rows, or of their history
+    if words.got("PRIMARY", "KEY"):
         return False
     if words.got("PERIOD", "FOR"):
         words.take()
@@ -216,7 +220,7 @@ def _exchanges(words: Words, found: Alteration) -> bool:
     words.name()
     words.need("WITH", "TABLE")
     found.swapped = words.table()
-    return False
+    return _loses(words, found)
 
 
 def _converts(words: Words, found: Alteration) -> bool:
@@ -227,10 +231,17 @@ def _converts(words: Words, found: Alteration) -> bool:
         words.name()
         words.need("TO", "TABLE")
         found.made = words.table()
+        found.loses = True
     return False
 
 
-def _options(words: Words) -> bool:
+def _loses(_words: Words, found: Alteration) -> bool:
+    """Read what leaves rows out: DROP, TRUNCATE, REPAIR PARTITION, DISCARD, IMPORT TABLESPACE."""
+    found.loses = True
+    return False
+
+
+def _options(words: Words, found: Alteration) -> bool:
     """Whether all of a row of table options are known to leave rows alone."""
     while not words.ended:
         if words.got("PARTITION", "BY") or words.got("ORDER", "BY"):
@@ -238,6 +249,7 @@ def _options(words: Words) -> bool:
         elif words.got("ENGINE"):
             words.mark("=")
             if words.take().text.upper() not in ORDINARY_ENGINES:
+                found.loses = True
                 return False
         elif any(words.got(*phrase) for phrase in _PHRASES):
             continue
@@ -259,4 +271,8 @@ _CLAUSES: Final = {
     "ALTER": _alters,
     "EXCHANGE": _exchanges,
     "CONVERT": _converts,
+    "TRUNCATE": _loses,
+    "REPAIR": _loses,
+    "DISCARD": _loses,
+    "IMPORT": _loses,
 }

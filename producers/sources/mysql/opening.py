@@ -42,7 +42,8 @@ SERVER_CHANGED = define(
     "this is another server ({server}) than the one that was read so far, and without GTIDs on both nobody"
     " can say where its log goes on",
     hint="connect to the server of before: database.hostname; or begin anew: wrackline offsets reset"
-    " <pipeline.toml>; that the next change of servers is harmless: SET PERSIST gtid_mode = ON, by its steps",
+    " <pipeline.toml>; that the next change of servers is harmless, before that: SET PERSIST gtid_mode = ON,"
+    " by its steps",
 )
 
 

@@ -121,8 +121,8 @@ class Roll:
             case Emptied(table):
                 if table in self._tables and self.captures(table):
                     yield deed
-            case Altered(table, keeps):
-                yield from self._altered(table, keeps=keeps)
+            case Altered():
+                yield from self._altered(deed)
 
     def met(self, table: TableId, shape: TableSchema) -> list[Told]:
         """Tell of a table map of a captured name, in a shape that the stream has not met."""
@@ -198,11 +198,12 @@ class Roll:
             self._stirs += 1
             yield Renamed(old, new, known.shape)
 
-    def _altered(self, table: TableId, *, keeps: bool) -> Iterator[Told]:
+    def _altered(self, deed: Altered) -> Iterator[Told]:
+        table = deed.table
         self._tell(table)
         self._stirs += 1
         if table in self._tables and self.captures(table):
-            yield Reshaped(table, refresh=not keeps)
+            yield Reshaped(table, refresh=not deed.keeps, void=deed.loses)
 
     def _appears(self, table: TableId, *, complete: bool, shape: TableSchema | None = None) -> Appeared:
         self._tables[table] = _Known(shape)

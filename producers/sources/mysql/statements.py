@@ -57,7 +57,7 @@ class Emptied:
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A table was altered; `keeps`: every stored value is as it was.
+    """A table was altered; `keeps`: every stored value is as it was; `loses`: rows may be gone.
 
     `renamed` are columns, from name to name, and all begin to hold at once.  A column that later takes the
     name of a `dropped` one is another column.
@@ -67,6 +67,7 @@ class Altered:
     keeps: bool
     renamed: tuple[tuple[str, str], ...] = ()
     dropped: tuple[str, ...] = ()
+    loses: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +258,10 @@ def _alters_table(words: Words, table: TableId, *, ignores: bool) -> tuple[Deed,
     done: list[Deed] = []
     if not found.only_moves:
         keeps = found.keeps and not ignores
-        done.append(Altered(table, keeps, tuple(found.renamed.items()), tuple(found.dropped)))
+        loses = found.loses or ignores
+        done.append(Altered(table, keeps, tuple(found.renamed.items()), tuple(found.dropped), loses))
     if found.swapped is not None:
-        done.append(Altered(found.swapped, keeps=False))
+        done.append(Altered(found.swapped, keeps=False, loses=True))
     if found.made is not None:
         done.append(Created(found.made, complete=False))
     if found.taken is not None:
@@ -298,7 +300,7 @@ def _repairs(words: Words) -> tuple[Deed, ...]:
         return ()
     if not words.any_of("TABLE", "TABLES"):
         raise Unreadable
-    return tuple(Altered(table, keeps=False) for table in _tables(words))
+    return tuple(Altered(table, keeps=False, loses=True) for table in _tables(words))
 
 
 def _of_the_server(words: Words, verb: str) -> bool:

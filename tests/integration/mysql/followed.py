@@ -208,13 +208,18 @@ class Followed:
             case Appeared(table, complete):
                 self.copies[table] = Copy(whole=complete)
                 self._listed.add(table)
-            case Reshaped(table, refresh=True):
-                copy = self._copy(table)
-                copy.old |= copy.rows.keys()
+            case Reshaped(refresh=True):
+                self._reshaped(step)
             case Fault():
                 self.faults.append(step)
             case _:
                 pass
+
+    def _reshaped(self, step: Reshaped) -> None:
+        copy = self._copy(step.table)
+        copy.old |= copy.rows.keys()
+        if step.void:
+            self.copies[step.table] = Copy(whole=False, shape=copy.shape)
 
     def _shaped(self, step: Shape) -> None:
         shape, copy = step.table, self._copy(step.table.id)

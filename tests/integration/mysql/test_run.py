@@ -123,9 +123,17 @@ STORIES = {
         "INSERT INTO anew VALUES (2, 'second life')",
         "RENAME TABLE swap_a TO swapped, swap_b TO swap_a, swapped TO swap_b",
         "UPDATE swap_a SET note = 'was b' WHERE id = 1",
+        "ALTER TABLE parted DROP PARTITION p2",
+        "ALTER TABLE parted TRUNCATE PARTITION p1",
+        "INSERT INTO parted VALUES (3, 'behind')",
+        "ALTER TABLE parted EXCHANGE PARTITION p3 WITH TABLE part",
+        "UPDATE part SET note = 'was parted' WHERE id = 150",
     ],
 }
-KEPT = ("orders", "pairs", "still", "renamed_one", "made_of", "emptied", "anew", "swap_a", "swap_b")
+KEPT = (
+    *("orders", "pairs", "still", "renamed_one", "made_of", "emptied", "anew"),
+    *("swap_a", "swap_b", "parted", "part"),
+)
 
 
 def prepare(pipe: Pipe) -> None:
@@ -136,6 +144,14 @@ def prepare(pipe: Pipe) -> None:
     for name in ("still", "emptied", "anew", "swap_a", "swap_b"):
         pipe.execute(f"CREATE TABLE {name} (id int PRIMARY KEY, note varchar(40))")
         fill(pipe, f"INSERT INTO {name} VALUES (%s, %s)", [(row, name) for row in range(1, 200)])
+    pipe.execute("CREATE TABLE part (id int PRIMARY KEY, note varchar(40))")
+    pipe.execute(
+        "CREATE TABLE parted (id int PRIMARY KEY, note varchar(40)) PARTITION BY RANGE (id)"
+        " (PARTITION p1 VALUES LESS THAN (50), PARTITION p2 VALUES LESS THAN (100),"
+        " PARTITION p3 VALUES LESS THAN (200), PARTITION p4 VALUES LESS THAN MAXVALUE)"
+    )
+    fill(pipe, "INSERT INTO parted VALUES (%s, %s)", [(row, "parted") for row in range(1, 300)])
+    fill(pipe, "INSERT INTO part VALUES (%s, %s)", [(row, "part") for row in range(160, 190)])
     fill(pipe, "INSERT INTO orders VALUES (%s, 'first', 0)", [(row,) for row in range(1, ROWS)])
     pairs = [(f"shop {row % 7}", row) for row in range(1, ROWS // 2)]
     fill(pipe, "INSERT INTO pairs VALUES (%s, %s, 0)", pairs)

@@ -207,6 +207,7 @@ class Imagined:
     def __init__(self, before: Catalogue) -> None:
         self.tables = dict(before)
         self.unpromised: set[TableId] = set()  # their rows
+        self.none_lost: set[TableId] = set()  # their rows may have other values
         self.wrong: list[str] = []
 
     def do(self, deed: Deed) -> None:
@@ -219,6 +220,8 @@ class Imagined:
             case Altered(table):
                 if not deed.keeps:
                     self.unpromised.add(table)
+                    if not deed.loses:
+                        self.none_lost.add(table)
                 elif table in self.tables:
                     self.tables[table] = altered(deed, self.tables[table])
             case Emptied(table):
@@ -257,6 +260,9 @@ def contradictions(done: list[Deed], before: Catalogue, after: Catalogue) -> Ite
     yield from imagined.wrong
     for table in imagined.tables.keys() ^ after.keys():
         yield f"{table} is there" if table in after else f"{table} is not there"
+    for table in imagined.none_lost & before.keys() & after.keys():
+        if len(after[table].rows) < len(before[table].rows):
+            yield f"{table} has lost rows"
     for table in imagined.tables.keys() & after.keys() - imagined.unpromised:
         yield from differences(table, imagined.tables[table], after[table])
 

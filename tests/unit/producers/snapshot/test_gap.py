@@ -6,12 +6,14 @@ import orjson
 import pytest
 
 from tests.unit.producers.snapshot.desk import ASK, ID, LOST, REFUSED, Desk, full, void
-from wrackline.producers.changes import Appeared, Fault, Renamed, Vanished
+from tests.unit.producers.snapshot.shop import TABLE
+from wrackline.producers.changes import Appeared, Fault, Renamed, Reshaped, Vanished
 from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot
 from wrackline.producers.snapshot.state import Status, parse
 from wrackline.producers.snapshot.work import Plan, Span, Void
 from wrackline.schemas.offsets import canonical
 from wrackline.schemas.table import TableId
+from wrackline.schemas.types import ColumnType, Kind
 
 ANEW = Snapshot("anew", (ID,), Purpose.INITIAL, anew=True)
 
@@ -51,6 +53,36 @@ def test_it_waits_for_a_place_outside_a_transaction_and_what_comes_before_it_cha
     desk.voided(void_of(desk))
     desk.transaction(full(1, 9))
     assert (len(desk.finish()), desk.voids) == (6, [2])
+
+
+def test_rows_that_went_without_a_word_are_void_also_for_a_read_that_is_under_way() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.transaction()
+    desk.step(Reshaped(ID, refresh=True, void=True))
+    assert parse(desk.kept[ID]).gap
+    desk.voided(void_of(desk))
+    assert (desk.out(), desk.voids) == ([], [1])
+    assert isinstance(desk.work()[0], Plan)
+
+
+@pytest.mark.parametrize(
+    ("column", "became", "is_void"),
+    [
+        ("id", ColumnType(Kind.INT16, "smallint"), True),
+        ("id", ColumnType(Kind.INT64, "bigint"), False),
+        ("v", ColumnType(Kind.INT16, "smallint"), False),
+    ],
+)
+def test_keys_that_a_narrower_type_changed_are_void_for_no_event_tells_of_the_old_ones(
+    column: str, became: ColumnType, *, is_void: bool
+) -> None:
+    columns = tuple(replace(one, type=became) if one.name == column else one for one in TABLE.columns)
+    desk = Desk()
+    desk.step(Reshaped(ID, refresh=True))
+    desk.step(Reshaped(ID, refresh=False, shape=replace(TABLE, columns=columns)))
+    assert parse(desk.kept[ID]).gap == is_void
+    assert desk.status() is Status.QUEUED
 
 
 def test_a_crash_before_it_is_saved_lets_it_go_out_again_and_one_after_it_does_not() -> None:
