@@ -14,6 +14,7 @@ COMPILED = [
     "schemas/codec.py",
     "producers/row_events.py",
     "producers/row_records.py",
+    "producers/slicing.py",
     "producers/sources/mysql/cells.py",
     "producers/sources/mysql/images.py",
     "producers/sources/mysql/json_text.py",

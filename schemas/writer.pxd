@@ -2,6 +2,7 @@
 cdef Py_ssize_t put_long(unsigned char* out, Py_ssize_t at, long long value) noexcept
 cdef Py_ssize_t put_raw(unsigned char* out, Py_ssize_t at, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) noexcept
 cdef Py_ssize_t put_bytes(unsigned char* out, Py_ssize_t at, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) noexcept
+cdef Py_ssize_t put_units(unsigned char* out, Py_ssize_t at, long long units) noexcept
 
 cdef class Writer:
     cdef bytearray buffer

@@ -64,6 +64,24 @@ def put_bytes(
     return put_raw(out, put_long(out, at, size), data, start, size)
 
 
+@cython.cfunc
+@cython.exceptval(check=False)
+def put_units(out: cython.p_uchar, at: cython.Py_ssize_t, units: cython.longlong) -> cython.Py_ssize_t:
+    """Avro decimal: the unscaled number, big-endian two's complement, as few bytes as it needs."""
+    size: cython.Py_ssize_t = 1
+    rest: cython.longlong = (units ^ (units >> 63)) >> 7  # 0 once the sign fits
+    while rest != 0:
+        rest >>= 8
+        size += 1
+    out[at] = size << 1
+    place: cython.Py_ssize_t = at + size
+    while place > at:  # the lowest byte first, which stands last
+        out[place] = units & 255
+        units >>= 8
+        place -= 1
+    return at + size + 1
+
+
 @cython.final
 @cython.cclass
 class Writer:

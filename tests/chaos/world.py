@@ -12,7 +12,6 @@ Servers are given; who kills one gives servers of his own.  `bootstrap` and `dat
 """
 
 import itertools
-import os
 import subprocess
 import threading
 import time
@@ -29,9 +28,9 @@ from psycopg import sql
 from tests.chaos import evidence as ev
 from tests.chaos.writers import TABLES, WHOLE, Session, Writers, fill_counters, make_tables
 from tests.fixtures.servers import drop_slots
+from tests.integration.running import armed as armed_run
 from tests.integration.running.world import COMMAND, PATIENCE, Running, wait_until
 from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
-from wrackline.producers import failpoints
 from wrackline.producers.sources.postgres.position import lsn_number
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -107,23 +106,10 @@ class World:
         file = self.folder / f"pipeline-{len(self.started)}.toml"
         file.write_text(self._pipeline())
         printed = self.folder / f"printed-{len(self.started)}"
-        with printed.open("wb") as out:
-            process = subprocess.Popen(
-                [*COMMAND, "run", "--text", str(file)],
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env={
-                    **os.environ,
-                    failpoints.VARIABLE: armed,
-                    failpoints.HELD: str(self.held),
-                    "COLUMNS": "200",
-                    "NO_COLOR": "1",
-                },
-            )
-        running = Running(process, printed)
+        running = armed_run.started(file, printed, armed, self.held)
         self.started.append(running)
         if wait:
-            wait_until(lambda: running.has_begun or self._holds())
+            armed_run.wait_until_there(running, self.held)
         return running
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -161,9 +147,6 @@ class World:
             assert time.monotonic() < deadline, f"it never came:\n{self.started[-1].output}"
             time.sleep(0.05)
         wait_until(lambda: ev.settled(self.kafka.bootstrap, [*self.topics(), self.offsets]))
-
-    def _holds(self) -> bool:
-        return any(place.name != failpoints.ALL_GO for place in self.held.iterdir())
 
     def alive(self) -> bool:
         """Whether any of the processes that were started is there."""

@@ -26,7 +26,7 @@ if not cython.compiled:
         put_zoned,
         signed_number,
     )
-    from wrackline.schemas.writer import put_bytes, put_long, put_raw
+    from wrackline.schemas.writer import put_bytes, put_long, put_raw, put_units
 else:
     from cython.cimports.wrackline.producers.sources.mysql.moments import (
         days,
@@ -37,7 +37,7 @@ else:
         put_zoned,
         signed_number,
     )
-    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw
+    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw, put_units
 
 # What is done to a cell.
 COPY = cython.declare(cython.longlong, 0)
@@ -270,21 +270,3 @@ def _put_decimal_text(
             units = units * 10 + (data[start] - 48)
         start += 1
     return put_units(out, at, -units if negative else units)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def put_units(out: cython.p_uchar, at: cython.Py_ssize_t, units: cython.longlong) -> cython.Py_ssize_t:
-    """Avro decimal: the unscaled number, big-endian two's complement, as few bytes as it needs."""
-    size: cython.int = 1
-    rest: cython.longlong = units >> 7  # 0 or -1 once the sign fits
-    while rest != 0 and rest != -1:
-        rest >>= 8
-        size += 1
-    out[at] = size << 1
-    at += 1
-    while size > 0:
-        size -= 1
-        out[at] = (units >> (8 * size)) & 255
-        at += 1
-    return at

@@ -10,8 +10,13 @@ from collections.abc import Callable
 
 import cython
 
-from wrackline.producers.chunks import Bound, ChunkRequest, ChunkRow, Slice
+from wrackline.producers.chunks import Bound, ChunkRequest
 from wrackline.producers.sources.mysql.reading import RowReader
+
+if not cython.compiled:
+    from wrackline.producers.slicing import Slices
+else:
+    from cython.cimports.wrackline.producers.slicing import Slices
 
 _HEADER = cython.declare(cython.longlong, 4)  # length and number of a packet
 _LONGEST = cython.declare(cython.longlong, 0xFFFFFF)
@@ -20,22 +25,17 @@ _ROW = cython.declare(cython.longlong, 0)  # what a row's packet begins with
 
 @cython.final
 @cython.cclass
-class Slicing:
+class Slicing(Slices):
     """Takes the rows of one statement."""
 
     def __init__(self, decoder: RowReader, bound_of: Callable[[bytes], Bound], request: ChunkRequest) -> None:
         """Take what reads a row, and what writes its key as a bound."""
+        super().__init__(request)
         self.read = decoder.read
         self.bound_of = bound_of
-        self.slice_rows, self.slice_bytes = request.slice_rows, request.slice_bytes
-        self.most_rows, self.most_bytes = request.most_rows, request.most_bytes
-        self.slices: list[Slice] = []
-        self.rows: list[ChunkRow] = []
+        self.most_rows = request.most_rows
         self.begun: list[bytes] = []  # the packets of a row that goes on
-        self.row = b""
         self.last: bytes | None = None
-        self.count = self.size = self.total = 0
-        self.full = False
 
     def fill(self, buffer: bytearray, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Take rows until no whole packet is left, no more fits, or they end; return how far it came."""
@@ -55,14 +55,14 @@ class Slicing:
             elif self._one_too_many():
                 break
             else:
-                self._take(bytes(data[at + _HEADER : at + _HEADER + size]))
+                packet = bytes(data[at + _HEADER : at + _HEADER + size])
+                self.add(packet, self.read(packet))
             at += _HEADER + size
         return at
 
-    def end(self) -> tuple[Slice, ...]:
-        """Return all slices, the last one too."""
-        self._cut()
-        return tuple(self.slices)
+    def bound(self, raw: bytes) -> Bound:
+        """Return a row's key."""
+        return self.bound_of(raw)
 
     @cython.cfunc
     def _one_too_many(self) -> bool:
@@ -76,25 +76,4 @@ class Slicing:
         if size < _LONGEST:
             row = b"".join(self.begun)
             self.begun = []
-            self._take(row)
-
-    @cython.cfunc
-    def _take(self, packet: bytes) -> None:
-        row = self.read(packet)
-        key: bytes | None = row[0]
-        head: bytes = row[1]
-        self.row = packet
-        self.rows.append(row)
-        self.count += 1
-        self.size += len(head)
-        if key is not None:
-            self.size += len(key)
-        self.full = self.total + self.size >= self.most_bytes
-        if self.full or len(self.rows) >= self.slice_rows or self.size >= self.slice_bytes:
-            self._cut()
-
-    def _cut(self) -> None:
-        if self.rows:
-            self.slices.append(Slice(self.rows, self.bound_of(self.row), self.size))
-            self.total += self.size
-            self.rows, self.size = [], 0
+            self.add(row, self.read(row))

@@ -13,6 +13,7 @@ from pymysql.connections import Connection
 
 from wrackline.producers.changes import Position, Saved
 from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
+from wrackline.producers.selection import Selection
 from wrackline.producers.sources.mysql import belongings, check, config, opening
 from wrackline.producers.sources.mysql.chunks import MySqlReader
 from wrackline.producers.sources.mysql.connect import Server, ask
@@ -40,7 +41,7 @@ from wrackline.producers.sources.mysql.whole import WholeReader
 from wrackline.producers.sources.mysql.xa_open import waited_for
 from wrackline.producers.watch import Watch
 from wrackline.schemas import versions
-from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
 from wrackline.schemas.located import Located
@@ -59,7 +60,8 @@ class MySqlSource:
     def __init__(self, settings: Values, around: Surroundings, connector: str) -> None:
         self._settings, self._around, self._connector = settings, around, connector
         self._server = Server(settings)
-        self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
+        self._rules = ColumnRules.of(settings)
+        self._selection = Selection(self._catalogued, TableFilter.of(settings), check.signal_table(settings))
         self._connection: Connection[Any] | None = None
         self._catalogue_lock = threading.Lock()
         self._heartbeat = Heartbeat(self._server, settings)
@@ -76,34 +78,24 @@ class MySqlSource:
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the user can see and the filters capture."""
         del partition
-        return [table for table in self._visible() if self._filter.captures(table)]
+        return self._selection.tables()
 
     def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the user can see and the filters do not capture."""
         del partition
-        return [table for table in self._visible() if not self._filter.captures(table)]
+        return self._selection.left_out()
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's shape now."""
         del partition
-        with self._asking() as connection:
-            return self._catalogue_over(connection).describe(table).table
+        return self._selection.describe(table)
 
     def described(
         self, partition: SourcePartition, tables: Collection[TableId]
     ) -> Mapping[TableId, TableSchema | WracklineError]:
         """Return the shapes of many tables now."""
         del partition
-        found: dict[TableId, TableSchema | WracklineError] = {}
-        with self._asking() as connection:
-            catalogue = self._catalogue_over(connection)
-            catalogue.keep(tables)
-            for table in tables:
-                try:
-                    found[table] = catalogue.describe(table).table
-                except OperatorNeeded as error:
-                    found[table] = error
-        return found
+        return self._selection.described(tables)
 
     def stream(
         self,
@@ -122,7 +114,7 @@ class MySqlSource:
                 start = waited_for(connection, facts, start, self._around.monotonic)
             known = self._catalogue_over(connection).facts_of(tables)
             shapes = self._shapes(connection)
-        roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
+        roll = Roll(self._selection.captures(tables, aside), tables)
         explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
         reading = self._reading(facts, shapes)
         decoder = Decoder(start, self._labels(partition), roll, explained, reading)
@@ -238,13 +230,6 @@ class MySqlSource:
                 self._connection.close()
             self._connection = None
 
-    def _visible(self) -> Sequence[TableId]:
-        """List the tables that the user can see, but for the one that is ours."""
-        ours = check.signal_table(self._settings)
-        with self._asking() as connection:
-            tables = self._catalogue_over(connection).tables()
-        return [table for table in tables if table != ours]
-
     def _reader_of_log(self, number: int, most_event_bytes: int, *, waits: bool = True) -> Reader:
         named = uuid.uuid5(uuid.NAMESPACE_OID, f"{self._server.name} {number}")
         heartbeat = self._server.most_silence / _HEARTBEATS
@@ -290,17 +275,6 @@ class MySqlSource:
         """Follow the setting; without one, the fence, which needs no rights and no table."""
         strategy = self._settings["incremental.snapshot.watermarking.strategy"]
         return MarkKind.FENCE if strategy in {None, "fence"} else MarkKind.SIGNAL
-
-    def _captured(self, listed: frozenset[TableId], aside: frozenset[TableId]) -> Callable[[TableId], bool]:
-        """Decide by the name of the moment, so that a table may come, go and be renamed."""
-        ours = check.signal_table(self._settings)
-
-        def captured(table: TableId) -> bool:
-            if table in listed:
-                return True
-            return table != ours and table not in aside and self._filter.captures(table)
-
-        return captured
 
     def _reading(self, facts: ServerFacts, shapes: Shapes) -> Reading:
         return Reading(

@@ -24,11 +24,11 @@ from wrackline.schemas.types import ColumnType, Kind
 if not cython.compiled:
     import struct
 
-    from wrackline.schemas.writer import put_bytes, put_long, put_raw
+    from wrackline.schemas.writer import put_bytes, put_long, put_raw, put_units
 else:
     from cython.cimports.libc.string import memcpy
     from cython.cimports.wrackline.producers.sources.postgres.parse import PyOS_string_to_double
-    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw
+    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw, put_units
 
 # What is done to a cell; one per kind, tens apart from Kind so that the hot loop compares numbers.
 COPY = cython.declare(cython.longlong, 0)
@@ -186,24 +186,7 @@ def _put_decimal(
     while places < scale:
         units *= 10
         places += 1
-    return _put_units(out, at, -units if negative else units)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _put_units(out: cython.p_uchar, at: cython.Py_ssize_t, units: cython.longlong) -> cython.Py_ssize_t:
-    size: cython.int = 1
-    rest: cython.longlong = units >> 7  # 0 or -1 once the sign fits
-    while rest != 0 and rest != -1:
-        rest >>= 8
-        size += 1
-    out[at] = size << 1
-    at += 1
-    while size > 0:
-        size -= 1
-        out[at] = (units >> (8 * size)) & 255
-        at += 1
-    return at
+    return put_units(out, at, -units if negative else units)
 
 
 @cython.cfunc

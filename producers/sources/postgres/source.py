@@ -1,7 +1,7 @@
 """One PostgreSQL database as a source: puts the folder's parts together, decides nothing itself."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakSet, finalize
@@ -10,6 +10,7 @@ import psycopg
 
 from wrackline.producers.changes import Position, Saved
 from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
+from wrackline.producers.selection import Selection
 from wrackline.producers.sources.postgres import (
     check,
     config,
@@ -68,7 +69,8 @@ class PgSource:
     def __init__(self, settings: Values, around: Surroundings) -> None:
         self._settings, self._around = settings, around
         self._server = Server(settings)
-        self._filter, self._rules = TableFilter.of(settings), ColumnRules.of(settings)
+        self._rules = ColumnRules.of(settings)
+        self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table())
         self._connection: Guarded | None = None
         self._catalogue_lock = threading.Lock()
         self._heartbeat = Heartbeat(self._server, settings)
@@ -82,34 +84,24 @@ class PgSource:
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the role can read and the filters capture."""
         del partition
-        return [table for table in self._visible() if self._filter.captures(table)]
+        return self._selection.tables()
 
     def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the role can read and the filters do not capture."""
         del partition
-        return [table for table in self._visible() if not self._filter.captures(table)]
+        return self._selection.left_out()
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's shape now."""
         del partition
-        with self._asking() as connection:
-            return self._catalogue_over(connection).describe(table).table
+        return self._selection.describe(table)
 
     def described(
         self, partition: SourcePartition, tables: Collection[TableId]
     ) -> Mapping[TableId, TableSchema | WracklineError]:
         """Return the shapes of many tables now."""
         del partition
-        found: dict[TableId, TableSchema | WracklineError] = {}
-        with self._asking() as connection:
-            catalogue = self._catalogue_over(connection)
-            catalogue.keep(tables)
-            for table in tables:
-                try:
-                    found[table] = catalogue.describe(table).table
-                except OperatorNeeded as error:
-                    found[table] = error
-        return found
+        return self._selection.described(tables)
 
     def stream(
         self,
@@ -151,7 +143,7 @@ class PgSource:
             settings.integer("status.update.interval.ms") / 1000,
             settings.integer("wal.receiver.timeout.ms") / 1000,
         )
-        roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
+        roll = Roll(self._selection.captures(tables, aside), tables)
         explained = Announced(self._catalogued, roll, self._around)
         decoder = Decoder(start, self._labels(partition), roll, explained, signal_table)
         decoder.leave_out(unfit)
@@ -250,13 +242,6 @@ class PgSource:
                 self._connection.close()
                 self._connection = None
 
-    def _visible(self) -> Sequence[TableId]:
-        """List the tables that the role can read, but for the one that is ours."""
-        signal_table = self._signal_table()
-        with self._asking() as connection:
-            tables = self._catalogue_over(connection).tables()
-        return [table for table in tables if table != signal_table]
-
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
         connection = self._server.guarded()
@@ -268,17 +253,6 @@ class PgSource:
             now_ms=self._around.now_ms,
         )
         return Session(connection, self._catalogue_over(connection), marks)
-
-    def _captured(self, listed: frozenset[TableId], aside: frozenset[TableId]) -> Callable[[TableId], bool]:
-        """Decide by the name of the moment, so that a table may come, go and be renamed."""
-        signal_table = self._signal_table()
-
-        def captured(table: TableId) -> bool:
-            if table in listed:
-                return True
-            return table != signal_table and table not in aside and self._filter.captures(table)
-
-        return captured
 
     def _belongings(self, saved: Saved | None) -> Belongings:
         settings = self._settings

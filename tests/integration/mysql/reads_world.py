@@ -9,9 +9,7 @@
 """
 
 import itertools
-import os
 import random
-import subprocess
 import time
 import uuid
 from collections import Counter
@@ -28,9 +26,9 @@ from tests.chaos.fold import Fold
 from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.log_proxy import LogProxy
 from tests.integration.mysql.world import root
-from tests.integration.running.world import COMMAND, Running, wait_until
+from tests.integration.running import armed as armed_run
+from tests.integration.running.world import Running, wait_until
 from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
-from wrackline.producers import failpoints
 from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.shapes import identities
 
@@ -144,22 +142,11 @@ class ReadsWorld:
         """Start `wrackline run`, with failpoints armed; wait until it runs, is held or has ended."""
         file, printed = (self.folder / f"{name}-{len(self.started)}" for name in ("pipeline.toml", "printed"))
         file.write_text(self._pipeline())
-        variables = {failpoints.VARIABLE: armed, failpoints.HELD: str(self.held), "NO_COLOR": "1"}
-        with printed.open("wb") as out:
-            process = subprocess.Popen(
-                [*COMMAND, "run", "--text", str(file)],
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **variables, "COLUMNS": "200"},
-            )
-        running = Running(process, printed)
+        running = armed_run.started(file, printed, armed, self.held)
         self.started.append(running)
         if wait:
-            wait_until(lambda: running.has_begun or self._holds())
+            armed_run.wait_until_there(running, self.held)
         return running
-
-    def _holds(self) -> bool:
-        return any(place.name != failpoints.ALL_GO for place in self.held.iterdir())
 
     def alive(self) -> bool:
         """Whether any of the processes that were started is there."""

@@ -1,14 +1,13 @@
 """A stream over a database whose tables come and go, and what it says of them."""
 
-import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tests.contract.reading import row_changes
 from tests.integration.mysql.source_world import MySqlRegistry
 from tests.integration.mysql.world import root, settings_of
+from tests.integration.shop import Opened
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import (
     Appeared,
@@ -19,23 +18,20 @@ from wrackline.producers.changes import (
     Progress,
     Renamed,
     Reshaped,
-    Saved,
     Shape,
     Step,
     Truncate,
     Vanished,
 )
-from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.mysql.server_facts import Flavour, facts_of
 from wrackline.producers.sources.mysql.source import MySqlSource
 from wrackline.producers.sources.mysql.stream import MySqlStream
 from wrackline.schemas.table import TableId
 
-PATIENCE = 30.0
 TOLD = (Appeared, Vanished, Renamed, Reshaped, Truncate, Fault)
 
 
-class Shop:
+class Shop(Opened):
     """A database with the table `a`, and a pipeline over all in it that does not begin with x."""
 
     def __init__(self, server: MysqlServer, grants: Sequence[str] = (), **settings: str) -> None:
@@ -47,33 +43,19 @@ class Shop:
         self.run(f"CREATE DATABASE {self.database} CHARACTER SET utf8mb4", f"USE {self.database}")
         self.run("CREATE TABLE a (id int PRIMARY KEY, note varchar(40))")
         self.run(*(grant.format(self.database) for grant in grants))
-        self.registry = MySqlRegistry()
-        self.saved: Saved | None = None
-        self.steps: list[Step] = []
-        self.source, self.stream = self.start()
+        super().__init__(MySqlRegistry())
 
     def start(self) -> tuple[MySqlSource, MySqlStream]:
         """Open the log where it was left, with the tables of now."""
-        around = Surroundings(time.monotonic, lambda: 0, self.registry.register, 1 << 20)
         chosen = {
             "database.include.list": self.database,
             "table.exclude.list": rf"{self.database}\.x.*",
             "connect.keep.alive.interval.ms": "2000",
             **self._settings,
         }
-        made = MySqlSource(settings_of(self._server, **chosen), around, "mysql")
+        made = MySqlSource(settings_of(self._server, **chosen), self.around, "mysql")
         (partition,) = made.partitions()
         return made, made.stream(partition, made.tables(partition), self.saved)
-
-    def stop(self) -> None:
-        """Close it; what was read counts as published."""
-        self.stream.close()
-        self.source.close()
-
-    def go_on(self) -> None:
-        """Open it again."""
-        self.stop()
-        self.source, self.stream = self.start()
 
     def close(self) -> None:
         self.stop()
@@ -88,25 +70,6 @@ class Shop:
     def named(self, name: str) -> TableId:
         return TableId(self.database, self.database, name)
 
-    def read(self, enough: Callable[[Sequence[Step]], bool]) -> list[Step]:
-        """Read on until this is met; return what came."""
-        came: list[Step] = []
-        end = time.monotonic() + PATIENCE
-        while not enough(came):
-            assert time.monotonic() < end, came
-            batch = self.stream.poll(time.monotonic() + 0.2)
-            for step in batch.steps if batch else ():
-                came.append(step)
-                if isinstance(step, Commit | Progress):
-                    self.saved = step.position.saved()
-        self.steps += came
-        return came
-
-    def until(self, *wanted: type[Step]) -> list[Coming | Truncate | Fault]:
-        """Read on until each kind of step has come, and return the steps about tables."""
-        came = self.read(lambda steps: set(wanted) <= {type(step) for step in steps})
-        return [step for step in came if isinstance(step, TOLD)]
-
     def told(self) -> list[Coming | Truncate | Fault]:
         """Read all that is written now, and return what is said of tables."""
         self.run("CREATE TABLE IF NOT EXISTS xend (id int)")
@@ -118,17 +81,7 @@ class Shop:
             cursor.execute(facts_of(self.sql).log_status)
             [found] = cursor.fetchall()
         end = (str(found[0]), int(found[1]))
-        return self.read(partial(_reached, end))
-
-    def rows(self, steps: Sequence[Step]) -> list[tuple[str, dict[str, object]]]:
-        """Each row, with the table that it is of."""
-        names = {step.ref: step.table.id.name for step in self.steps if isinstance(step, Shape)}
-        found = []
-        for ref, _, _, value, _ in row_changes(steps):
-            after = self.registry.decode(value)["after"]
-            assert isinstance(after, dict)
-            found.append((names[ref], {name: cell for name, cell in after.items() if cell is not None}))
-        return found
+        return self.read_until(partial(_reached, end))
 
     def columns(self, table: str) -> list[str]:
         """The columns of a table as the stream said them last."""

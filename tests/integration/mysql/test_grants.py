@@ -12,6 +12,7 @@ from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.chunks import Chunk, ChunkRequest
+from wrackline.producers.plugin import Whole
 from wrackline.producers.sources.mysql.check import check
 from wrackline.producers.sources.mysql.connect import Server, ask
 from wrackline.producers.sources.mysql.server_facts import facts_of
@@ -144,6 +145,7 @@ def test_with_these_rights_the_log_flows_and_rows_are_read_also_without_a_key(sh
         streaming.run("INSERT INTO a VALUES (1, 'one')")
         assert streaming.rows(streaming.all()) == [("a", {"id": 1, "note": "one"})]
         reader = streaming.source.reader(streaming.source.partitions()[0])
+        assert isinstance(reader, Whole)
         request = ChunkRequest(streaming.named("a"), ("id",), most_rows=10, slice_rows=10)
         assert rows_of(reader.read(request)) == 1
         without_key = ChunkRequest(bare, (), most_rows=10, slice_rows=10)

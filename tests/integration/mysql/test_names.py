@@ -105,7 +105,7 @@ def folding(
 def test_a_server_that_folds_names_tells_of_small_ones_however_they_are_written(folding: MysqlServer) -> None:
     shop = Shop(folding)
     try:
-        shop.read(lambda steps: any(isinstance(step, Found) for step in steps))
+        shop.read_until(lambda steps: any(isinstance(step, Found) for step in steps))
         shop.run("CREATE TABLE Goods (id int PRIMARY KEY)", "INSERT INTO GOODS VALUES (1)")
         shop.run("ALTER TABLE gOODS ADD COLUMN n int NOT NULL DEFAULT 3", "RENAME TABLE GOODS TO Wares")
         shop.run("INSERT INTO WARES VALUES (2, 4)", "TRUNCATE TABLE WARES", "DROP TABLE Wares")

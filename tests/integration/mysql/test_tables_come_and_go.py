@@ -19,7 +19,7 @@ pytestmark = pytest.mark.servers
 def quiet(server: MysqlServer) -> Iterator[Shop]:
     """The shop, whose catalogue is looked at once and then when there is a reason."""
     made = Shop(server)
-    made.read(lambda steps: any(isinstance(step, Found) for step in steps))
+    made.read_until(lambda steps: any(isinstance(step, Found) for step in steps))
     yield made
     made.close()
 
@@ -29,7 +29,7 @@ def shop(server: MysqlServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]
     """The shop, with a catalogue that is looked at twice a second."""
     monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
     made = Shop(server)
-    made.read(lambda steps: any(isinstance(step, Found) for step in steps))
+    made.read_until(lambda steps: any(isinstance(step, Found) for step in steps))
     yield made
     made.close()
 
@@ -58,7 +58,7 @@ def test_statements_say_what_becomes_of_tables_and_in_which_words(quiet: Shop) -
 
 def test_a_table_that_is_created_is_known_before_its_first_row(shop: Shop) -> None:
     shop.run("CREATE TABLE b (id int PRIMARY KEY, n int)")
-    shop.read(lambda steps: any(isinstance(step, Reshaped) for step in steps))
+    shop.read_until(lambda steps: any(isinstance(step, Reshaped) for step in steps))
     assert shop.columns("b") == ["id", "n"], "the catalogue shows what no row did"
     shop.run("CREATE TABLE c LIKE b", "INSERT INTO c VALUES (1, 2)")
     steps = shop.all()
@@ -190,7 +190,7 @@ def test_a_restart_tells_nothing_twice(shop: Shop) -> None:
     shop.all()
     shop.go_on()
     shop.run("INSERT INTO b VALUES (2)")
-    steps = shop.read(
+    steps = shop.read_until(
         lambda came: sum(isinstance(step, Found) for step in came) == 2 and bool(row_changes(came))
     )
     assert kinds(steps) == []

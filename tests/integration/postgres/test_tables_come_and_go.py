@@ -1,15 +1,15 @@
 """Tables that are created, dropped, renamed and altered while a stream runs, and while it does not."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import psycopg
 import pytest
 
-from tests.contract.reading import row_changes
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
+from tests.integration.shop import Opened
 from wrackline.producers.changes import (
     Appeared,
     Commit,
@@ -18,53 +18,34 @@ from wrackline.producers.changes import (
     Message,
     Renamed,
     Reshaped,
-    Saved,
     Shape,
     Step,
     Vanished,
 )
-from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres import ddl, source
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.producers.watch import Watch
 from wrackline.schemas.table import TableId
 
-PATIENCE = 30.0
-COMING = (Appeared, Vanished, Renamed, Reshaped, Fault, Found)
 
-
-class Shop:
+class Shop(Opened):
     """A database with the table `a`, and a pipeline over all that does not begin with x."""
 
     def __init__(self, database: Database, **settings: str) -> None:
         self.database, self.settings = database, settings
         self.sql = psycopg.connect(database.dsn, autocommit=True)
         self.sql.execute("CREATE TABLE a (id int PRIMARY KEY, note text)")
-        self.registry = PgRegistry()
-        self.saved: Saved | None = None
-        self.steps: list[Step] = []
-        self.source, self.stream = self.start()
+        super().__init__(PgRegistry())
         self.read()
 
     def start(self, aside: Sequence[TableId] = ()) -> tuple[PgSource, PgStream]:
         """Open the log where it was left, with the tables of now."""
-        around = Surroundings(time.monotonic, lambda: 0, self.registry.register, 1 << 20)
         chosen = {"table.exclude.list": r"public\.x.*", **self.settings}
-        made = PgSource(settings_of(self.database.dsn, **chosen), around)
+        made = PgSource(settings_of(self.database.dsn, **chosen), self.around)
         (partition,) = made.partitions()
         tables = [table for table in made.tables(partition) if table not in aside]
         return made, made.stream(partition, tables, self.saved, aside)
-
-    def stop(self) -> None:
-        """Close it; what was read counts as published."""
-        self.stream.close()
-        self.source.close()
-
-    def go_on(self) -> None:
-        """Open it again."""
-        self.stop()
-        self.source, self.stream = self.start()
 
     def close(self) -> None:
         self.stop()
@@ -73,39 +54,12 @@ class Shop:
     def named(self, name: str) -> TableId:
         return TableId(self.database.name, "public", name)
 
-    def read(self, enough: Callable[[Sequence[Step]], bool] | None = None) -> list[Step]:
-        """Read on until this is met, or all is read that is written now; return what came."""
-        if enough is None:
-            ((xid,),) = self.sql.execute(
-                "SELECT pg_current_xact_id()::text FROM pg_logical_emit_message(true, 'end', '')"
-            )
-            enough = partial(_committed, str(xid))
-        came: list[Step] = []
-        end = time.monotonic() + PATIENCE
-        while not enough(came):
-            assert time.monotonic() < end, came
-            batch = self.stream.poll(time.monotonic() + 0.2)
-            for step in batch.steps if batch else ():
-                came.append(step)
-                if isinstance(step, Commit):
-                    self.saved = step.position.saved()
-        self.steps += came
-        return came
-
-    def until(self, *wanted: type[Step]) -> list[Step]:
-        """Read on until each kind of step has come, and return the steps about tables."""
-        came = self.read(lambda steps: set(wanted) <= {type(step) for step in steps})
-        return [step for step in came if isinstance(step, COMING)]
-
-    def rows(self, steps: Sequence[Step]) -> list[tuple[str, dict[str, object]]]:
-        """Each row, with the topic that it goes to."""
-        names = {step.ref: step.table.id.name for step in self.steps if isinstance(step, Shape)}
-        found = []
-        for ref, _, _, value, _ in row_changes(steps):
-            after = self.registry.decode(value)["after"]
-            assert isinstance(after, dict)
-            found.append((names[ref], {name: cell for name, cell in after.items() if cell is not None}))
-        return found
+    def read(self) -> list[Step]:
+        """Read all that is written now."""
+        ((xid,),) = self.sql.execute(
+            "SELECT pg_current_xact_id()::text FROM pg_logical_emit_message(true, 'end', '')"
+        )
+        return self.read_until(partial(_committed, str(xid)))
 
 
 def _committed(xid: str, steps: Sequence[Step]) -> bool:

@@ -1,0 +1,85 @@
+"""The tables of one source partition: which of them the filters capture, and what each is now.
+
+    catalogue  ->  what the user can see, but for the signal table  ->  captured | left out
+
+Every source has such a catalogue of its own, lent by `catalogued` on whatever connection is open then.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
+from wrackline.schemas.filters import TableFilter
+from wrackline.schemas.projection import Projection
+from wrackline.schemas.table import TableId, TableSchema
+
+
+class Catalogue(Protocol):
+    """What a server says of its tables."""
+
+    def tables(self) -> Sequence[TableId]:
+        """List those that the connector's user can see."""
+        ...
+
+    def keep(self, tables: Collection[TableId]) -> None:
+        """Look many tables up together, for the questions that follow."""
+        ...
+
+    def describe(self, table: TableId) -> Projection:
+        """Return a table's shape now; OperatorNeeded where it has none."""
+        ...
+
+
+class Selection:
+    """What the filters make of a catalogue; `ours` is the signal table, which is never data."""
+
+    def __init__(
+        self,
+        catalogued: Callable[[], AbstractContextManager[Catalogue]],
+        chosen: TableFilter,
+        ours: TableId | None,
+    ) -> None:
+        """Nothing is asked yet."""
+        self._catalogued, self._filter, self._ours = catalogued, chosen, ours
+
+    def tables(self) -> Sequence[TableId]:
+        """List the tables that the user can see and the filters capture."""
+        return [table for table in self._visible() if self._filter.captures(table)]
+
+    def left_out(self) -> Sequence[TableId]:
+        """List the tables that the user can see and the filters do not capture."""
+        return [table for table in self._visible() if not self._filter.captures(table)]
+
+    def describe(self, table: TableId) -> TableSchema:
+        """Return a table's shape now."""
+        with self._catalogued() as catalogue:
+            return catalogue.describe(table).table
+
+    def described(self, tables: Collection[TableId]) -> Mapping[TableId, TableSchema | WracklineError]:
+        """Return the shapes of many tables now, or why one has none."""
+        found: dict[TableId, TableSchema | WracklineError] = {}
+        with self._catalogued() as catalogue:
+            catalogue.keep(tables)
+            for table in tables:
+                try:
+                    found[table] = catalogue.describe(table).table
+                except OperatorNeeded as error:
+                    found[table] = error
+        return found
+
+    def captures(self, listed: Collection[TableId], aside: Collection[TableId]) -> Callable[[TableId], bool]:
+        """Decide by the name of the moment, so that a table may come, go and be renamed."""
+        known, not_now = frozenset(listed), frozenset(aside)
+
+        def captured(table: TableId) -> bool:
+            if table in known:
+                return True
+            return table != self._ours and table not in not_now and self._filter.captures(table)
+
+        return captured
+
+    def _visible(self) -> Sequence[TableId]:
+        with self._catalogued() as catalogue:
+            tables = catalogue.tables()
+        return [table for table in tables if table != self._ours]
