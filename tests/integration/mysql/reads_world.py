@@ -10,6 +10,7 @@
 
 import itertools
 import random
+import subprocess
 import time
 import uuid
 from collections import Counter
@@ -27,7 +28,7 @@ from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.log_proxy import LogProxy
 from tests.integration.mysql.world import root
 from tests.integration.running import armed as armed_run
-from tests.integration.running.world import Running, wait_until
+from tests.integration.running.world import COMMAND, Running, wait_until
 from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
 from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.shapes import identities
