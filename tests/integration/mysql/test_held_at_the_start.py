@@ -1,0 +1,52 @@
+"""What is logged and not yet visible where the log is begun or gone on with: a commit is held there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.contract.log_suite import row
+from tests.contract.reading import open_stream
+from tests.integration.mysql.source_world import MySqlWorld
+from tests.integration.mysql.world import WITHOUT_GTIDS
+from wrackline.control.stack.servers import MysqlServer
+from wrackline.producers.changes import Progress
+from wrackline.producers.plugin import MarkKind
+from wrackline.producers.sources.mysql.gtids import MySqlGtids
+from wrackline.producers.sources.mysql.position import MySqlPosition
+
+pytestmark = pytest.mark.servers
+
+_MARKS_WAIT = "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'INSERT INTO %signals%'"
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer]) -> Iterator[MySqlWorld]:
+    """A server of this name, with marks that it can set."""
+    name = request.param
+    kind = MarkKind.SIGNAL if name == WITHOUT_GTIDS else MarkKind.FENCE
+    with closing(MySqlWorld(started(name), kind)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("world", ["mysql"], indirect=True)
+def test_the_first_position_names_all_that_is_logged_before_it_and_nothing_else(world: MySqlWorld) -> None:
+    partition = world.source.partitions()[0]
+    world.commit(partition, row("a", 1))
+    held = world.commit(partition, row("a", 2), hidden=True)
+    with closing(open_stream(world, partition)) as stream:
+        world.show(partition, held)
+        told = executed(world)
+        world.commit(partition, row("a", 3))
+        batch = stream.poll(world.now() + 5)
+    assert batch is not None
+    [first] = [step.position for step in batch.steps if isinstance(step, Progress)][:1]
+    assert isinstance(first, MySqlPosition)
+    assert first.gtids == told
+    assert told.contains(MySqlGtids.parse(held))
+
+
+def executed(world: MySqlWorld) -> MySqlGtids:
+    """What the server has by now."""
+    [told] = world.run("SELECT @@global.gtid_executed AS has")
+    return MySqlGtids.parse(str(told["has"]))
