@@ -116,8 +116,9 @@ def _look(connection: Asked, facts: ServerFacts, position: MySqlPosition, histor
         raise LOG_ANOTHER(reason=f"it has no {history.file}")
     if files[history.file] < position.offset:
         raise LOG_ANOTHER(reason=f"{history.file} ends before {position.offset}")
+    owned = _owned(connection, facts)  # first: what it has meanwhile it has executed by then
     missing = _missing(connection, facts, position.gtids)
-    if missing:
+    if missing and not (isinstance(missing, MySqlGtids) and owned.contains(missing)):
         raise LOG_ANOTHER(reason=f"it lacks transactions that were read: {missing}")
 
 
@@ -148,6 +149,14 @@ def _missing(connection: Asked, facts: ServerFacts, gtids: AnyGtids | None) -> A
 def _executed(connection: Asked) -> MySqlGtids:
     [told] = ask(connection, "SELECT @@global.gtid_executed AS has")
     return MySqlGtids.parse(str(told["has"]))
+
+
+def _owned(connection: Asked, facts: ServerFacts) -> MySqlGtids:
+    """Return what is logged and not executed yet, and may stay so for long: a session owns it until then."""
+    if not facts.gtids or _is_mariadb(facts):
+        return MySqlGtids()
+    [told] = ask(connection, "SELECT @@global.gtid_owned AS has")
+    return MySqlGtids.owned(str(told["has"]))
 
 
 def _is_mariadb(facts: ServerFacts) -> bool:

@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from tests.contract.log_suite import row
-from tests.contract.reading import open_stream
+from tests.contract.reading import events, open_stream, places, read
 from tests.integration.mysql.source_world import MySqlWorld
-from tests.integration.mysql.world import WITHOUT_GTIDS
+from tests.integration.mysql.world import FLAVOURS, WITHOUT_GTIDS
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Progress
 from wrackline.producers.plugin import MarkKind
@@ -27,6 +27,19 @@ def world(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer])
     kind = MarkKind.SIGNAL if name == WITHOUT_GTIDS else MarkKind.FENCE
     with closing(MySqlWorld(started(name), kind)) as made:
         yield made
+
+
+@pytest.mark.parametrize("world", FLAVOURS, indirect=True)
+def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld) -> None:
+    partition = world.source.partitions()[0]
+    with closing(open_stream(world, partition)) as stream:
+        held = world.commit(partition, row("a", 1), hidden=True)
+        saved = places(read(world, stream, held))[-1].saved()
+    with closing(open_stream(world, partition, saved)) as stream:
+        world.show(partition, held)
+        later = world.commit(partition, row("a", 2))
+        steps = read(world, stream, later)
+    assert [event.key for event in events(world, steps)] == [("a", 2)]
 
 
 @pytest.mark.parametrize("world", ["mysql"], indirect=True)
