@@ -68,6 +68,7 @@ class MySqlSource:
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
         self._log_kept = LogKept(self._begun)
         self._readers: list[MySqlReader] = []
+        self._start: MySqlPosition | None = None  # of the stream that was opened last
         self._collations: Mapping[int, str] | None = None
 
     def partitions(self) -> Sequence[SourcePartition]:
@@ -122,6 +123,7 @@ class MySqlSource:
             if opening.is_fresh(saved):
                 start = self._completed(start)
                 start = waited_for(connection, facts, start, self._around.monotonic)
+            self._start = start
             known = self._catalogue_over(connection).facts_of(tables)
             shapes = self._shapes(connection)
         roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
@@ -293,6 +295,7 @@ class MySqlSource:
             self._mark_kind(),
             signal_table=check.signal_table(self._settings),
             now_ms=self._around.now_ms,
+            start=lambda: self._start,
         )
         return Session(connection, self._catalogue_over(connection), marks)
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, places, read
+from tests.contract.source_suite import keys, request
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, WITHOUT_GTIDS
 from wrackline.control.stack.servers import MysqlServer
@@ -30,6 +31,18 @@ def world(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer])
 
 
 @pytest.mark.parametrize("world", FLAVOURS, indirect=True)
+def test_no_row_is_read_before_all_is_visible_that_the_log_begins_behind(world: MySqlWorld) -> None:
+    partition = world.source.partitions()[0]
+    world.commit(partition, row("a", 1))
+    held = world.commit(partition, row("a", 2), hidden=True)
+    with closing(open_stream(world, partition)), closing(world.source.reader(partition)) as reader:
+        assert reader.marks.unseen(())
+        world.show(partition, held)
+        assert not reader.marks.unseen(())
+        assert keys(world, reader.read(request(world, partition))) == [("a", 1), ("a", 2)]
+
+
+@pytest.mark.parametrize("world", FLAVOURS, indirect=True)
 def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     with closing(open_stream(world, partition)) as stream:
@@ -40,6 +53,23 @@ def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld)
         later = world.commit(partition, row("a", 2))
         steps = read(world, stream, later)
     assert [event.key for event in events(world, steps)] == [("a", 2)]
+
+
+@pytest.mark.parametrize("world", FLAVOURS, indirect=True)
+def test_no_row_is_read_before_all_is_visible_that_the_log_goes_on_behind(world: MySqlWorld) -> None:
+    partition = world.source.partitions()[0]
+    stream = open_stream(world, partition)
+    world.commit(partition, row("a", 1))
+    held = world.commit(partition, row("a", 2), hidden=True)
+    saved = places(read(world, stream, held))[-1].saved()
+    stream.close()
+    with (
+        closing(open_stream(world, partition, saved)),
+        closing(world.source.reader(partition)) as reader,
+    ):
+        assert reader.marks.unseen(())
+        world.show(partition, held)
+        assert not reader.marks.unseen(())
 
 
 @pytest.mark.parametrize("world", ["mysql"], indirect=True)
