@@ -1,5 +1,6 @@
 """What is logged and not yet visible where the log is begun or gone on with: a commit is held there."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -10,9 +11,12 @@ from tests.contract.reading import events, open_stream, places, read
 from tests.contract.source_suite import keys, request
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, WITHOUT_GTIDS
+from tests.integration.running.world import wait_until
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Progress
 from wrackline.producers.plugin import MarkKind
+from wrackline.producers.readers import Outcome, Planned, Readers
+from wrackline.producers.snapshot.work import Plan, Ticket
 from wrackline.producers.sources.mysql.gtids import MySqlGtids
 from wrackline.producers.sources.mysql.position import MySqlPosition
 
@@ -87,6 +91,26 @@ def test_the_first_position_names_all_that_is_logged_before_it_and_nothing_else(
     assert isinstance(first, MySqlPosition)
     assert first.gtids == told
     assert told.contains(MySqlGtids.parse(held))
+
+
+@pytest.mark.parametrize("world", [WITHOUT_GTIDS], indirect=True)
+def test_a_plan_reaches_the_rows_that_come_to_light_behind_it(world: MySqlWorld) -> None:
+    partition = world.source.partitions()[0]
+    world.commit(partition, row("a", 1))
+    held = world.commit(partition, row("a", 2), hidden=True)
+    with closing(open_stream(world, partition)):
+        readers = Readers(world.source, partition, 1, time.monotonic)
+        found: list[Outcome] = []
+        try:
+            readers.begin(Plan(Ticket("run/1"), world.orders(partition).id, ()))
+            wait_until(lambda: found.extend(readers.outcomes()) or found or world.run(_MARKS_WAIT))
+            world.show(partition, held)
+            wait_until(lambda: found.extend(readers.outcomes()) or found)
+        finally:
+            readers.close()
+    [planned] = found
+    assert isinstance(planned, Planned)
+    assert planned.spans[-1].upto == ("a", "2")
 
 
 def executed(world: MySqlWorld) -> MySqlGtids:
