@@ -141,8 +141,10 @@ def _missing(connection: Asked, facts: ServerFacts, gtids: AnyGtids | None) -> A
     if isinstance(gtids, MySqlGtids) and facts.gtids and not _is_mariadb(facts):
         return _executed(connection).missing(gtids)
     if isinstance(gtids, MariaDbGtids) and _is_mariadb(facts):
-        [told] = ask(connection, "SELECT @@global.gtid_current_pos AS has")
-        return MariaDbGtids.parse(str(told["has"])).missing(gtids)
+        look = "SELECT @@global.gtid_binlog_pos AS logged, @@global.gtid_slave_pos AS applied"
+        [told] = ask(connection, look)
+        unlogged = MariaDbGtids.parse(str(told["logged"])).missing(gtids)
+        return MariaDbGtids.parse(str(told["applied"])).missing(unlogged)
     return None
 
 
