@@ -10,7 +10,7 @@ from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, places, read
 from tests.contract.source_suite import keys, request
 from tests.integration.mysql.source_world import MySqlWorld
-from tests.integration.mysql.world import FLAVOURS, WITHOUT_GTIDS
+from tests.integration.mysql.world import FLAVOURS, OF_PATH, WITHOUT_GTIDS
 from tests.integration.running.world import wait_until
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Progress
@@ -34,7 +34,7 @@ def world(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer])
         yield made
 
 
-@pytest.mark.parametrize("world", FLAVOURS, indirect=True)
+@pytest.mark.parametrize("world", [*FLAVOURS, OF_PATH], indirect=True)
 def test_no_row_is_read_before_all_is_visible_that_the_log_begins_behind(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     world.commit(partition, row("a", 1))
@@ -46,7 +46,7 @@ def test_no_row_is_read_before_all_is_visible_that_the_log_begins_behind(world: 
         assert keys(world, reader.read(request(world, partition))) == [("a", 1), ("a", 2)]
 
 
-@pytest.mark.parametrize("world", FLAVOURS, indirect=True)
+@pytest.mark.parametrize("world", [*FLAVOURS, OF_PATH], indirect=True)
 def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     with closing(open_stream(world, partition)) as stream:
@@ -59,7 +59,7 @@ def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld)
     assert [event.key for event in events(world, steps)] == [("a", 2)]
 
 
-@pytest.mark.parametrize("world", FLAVOURS, indirect=True)
+@pytest.mark.parametrize("world", [*FLAVOURS, OF_PATH], indirect=True)
 def test_no_row_is_read_before_all_is_visible_that_the_log_goes_on_behind(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     stream = open_stream(world, partition)
