@@ -101,11 +101,16 @@ def test_a_plan_reaches_the_rows_that_come_to_light_behind_it(world: MySqlWorld)
     with closing(open_stream(world, partition)):
         readers = Readers(world.source, partition, 1, time.monotonic)
         found: list[Outcome] = []
+
+        def planned_by_now() -> bool:
+            found.extend(readers.outcomes())
+            return bool(found)
+
         try:
             readers.begin(Plan(Ticket("run/1"), world.orders(partition).id, ()))
-            wait_until(lambda: found.extend(readers.outcomes()) or found or world.run(_MARKS_WAIT))
+            wait_until(lambda: planned_by_now() or bool(world.run(_MARKS_WAIT)))
             world.show(partition, held)
-            wait_until(lambda: found.extend(readers.outcomes()) or found)
+            wait_until(planned_by_now)
         finally:
             readers.close()
     [planned] = found
