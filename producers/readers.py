@@ -240,6 +240,8 @@ class Readers:
         key = table.key
         if work.surrogate_key is not None:  # its values may repeat: the key tells their rows apart
             key = (work.surrogate_key, *(name for name in table.key if name != work.surrogate_key))
+        if reader.marks.kind is MarkKind.SIGNAL and not work.keys:
+            reader.marks.set(work.ticket, Edge.OPEN)  # or a row that is hidden until then is in no span
         parts = () if work.keys else spans(reader, work, key, self._most)
         mark = reader.marks.set(work.ticket, Edge.CLOSE) if work.marked else None
         return Planned(work.ticket, key, parts, mark, expected(reader, work, key, parts))

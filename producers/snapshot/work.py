@@ -78,7 +78,7 @@ class Plan:
     `low` and `high` are included.  No spans say that the table, or this part of it, is empty.  Key
     columns that are none say that the table has no key: one span, one read, at its own exact place.
     With `keys` the columns alone are asked for.  `marked`: set a close mark as well, and hand it in.
-    Wait until all of `streamed` are visible, first.
+    Wait until all of `streamed` are visible, and set the open mark (SIGNAL alone), first.
     """
 
     ticket: Ticket

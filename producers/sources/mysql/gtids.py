@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol, Self, TypeAlias
 from wrackline.producers.sources.mysql.numbers import serialised_number
 
 _TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
+_SERVER = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWNER = re.compile(r"#\d+")
 _MOST = (1 << 63) - 2  # the highest number that MySQL gives
 _TAGGED = 1  # the first and the last byte of the count say that tags are there
 
@@ -86,6 +88,11 @@ class MySqlGtids:
                 else:
                     found.setdefault(source, []).append(_interval(part))
         return cls({source: _merged(intervals) for source, intervals in found.items()})
+
+    @classmethod
+    def owned(cls, text: str) -> Self:
+        """Read `uuid:7#22:9#31uuid:tag:1#5`, as @@gtid_owned has it: with the session that has each one."""
+        return cls.parse(_OWNER.sub("", _SERVER.sub(r",\g<0>", text)))
 
     @classmethod
     def decoded(cls, data: bytes) -> Self:

@@ -16,6 +16,9 @@ gate asks which streamed transactions this server would not show: on MySQL what 
 MariaDB what lies behind the place of a snapshot that is taken for the look.  MySQL without GTIDs can't be
 asked: there a mark is a row of ours, committed behind all that is before it (`binlog_order_commits`).
 
+What was logged before the stream's start, and is not visible yet, would come neither by the log nor by a
+SELECT.  So the gate asks for it too, at a connection's first look: for the start's set, or its place.
+
 Of what was streamed before this start only names are known.  On MariaDB, where a name says nothing of the
 order, all of it ends before the log's end as it is when this connection first looks.
 """
@@ -109,8 +112,12 @@ class MySqlMarks:
         *,
         signal_table: TableId | None = None,
         now_ms: Callable[[], int],
+        start: Callable[[], MySqlPosition | None],
     ) -> None:
+        """Take where the stream was opened last; None as long as none was."""
         self._connection, self._kind, self._table, self._now_ms = connection, kind, signal_table, now_ms
+        self._start = start
+        self._shown: MySqlPosition | None = None  # all before it is visible
         self._end_met: Place | None = None
         self._server = ""
 
@@ -127,9 +134,17 @@ class MySqlMarks:
             return self._signal(name, edge)
 
     def unseen(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
-        """Which of these transactions a SELECT would not see yet."""
-        if not streamed:
-            return ()
+        """Which of these a SELECT would not see yet; and, as one, all that the stream began behind."""
+        start = self._start()
+        if start is None or start is self._shown:
+            return self._hidden(streamed) if streamed else ()
+        before = Commit(str(start.gtids or ""), start, 0)
+        hidden = self._hidden([*(commit for commit in streamed if commit != before), before])
+        if before not in hidden:
+            self._shown = start
+        return hidden
+
+    def _hidden(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
         with asking(self._connection, "say which transactions it shows"):
             if is_mariadb(self._connection):
                 return self._behind_a_snapshot(streamed)
@@ -215,9 +230,11 @@ def _before(commit: Commit, place: Place, met: Place) -> bool:
 
 
 def _of_another(commit: Commit, server: str) -> bool:
-    """Whether a transaction's place is one in another server's log."""
+    """Whether a transaction's place is one in another server's log, or none yet in this one's."""
     at = commit.position
-    return isinstance(at, MySqlPosition) and at.history is not None and at.history.server != server
+    if not isinstance(at, MySqlPosition):
+        return False
+    return not at.file if at.history is None else at.history.server != server
 
 
 def _has(gtids: AnyGtids | None, others: AnyGtids | None) -> bool:

@@ -92,17 +92,17 @@ def flow_of_part(connection: Asked, reader: Reader, part: Part) -> Packets:
 
 
 def now(connection: Asked, facts: ServerFacts, epoch: int) -> MySqlPosition:
-    """Return the log's end."""
+    """Return the log's end; what MySQL has logged before it and not executed yet, its set lacks."""
+    gtids: AnyGtids | None = None
+    if facts.gtids and not _is_mariadb(facts):
+        gtids = _executed(connection)  # before the place, or it could name what lies behind
     shown = ask(connection, facts.log_status)
     if not shown:
         raise LOG_MISSING(reason="log_bin is off")
     file, offset = str(shown[0]["File"]), int(shown[0]["Position"])
-    gtids: AnyGtids | None = None
-    if facts.flavour is Flavour.MARIADB:
+    if _is_mariadb(facts):
         [told] = ask(connection, "SELECT BINLOG_GTID_POS(%s, %s) AS gtids", file, offset)
         gtids = MariaDbGtids.parse(str(told["gtids"] or ""))
-    elif facts.gtids:
-        gtids = MySqlGtids.parse(str(shown[0]["Executed_Gtid_Set"]))
     return MySqlPosition(
         epoch, file_number(file), offset, history=History(facts.identity, file, 0), gtids=gtids
     )
@@ -117,8 +117,9 @@ def _look(connection: Asked, facts: ServerFacts, position: MySqlPosition, histor
         raise LOG_ANOTHER(reason=f"it has no {history.file}")
     if files[history.file] < position.offset:
         raise LOG_ANOTHER(reason=f"{history.file} ends before {position.offset}")
+    owned = _owned(connection, facts)  # first: what it has meanwhile it has executed by then
     missing = _missing(connection, facts, position.gtids)
-    if missing:
+    if missing and not (isinstance(missing, MySqlGtids) and owned.contains(missing)):
         raise LOG_ANOTHER(reason=f"it lacks transactions that were read: {missing}")
 
 
@@ -139,12 +140,26 @@ def _compare(connection: Asked, facts: ServerFacts, gtids: AnyGtids) -> None:
 def _missing(connection: Asked, facts: ServerFacts, gtids: AnyGtids | None) -> AnyGtids | None:
     """Return what was read and the server does not have."""
     if isinstance(gtids, MySqlGtids) and facts.gtids and not _is_mariadb(facts):
-        [told] = ask(connection, "SELECT @@global.gtid_executed AS has")
-        return MySqlGtids.parse(str(told["has"])).missing(gtids)
+        return _executed(connection).missing(gtids)
     if isinstance(gtids, MariaDbGtids) and _is_mariadb(facts):
-        [told] = ask(connection, "SELECT @@global.gtid_current_pos AS has")
-        return MariaDbGtids.parse(str(told["has"])).missing(gtids)
+        look = "SELECT @@global.gtid_binlog_pos AS logged, @@global.gtid_slave_pos AS applied"
+        [told] = ask(connection, look)
+        unlogged = MariaDbGtids.parse(str(told["logged"])).missing(gtids)
+        return MariaDbGtids.parse(str(told["applied"])).missing(unlogged)
     return None
+
+
+def _executed(connection: Asked) -> MySqlGtids:
+    [told] = ask(connection, "SELECT @@global.gtid_executed AS has")
+    return MySqlGtids.parse(str(told["has"]))
+
+
+def _owned(connection: Asked, facts: ServerFacts) -> MySqlGtids:
+    """Return what is logged and not executed yet, and may stay so for long: a session owns it until then."""
+    if not facts.gtids or _is_mariadb(facts):
+        return MySqlGtids()
+    [told] = ask(connection, "SELECT @@global.gtid_owned AS has")
+    return MySqlGtids.owned(str(told["has"]))
 
 
 def _is_mariadb(facts: ServerFacts) -> bool:

@@ -46,7 +46,7 @@ PLACE_TOO_HIGH = define(
 class History:
     """Which log this is: a position means nothing in another one."""
 
-    server: str  # server_uuid; MariaDB's server_uid, or its server_id
+    server: str  # server_uuid; MariaDB's server_uid and server_id
     file: str
     begun: int  # when the file was begun, by its format description; 0: not seen yet
 

@@ -73,9 +73,12 @@ class ServerFacts:
 
     @property
     def identity(self) -> str:
-        """What tells this server from every other: uuid, in MariaDB uid; an old MariaDB has a number only."""
-        known = self.variables.get("server_uuid") or self.variables.get("server_uid")
-        return known or f"server_id {self.variables['server_id']}"
+        """What tells this server from every other: its uuid; in MariaDB its uid, if it has one, and number.
+
+        The uid is made of port and network address, which two containers may share.
+        """
+        numbered = f"{self.text('server_uid')} server_id {self.text('server_id')}"
+        return self.text("server_uuid") or numbered.lstrip()
 
     @property
     def gtids(self) -> bool:

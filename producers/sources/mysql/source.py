@@ -3,7 +3,7 @@
 import threading
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakSet, finalize
@@ -19,8 +19,10 @@ from wrackline.producers.sources.mysql.chunks import MySqlReader
 from wrackline.producers.sources.mysql.connect import Server, ask
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.discover import Catalogue
-from wrackline.producers.sources.mysql.dump import Reader, begun
+from wrackline.producers.sources.mysql.dump import Reader, begun, dump_after
 from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
+from wrackline.producers.sources.mysql.first_set import completed
+from wrackline.producers.sources.mysql.gtids import MySqlGtids
 from wrackline.producers.sources.mysql.heartbeat import Heartbeat
 from wrackline.producers.sources.mysql.log_kept import LogKept
 from wrackline.producers.sources.mysql.marks import MySqlMarks
@@ -68,6 +70,7 @@ class MySqlSource:
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
         self._log_kept = LogKept(self._begun)
         self._readers: list[MySqlReader] = []
+        self._start: MySqlPosition | None = None  # of the stream that was opened last
         self._collations: Mapping[int, str] | None = None
         self._names: Callable[[], Names] = dict  # the renamed columns, as far as the open stream has come
 
@@ -111,7 +114,9 @@ class MySqlSource:
             facts = facts_of(connection)
             start = opening.start_of(connection, facts, saved)
             if opening.is_fresh(saved):
+                start = self._completed(start)
                 start = waited_for(connection, facts, start, self._around.monotonic)
+            self._start = start
             known = self._catalogue_over(connection).facts_of(tables)
             shapes = self._shapes(connection)
         roll = Roll(self._selection.captures(tables, aside), tables)
@@ -235,6 +240,15 @@ class MySqlSource:
         heartbeat = self._server.most_silence / _HEARTBEATS
         return Reader(number, named, heartbeat, most_event_bytes, waits=waits)
 
+    def _completed(self, start: MySqlPosition) -> MySqlPosition:
+        """Find what MySQL's set of the log's end lacks, as the reader that the log's own dump ends."""
+        if not isinstance(start.gtids, MySqlGtids):
+            return start
+        reader = self._reader_of_log(self._server.replica_id, self._settings.integer("max.row.bytes") * 2)
+        packets = dump_after(self._server.connect(), reader, start.gtids)
+        with closing(packets):
+            return completed(start, packets, self._server.most_silence)
+
     def _part_dump(self, part: Part, most_event_bytes: int) -> PartDump:
         """Open the dump of an XA transaction's rows, as another reader than the log's."""
         reader = self._reader_of_log(self._server.second_id, most_event_bytes, waits=False)
@@ -268,6 +282,7 @@ class MySqlSource:
             self._mark_kind(),
             signal_table=check.signal_table(self._settings),
             now_ms=self._around.now_ms,
+            start=lambda: self._start,
         )
         return Session(connection, self._catalogue_over(connection), marks)
 

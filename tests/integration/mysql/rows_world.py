@@ -91,7 +91,8 @@ class World:
 
     def _begin(self) -> Session:
         connection = self.connect()
-        marks = MySqlMarks(connection, self.kind, signal_table=table("signals"), now_ms=lambda: 0)
+        signals = table("signals")
+        marks = MySqlMarks(connection, self.kind, signal_table=signals, now_ms=lambda: 0, start=lambda: None)
         return Session(connection, _Catalogue(connection), marks)
 
 

@@ -18,6 +18,7 @@ from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Commit
 from wrackline.producers.chunks import Chunk
 from wrackline.producers.plugin import ChunkReader, Edge, Source
+from wrackline.producers.sources.mysql.connect import Server
 from wrackline.producers.sources.mysql.source import PLUGIN
 
 pytestmark = pytest.mark.servers
@@ -78,6 +79,22 @@ def test_the_gate_of_a_replica_names_what_it_has_not_applied(pair: Pair) -> None
     wait_until(lambda: not reader.marks.unseen(ends))
     assert _keys(pair, reader) == [("a", 1), ("a", 2)]
     assert len(events(world, steps)) == 2
+
+
+def test_the_gate_of_a_replica_names_what_the_stream_began_behind_and_it_has_not_applied(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, partition = pair.world, pair.world.source.partitions()[0]
+    word = "REPLICA" if pair.flavour == "mysql" else "SLAVE"
+    run(pair.replica, f"STOP {word} SQL_THREAD")
+    world.commit(partition, row("a", 1))
+    with closing(open_stream(world, partition)):
+        monkeypatch.setattr(world.source, "_server", Server(settings_of(pair.replica)))  # the proxy's choice
+        with closing(world.source.reader(partition)) as reader:
+            assert reader.marks.unseen(())
+            run(pair.replica, f"START {word} SQL_THREAD")
+            wait_until(lambda: not reader.marks.unseen(()))
+            assert _keys(pair, reader) == [("a", 1)]
 
 
 def _keys(pair: Pair, reader: ChunkReader) -> list[tuple[object, ...]]:

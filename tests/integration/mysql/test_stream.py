@@ -67,6 +67,41 @@ def test_another_server_goes_on_by_gtid_in_an_epoch_of_its_own(made: Made) -> No
         assert (ends["epoch"], ends["server"]) == (2, world.facts.identity)
 
 
+def test_what_a_session_logged_under_another_servers_number_is_there(made: Made) -> None:
+    world = made()
+    if world.facts.flavour is Flavour.MYSQL:
+        pytest.skip("MySQL's GTIDs have no server's number")
+    partition = partition_of(world)
+    stream = open_stream(world, partition)
+    world.run("SET SESSION server_id = 77")  # as what replays a log does
+    saved = places(read(world, stream, world.commit(partition, row("a", 1))))[-1].saved()
+    stream.close()
+    assert "-77-" in str(saved["mariadb_gtids"])
+    again = open_stream(world, partition, saved)
+    assert keys(world, read(world, again, world.commit(partition, row("a", 2)))) == [("a", 2)]
+    again.close()
+
+
+def test_a_server_of_the_same_port_and_network_card_is_another(made: Made) -> None:
+    world = made()
+    if world.facts.flavour is Flavour.MYSQL:
+        pytest.skip("MySQL's server_uuid is made by chance")
+    partition = partition_of(world)
+    stream = open_stream(world, partition)
+    saved = places(read(world, stream, world.commit(partition, row("a", 1))))[-1].saved()
+    stream.close()
+    number = world.facts.variables["server_id"]
+    world.run("SET GLOBAL server_id = 4000000000")  # all that tells it from another container, say
+    try:
+        again = open_stream(world, partition, saved)
+        steps = read(world, again, world.commit(partition, row("a", 2)))
+        again.close()
+    finally:
+        world.run(f"SET GLOBAL server_id = {number}")
+    assert keys(world, steps) == [("a", 2)]
+    assert [place.saved()["epoch"] for place in places(steps)][-1] == 2
+
+
 def test_a_server_that_lacks_what_was_read_is_waited_for(made: Made) -> None:
     world = made()
     partition = partition_of(world)

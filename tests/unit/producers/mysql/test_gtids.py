@@ -42,6 +42,19 @@ def test_mysqls_sets_are_sets(ours: list[MySqlGtid], theirs: list[MySqlGtid]) ->
         assert str(one) == str(other)
 
 
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        ("", ""),
+        (f"{A}:12#22", f"{A}:12"),
+        (f"{A}:12#22:9#7{B}:3#1", f"{A}:9:12,{B}:3"),  # nothing stands between two servers
+        (f"{A}:1#4{A}:tag_1:5#6:6#8", f"{A}:1:tag_1:5-6"),
+    ],
+)
+def test_what_sessions_own_is_read_without_the_sessions(told: str, read: str) -> None:
+    assert MySqlGtids.owned(told) == MySqlGtids.parse(read)
+
+
 @given(st.lists(mysql_gtids))
 def test_mysqls_sets_come_back_from_text_and_bytes(gtids: list[MySqlGtid]) -> None:
     made = mysql_set(gtids)

@@ -74,7 +74,8 @@ def test_who_a_server_is() -> None:
     mysql, mariadb = ServerFacts(GOOD_MYSQL), ServerFacts(GOOD_MARIADB)
     assert (mysql.flavour, mariadb.flavour) == (Flavour.MYSQL, Flavour.MARIADB)
     assert mysql.identity == GOOD_MYSQL["server_uuid"]
-    assert mariadb.identity == GOOD_MARIADB["server_uid"]
+    assert mariadb.identity == f"{GOOD_MARIADB['server_uid']} server_id 1"
+    assert mariadb.identity != ServerFacts(GOOD_MARIADB | {"server_id": "2"}).identity
     assert ServerFacts({"version": "10.5.1-MariaDB", "server_id": "7"}).identity == "server_id 7"
     assert mysql.cascades_logged
     assert not mariadb.cascades_logged
