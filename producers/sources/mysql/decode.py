@@ -31,6 +31,7 @@ from wrackline.producers.changes import (
     Vanished,
 )
 from wrackline.producers.sources.mysql import kinds, maps, table_map
+from wrackline.producers.sources.mysql.cut_off import CutOff
 from wrackline.producers.sources.mysql.dump_refusals import LOG_OUT_OF_ORDER
 from wrackline.producers.sources.mysql.events import (
     HEADER,
@@ -61,11 +62,7 @@ from wrackline.producers.sources.mysql.rows import RowDecoder
 from wrackline.producers.sources.mysql.scope import Reading
 from wrackline.producers.sources.mysql.signal_rows import texts
 from wrackline.producers.sources.mysql.statements import Control, Deed, Emptied, Word
-from wrackline.producers.sources.mysql.transaction import (
-    ROLLED_BACK,
-    Transaction,
-    begun,
-)
+from wrackline.producers.sources.mysql.transaction import ROLLED_BACK, Transaction, begun
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.seq import ordinal_digits
@@ -90,9 +87,10 @@ class Decoder:
         roll: Roll,
         explained: Explained,
         reading: Reading,
+        cut_off: CutOff,
     ) -> None:
         self._labels, self._roll, self._explained, self._reading = labels, roll, explained, reading
-        self._at = start
+        self._at, self._cut_off = start, cut_off
         self._place = Place(start, reading.server)
         self._xa = Xa(self._place, reading)
         self._frames = Frames()
@@ -174,7 +172,7 @@ class Decoder:
         if kind in kinds.ROWS:
             self._row_event(data, at, end, kind)
         elif kind == kinds.TABLE_MAP:
-            if self._open is None or not self._open.prepared:
+            if self._open is None or not self._open.silent:
                 self._maps.take(data[at + HEADER : end])
         elif kind in kinds.PACKED:
             plain = unpacked(data, at, end, self._reading.most_event_bytes)
@@ -198,7 +196,10 @@ class Decoder:
                 self._heartbeat(file, offset)
             case Rotate(file, offset):
                 self._place.moved(file, offset)
-            case FormatDescription(begun=when):
+            case FormatDescription(begun=when, created=started):
+                if started and self._open is not None:
+                    self._cut_off.met(self._open)
+                    self._open = None
                 self._place.begun(when)
             case _:
                 pass
@@ -238,6 +239,7 @@ class Decoder:
         self._maps.tidy()
         start, out = self._place.entered(event.gtid, head.size)
         self._open = opened = begun(event, head, start, self._place.history.file)
+        opened.lost = self._cut_off.has(opened)
         if out:  # its end may be all that is left to tell
             opened.skip = out
             self._announce()
@@ -272,7 +274,7 @@ class Decoder:
     def _query(self, query: Query) -> None:
         opened = self._in()
         opened.thread = query.thread
-        done = () if opened.void else deeds_of(query, self._reading)
+        done = () if opened.void or opened.lost else deeds_of(query, self._reading)
         match done:
             case (Control() as control,):
                 self._control(control, opened)
@@ -393,7 +395,7 @@ class Decoder:
     def _row_event(self, data: bytes, at: int, end: int, kind: int) -> None:
         number = int.from_bytes(data[at + HEADER : at + HEADER + 6], "little")
         mapped, opened = self._maps.of(number), self._in()
-        if opened.prepared:
+        if opened.silent:
             return
         if mapped is None:
             if number == _NO_TABLE:

@@ -16,6 +16,7 @@ from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
 from wrackline.producers.sources.mysql import belongings, check, config, opening
 from wrackline.producers.sources.mysql.chunks import MySqlReader
 from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.cut_off import CutOff
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.discover import Catalogue
 from wrackline.producers.sources.mysql.dump import Reader, begun
@@ -65,6 +66,7 @@ class MySqlSource:
         self._heartbeat = Heartbeat(self._server, settings)
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
         self._log_kept = LogKept(self._begun)
+        self._cut_off = CutOff()
         self._readers: list[MySqlReader] = []
         self._collations: Mapping[int, str] | None = None
 
@@ -124,7 +126,7 @@ class MySqlSource:
         roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
         explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
         reading = self._reading(facts, shapes)
-        decoder = Decoder(start, self._labels(partition), roll, explained, reading)
+        decoder = Decoder(start, self._labels(partition), roll, explained, reading, self._cut_off)
         if saved is None or opening.fresh_epoch(saved) is not None:
             decoder.say()  # or a fault before the first commit would have us begin at a later end
         reader = self._reader_of_log(self._server.replica_id, reading.most_event_bytes)
