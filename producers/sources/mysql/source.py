@@ -67,6 +67,7 @@ class MySqlSource:
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
         self._log_kept = LogKept(self._begun)
         self._cut_off = CutOff()
+        self._streamed = ""  # whose log, by the server's own id
         self._readers: list[MySqlReader] = []
         self._collations: Mapping[int, str] | None = None
 
@@ -118,6 +119,7 @@ class MySqlSource:
         del fresh
         with self._asking() as connection:
             facts = facts_of(connection)
+            self._streamed = facts.identity
             start = opening.start_of(connection, facts, saved)
             if opening.is_fresh(saved):
                 start = waited_for(connection, facts, start, self._around.monotonic)
@@ -158,7 +160,7 @@ class MySqlSource:
     def reader(self, partition: SourcePartition) -> MySqlReader:
         """Open a connection for chunks."""
         labels, connect = self._labels(partition), self._server.connect
-        whole = WholeReader(self._session, connect, decoding, labels, self._around)
+        whole = WholeReader(self._session, connect, decoding, labels, self._around, lambda: self._streamed)
         reader = MySqlReader(self._session, connect, decoding, labels, self._around, whole)
         self._readers = [*(one for one in self._readers if not one.closed), reader]
         return reader

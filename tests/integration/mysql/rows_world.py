@@ -86,7 +86,7 @@ class World:
         around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
         labels = Labels("1", "mysql", "server")
         begin = self._begin
-        whole = WholeReader(begin, self.connect, decoding, labels, around)
+        whole = WholeReader(begin, self.connect, decoding, labels, around, lambda: "")
         return MySqlReader(begin, self.connect, decoding, labels, around, whole)
 
     def _begin(self) -> Session:
