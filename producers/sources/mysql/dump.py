@@ -21,6 +21,7 @@ from wrackline.producers.sources.mysql import kinds
 from wrackline.producers.sources.mysql.dump_refusals import LOG_ENDED, log_refused
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids
 from wrackline.producers.sources.mysql.packets import Packets
+from wrackline.producers.sources.mysql.position import MOST_OFFSET, PLACE_TOO_HIGH
 
 Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
 
@@ -45,6 +46,8 @@ class Reader:
 
 def dump_from(connection: Connection, reader: Reader, file: str, offset: int) -> Packets:
     """Let the log flow from a place on."""
+    if offset > MOST_OFFSET:
+        raise PLACE_TOO_HIGH(file=file, offset=offset)
     flags = _flags(reader, mariadb=is_mariadb(connection))
     command = struct.pack("<IHI", offset, flags, reader.server_id) + file.encode()
     return _flow(connection, reader, COMMAND.COM_BINLOG_DUMP, command)

@@ -72,7 +72,7 @@ class Transaction:
             whence = Whence(self.start.offset, self.file, self.server_id, gtid, self.thread)
             made = self._frames[table] = Frame(
                 source_record(labels, table, whence, ts_ms=self.committed_ms),
-                log_prefix(self.start.epoch, self.start.seq()),
+                log_prefix(self.start.epoch, self.start.begins()),
                 ts_ms=self.committed_ms,
                 transaction=self.id if labels.counted else None,
             )
