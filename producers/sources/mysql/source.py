@@ -23,6 +23,7 @@ from wrackline.producers.sources.mysql.dump import Reader, begun
 from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
 from wrackline.producers.sources.mysql.heartbeat import Heartbeat
 from wrackline.producers.sources.mysql.log_kept import LogKept
+from wrackline.producers.sources.mysql.log_lost import LOST
 from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
@@ -227,6 +228,15 @@ class MySqlSource:
             max((_epoch(known) for known in (saved, newest) if known), default=opening.FIRST_EPOCH - 1) + 1
         )
         return {"epoch": epoch} if saved is None else replace(position_of(saved), epoch=epoch).saved()
+
+    def lost(self, error: WracklineError) -> SourcePartition | None:
+        """Say whether the log is not the one that was read, or lacks a part."""
+        return self.partitions()[0] if error.code in LOST else None
+
+    def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
+        """Return an epoch of its own, wherever the log then ends; nothing is kept for the lost one."""
+        del partition, error
+        return self.anew(None, saved)
 
     def close(self) -> None:
         """End the catalogue's connection, and what the caller left open."""
