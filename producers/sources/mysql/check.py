@@ -18,6 +18,7 @@ from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.check_tables import Table
 from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.mark_settings import signal_table
 from wrackline.producers.sources.mysql.names import account, table_name
 from wrackline.producers.sources.mysql.server_errors import asking
 from wrackline.producers.sources.mysql.server_facts import ServerFacts, facts_of
@@ -59,7 +60,8 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
     except WracklineError as error:
         return (rules.of_error(error),)
     with connection, asking(connection, "answer a check"):
-        wanted, facts = _wanted(settings, connection), facts_of(connection)
+        facts = facts_of(connection)
+        wanted = _wanted(settings, connection, facts)
         found = [*check_server.version(facts), *check_server.log(facts), *check_server.gtids(facts)]
         found += check_server.numbers(connection, facts, server.replica_id)
         found += check_server.replica(connection, facts)
@@ -83,26 +85,18 @@ def support(connection: "Connection[Any]", settings: Values, table: TableId) -> 
     return tuple(check_tables.support(table, columns, ColumnRules.of(settings)))
 
 
-def _wanted(settings: Values, connection: "Connection[Any]") -> _Wanted:
+def _wanted(settings: Values, connection: "Connection[Any]", facts: ServerFacts) -> _Wanted:
     [who] = ask(connection, "SELECT current_user() AS who")
     user, _, host = str(who["who"]).rpartition("@")
     strategy = settings["incremental.snapshot.watermarking.strategy"]
     return _Wanted(
         account=account(user, host),
         strategy=None if strategy is None else str(strategy),
-        signal_table=signal_table(settings),
+        signal_table=signal_table(settings, facts),
         tables=TableFilter.of(settings),
         columns=ColumnRules.of(settings),
         first=FirstReads.of(settings),
     )
-
-
-def signal_table(settings: Values) -> TableId | None:
-    """Return the signal table: database and name with a dot between."""
-    if settings["signal.data.collection"] is None:
-        return None
-    database, _, name = settings.text("signal.data.collection").rpartition(".")
-    return TableId(database, database, name)
 
 
 def _log_access(

@@ -24,6 +24,7 @@ from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
 from wrackline.producers.sources.mysql.heartbeat import Heartbeat
 from wrackline.producers.sources.mysql.log_kept import LogKept
 from wrackline.producers.sources.mysql.log_lost import LOST
+from wrackline.producers.sources.mysql.mark_settings import signal_table
 from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
@@ -126,9 +127,9 @@ class MySqlSource:
                 start = waited_for(connection, facts, start, self._around.monotonic)
             known = self._catalogue_over(connection).facts_of(tables)
             shapes = self._shapes(connection)
-        roll = Roll(self._captured(frozenset(tables), frozenset(aside)), tables)
-        explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
         reading = self._reading(facts, shapes)
+        roll = Roll(self._captured(frozenset(tables), frozenset(aside), reading.signal_table), tables)
+        explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
         decoder = Decoder(start, self._labels(partition), roll, explained, reading, self._cut_off)
         if saved is None or opening.fresh_epoch(saved) is not None:
             decoder.say()  # or a fault before the first commit would have us begin at a later end
@@ -194,7 +195,7 @@ class MySqlSource:
         """Name what stands there for the pipeline; none of it was made by us."""
         del partition, saved
         with self._asking() as connection:
-            ours = check.signal_table(self._settings)
+            ours = signal_table(self._settings, facts_of(connection))
             return tuple(belongings.kept(connection, ours))
 
     def log_reader(self, partition: SourcePartition) -> str | None:
@@ -252,8 +253,8 @@ class MySqlSource:
 
     def _visible(self) -> Sequence[TableId]:
         """List the tables that the user can see, but for the one that is ours."""
-        ours = check.signal_table(self._settings)
         with self._asking() as connection:
+            ours = signal_table(self._settings, facts_of(connection))
             tables = self._catalogue_over(connection).tables()
         return [table for table in tables if table != ours]
 
@@ -290,10 +291,12 @@ class MySqlSource:
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
         connection = self._server.connect()
+        with asking(connection, "say how it writes names"):
+            ours = signal_table(self._settings, facts_of(connection))
         marks = MySqlMarks(
             connection,
             self._mark_kind(),
-            signal_table=check.signal_table(self._settings),
+            signal_table=ours,
             now_ms=self._around.now_ms,
         )
         return Session(connection, self._catalogue_over(connection), marks)
@@ -303,9 +306,10 @@ class MySqlSource:
         strategy = self._settings["incremental.snapshot.watermarking.strategy"]
         return MarkKind.FENCE if strategy in {None, "fence"} else MarkKind.SIGNAL
 
-    def _captured(self, listed: frozenset[TableId], aside: frozenset[TableId]) -> Callable[[TableId], bool]:
+    def _captured(
+        self, listed: frozenset[TableId], aside: frozenset[TableId], ours: TableId | None
+    ) -> Callable[[TableId], bool]:
         """Decide by the name of the moment, so that a table may come, go and be renamed."""
-        ours = check.signal_table(self._settings)
 
         def captured(table: TableId) -> bool:
             if table in listed:
@@ -320,8 +324,8 @@ class MySqlSource:
             facts.flavour is Flavour.MARIADB,
             self._around.most_batch_bytes,
             self._settings.integer("max.row.bytes") * 2,  # an update has its row twice
-            signal_table=check.signal_table(self._settings),
-            lower_names=facts.count("lower_case_table_names") > 0,
+            signal_table=signal_table(self._settings, facts),
+            lower_names=facts.lower_names,
             collations=shapes.said,
         )
 
