@@ -25,6 +25,7 @@ def of_error(
     return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column)
 
 
+NO_ROWS = "changes are copied, existing rows are not"
 _STOPS = "the pipeline does not start"
 
 # The server
@@ -175,7 +176,7 @@ SERVER_READ_ONLY = rule(
     ERROR,
     "The signal table can't be written",
     "the server takes no changes, and incremental.snapshot.watermarking.strategy writes into {table_name}",
-    "changes are copied, existing rows are not",
+    NO_ROWS,
     "read between places of the log: incremental.snapshot.watermarking.strategy=fence; or name the primary in"
     " database.hostname",
 )

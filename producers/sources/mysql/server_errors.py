@@ -66,7 +66,8 @@ ONLY_READS = define(
     "mysql.only_reads",
     OperatorNeeded,
     "the server takes no writes and can't {doing} (error {number})",
-    hint="read without writing: read.only=true; or connect to the server that takes writes",
+    hint="read without writing: incremental.snapshot.watermarking.strategy=fence; or connect to the server"
+    " that takes writes",
 )
 
 STATEMENT_REFUSED = define(

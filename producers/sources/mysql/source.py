@@ -12,7 +12,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.changes import Position, Saved
-from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
+from wrackline.producers.plugin import Kept, LogState, Surroundings
 from wrackline.producers.sources.mysql import belongings, check, config, opening
 from wrackline.producers.sources.mysql.chunks import MySqlReader
 from wrackline.producers.sources.mysql.connect import Server, ask
@@ -24,7 +24,7 @@ from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
 from wrackline.producers.sources.mysql.heartbeat import Heartbeat
 from wrackline.producers.sources.mysql.log_kept import LogKept
 from wrackline.producers.sources.mysql.log_lost import LOST
-from wrackline.producers.sources.mysql.mark_settings import signal_table
+from wrackline.producers.sources.mysql.mark_settings import mark_kind, signal_table
 from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
@@ -290,21 +290,17 @@ class MySqlSource:
 
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
+        kind = mark_kind(self._settings)
         connection = self._server.connect()
         with asking(connection, "say how it writes names"):
             ours = signal_table(self._settings, facts_of(connection))
         marks = MySqlMarks(
             connection,
-            self._mark_kind(),
+            kind,
             signal_table=ours,
             now_ms=self._around.now_ms,
         )
         return Session(connection, self._catalogue_over(connection), marks)
-
-    def _mark_kind(self) -> MarkKind:
-        """Follow the setting; without one, the fence, which needs no rights and no table."""
-        strategy = self._settings["incremental.snapshot.watermarking.strategy"]
-        return MarkKind.FENCE if strategy in {None, "fence"} else MarkKind.SIGNAL
 
     def _captured(
         self, listed: frozenset[TableId], aside: frozenset[TableId], ours: TableId | None

@@ -162,6 +162,15 @@ def test_a_signal_table_is_made_and_granted_by_what_is_printed(odd: Odd) -> None
         assert cursor.fetchone() == (0,)  # a check writes nothing
 
 
+def test_marks_that_the_settings_do_not_allow_are_said_before_a_row_is_read(odd: Odd) -> None:
+    odd.run("CREATE TABLE {signals} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
+    odd.run("GRANT SELECT, INSERT ON {signals} TO {reader}")
+    strategy = "incremental.snapshot.watermarking.strategy"
+    assert odd.ids(**SIGNALS, **{"read.only": "true"}) == {"mysql.marks_write"}
+    assert odd.ids(**{strategy: "insert_insert"}) == {"mysql.marks_nowhere"}
+    assert odd.ids(**{strategy: "message"}) == {"mysql.marks_unsaid"}
+
+
 def test_a_server_that_takes_no_writes_has_no_use_for_a_signal_table(odd: Odd) -> None:
     odd.run("CREATE TABLE {signals} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
     odd.run("GRANT SELECT, INSERT ON {signals} TO {reader}", "SET GLOBAL read_only = ON")
