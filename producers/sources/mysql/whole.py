@@ -8,6 +8,7 @@ MySQL's snapshot does not know its place, and on a busy server no moment is quie
 locked for reading, nobody has a change of it under way or half committed: the log has no event of it between
 the lock and its end, so the log's end at that time splits its events as the snapshot does.  The lock stands
 for some milliseconds; while it is waited for, new writers of this one table wait too, so that is not long.
+Should we be cut off meanwhile, the server lets it go: who holds it and is silent for ten seconds is ended.
 
 The table is touched before the lock goes, so nobody can truncate or alter it before its rows are read; on
 MariaDB a table that was altered since the snapshot refuses to be read.
@@ -57,7 +58,7 @@ READ_ELSEWHERE = define(
     " or give the table a primary key, for then its rows may come from any server",
 )
 
-_PATIENCE = "SET SESSION lock_wait_timeout = 5"
+_PATIENCE = "SET SESSION lock_wait_timeout = 5, wait_timeout = 10"
 _REPEATABLE = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
 
