@@ -18,7 +18,7 @@ from wrackline.producers.sources.mysql import check_access, check_columns, check
 from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.check_tables import Table
-from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.connect import Server, who
 from wrackline.producers.sources.mysql.mark_settings import mark_kind, signal_table
 from wrackline.producers.sources.mysql.names import account, table_name
 from wrackline.producers.sources.mysql.server_errors import asking
@@ -86,10 +86,8 @@ def support(connection: "Connection[Any]", settings: Values, table: TableId) -> 
 
 
 def _wanted(settings: Values, connection: "Connection[Any]", facts: ServerFacts) -> _Wanted:
-    [who] = ask(connection, "SELECT current_user() AS who")
-    user, _, host = str(who["who"]).rpartition("@")
     return _Wanted(
-        account=account(user, host),
+        account=account(*who(connection)),
         signal_table=signal_table(settings, facts),
         tables=TableFilter.of(settings),
         columns=ColumnRules.of(settings),

@@ -142,6 +142,13 @@ def ask(connection: "Connection[Any]", statement: str, *given: object) -> list[d
         return list(cursor.fetchall())
 
 
+def who(connection: "Connection[Any]") -> tuple[str, str]:
+    """Return the user and host of our account, which need not be those that we came with."""
+    [told] = ask(connection, "SELECT current_user() AS who")
+    user, _, host = str(told["who"]).rpartition("@")
+    return user, host
+
+
 def variables(connection: "Connection[Any]", *names: str) -> Mapping[str, str]:
     """Return the server's settings of these names, as far as it has them."""
     listed = ", ".join(["%s"] * len(names))

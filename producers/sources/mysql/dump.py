@@ -22,6 +22,7 @@ from wrackline.producers.sources.mysql.dump_refusals import LOG_ENDED, log_refus
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.position import MOST_OFFSET, PLACE_TOO_HIGH
+from wrackline.producers.sources.mysql.server_errors import account_of
 
 Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
 
@@ -90,7 +91,6 @@ class _Driver(Protocol):
     """What we use of PyMySQL's connection beside its public face, for it has no other way."""
 
     server_version: str
-    user: bytes
     _sock: socket.socket
 
     def _execute_command(self, command: int, sql: bytes) -> None: ...
@@ -110,7 +110,7 @@ def _flow(
     Where that fails the connection is closed.
     """
     driver = cast("_Driver", connection)
-    user = f"'{driver.user.decode(errors='replace')}'"
+    user = account_of(connection)
     try:
         _introduce(connection, reader, mariadb_gtids)
         # id, then host, user, password and port that SHOW REPLICAS would show, rank, the source's id

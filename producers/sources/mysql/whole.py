@@ -31,10 +31,10 @@ from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.mysql import chunk_sql
 from wrackline.producers.sources.mysql.chunks import Late, MySqlTail, reading
 from wrackline.producers.sources.mysql.marks import SNAPSHOT, Fence, Place, asked, log_end, snapshot_place
-from wrackline.producers.sources.mysql.names import literal, table_name
+from wrackline.producers.sources.mysql.names import table_name
 from wrackline.producers.sources.mysql.origin import Labels, no_row
 from wrackline.producers.sources.mysql.reading import Decoding, Session, end, settle
-from wrackline.producers.sources.mysql.server_errors import RIGHTS, asking, close, user_of
+from wrackline.producers.sources.mysql.server_errors import RIGHTS, account_of, asking, close
 from wrackline.producers.sources.mysql.server_facts import facts_of
 from wrackline.producers.sources.mysql.slicing import Slicing
 from wrackline.producers.sources.mysql.statement_rows import Connection, StatementRows
@@ -129,7 +129,7 @@ class WholeReader:
         except pymysql.err.Error as exc:
             if exc.args[0] not in RIGHTS:
                 raise
-            user = literal(user_of(session.connection))
+            user = account_of(session.connection)
         else:
             return
         raise NO_KEY_RIGHTS(table=table, user=user, what=what, right=right)
