@@ -31,15 +31,16 @@ _NO_SUCH_TABLE = "wrackline, no such table"
 _NO_GLOBAL_RIGHT, _NO_RIGHT_IN = 1227, 1044
 
 _START, _NO_FLAGS = 4, 0
-_APART = 1_000_000_000  # a server ends the reader that has the number of one that comes
 
 
 def reader(server: Server, account: str) -> Iterator[Finding]:
-    """Ask for a log that is not there: who may read none is told so first."""
+    """Ask for a log that is not there: who may read none is told so first.
+
+    A server ends the reader that has the number of one that comes, so no reader of the pipeline has this one.
+    """
     connection = server.connect()
-    number = (server.replica_id + _APART) % (1 << 32)
     try:
-        asked = struct.pack("<IHI", _START, _NO_FLAGS, number) + NO_SUCH_FILE
+        asked = struct.pack("<IHI", _START, _NO_FLAGS, server.fourth_id) + NO_SUCH_FILE
         connection._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined] # noqa: SLF001
         connection._read_packet()  # type: ignore[no-untyped-call] # noqa: SLF001
     except pymysql.err.MySQLError as exc:

@@ -68,7 +68,8 @@ SERVER_ID_TAKEN = rule(
     "Another reader of the log has our number",
     "the server has a replica with the number {number}: {who}",
     "the server ends one of the two readers whenever the other connects",
-    "set another number: database.server.id={free}; which are taken: SHOW REPLICAS",
+    "set another number: database.server.id={free}; which are taken: SHOW REPLICAS, on"
+    " MariaDB SHOW REPLICA HOSTS",
 )
 
 # The log

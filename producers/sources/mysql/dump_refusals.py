@@ -46,7 +46,8 @@ REPLICA_TWICE = define(
     "mysql.replica_twice",
     Transient,
     "another reader with our server id or UUID took the stream: {reason}",
-    hint="give each reader of this server an id of its own: database.server.id; who reads: SHOW REPLICAS",
+    hint="give each reader of this server an id of its own: database.server.id; who reads: SHOW REPLICAS, on"
+    " MariaDB SHOW REPLICA HOSTS",
 )
 PACKET_TOO_LARGE = define(
     "mysql.packet_too_large",
