@@ -60,7 +60,7 @@ from wrackline.producers.sources.mysql.renaming import renamed, tables_of
 from wrackline.producers.sources.mysql.roll import Picture, Roll, Told
 from wrackline.producers.sources.mysql.rows import RowDecoder
 from wrackline.producers.sources.mysql.scope import Reading
-from wrackline.producers.sources.mysql.signal_rows import texts
+from wrackline.producers.sources.mysql.signal_rows import order_of, texts
 from wrackline.producers.sources.mysql.statements import Control, Deed, Emptied, Word
 from wrackline.producers.sources.mysql.transaction import ROLLED_BACK, Transaction, begun
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
@@ -374,7 +374,8 @@ class Decoder:
             self._flush()
             self._give_up(table, exc)
             return maps.counted(raw, table, mariadb=self._reading.mariadb)
-        return Mapped(raw, table, Images(told.columns), decoder, signals)
+        order = order_of(writers.shape.table) if signals else None
+        return Mapped(raw, table, Images(told.columns), decoder, order)
 
     def _first_names(self, table: TableId) -> Mapping[str, str]:
         return self._place.names.get(str(table), {})
@@ -405,7 +406,7 @@ class Decoder:
         if mapped.decoder is None:
             if mapped.images is not None:
                 opened.done += max(mapped.images.rows(data, at, end, kind), 0)
-        elif mapped.signals:
+        elif mapped.signals is not None:
             self._signals(mapped, data, at, end, kind)
         else:
             self._changes(mapped.table, mapped.decoder, data, at, end, kind)
@@ -469,7 +470,7 @@ class Decoder:
         self._steps, self._size = [], 0
 
     def _signals(self, mapped: Mapped, data: bytes, at: int, end: int, kind: int) -> None:
-        """Read rows that were inserted into the signal table: id, type, data, in this order.
+        """Read rows that were inserted into the signal table.
 
         Also those before a resume: what they began is saved at their transaction's end, so not yet.
         """
@@ -477,14 +478,14 @@ class Decoder:
         self._flush()
         count = 0 if mapped.images is None else max(mapped.images.rows(data, at, end, kind), 0)
         first, opened.done = opened.done, opened.done + count
-        if mapped.decoder is None or kind not in _INSERTS:
+        if mapped.decoder is None or mapped.signals is None or kind not in _INSERTS:
             return
         made: list[RowChange] = []
         mapped.decoder.decode(
             data, at, end, kind, opened.frame(self._labels, mapped.table), first, 0, 0, made
         )
         for nth, change in enumerate(made, start=first + 1):
-            signal, type_, said = texts(change[3])
+            signal, type_, said = texts(change[3], mapped.signals)
             self._steps.append(Signal(signal, type_, said, self._inside(nth)))
 
     def _fault(self, table: TableId, error: WracklineError) -> None:
