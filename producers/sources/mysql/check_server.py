@@ -15,14 +15,13 @@ from wrackline.producers.plugin import MarkKind
 from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql.connect import ask
 from wrackline.producers.sources.mysql.marks import FENCE_WITHOUT_GTIDS
+from wrackline.producers.sources.mysql.server_errors import RIGHTS
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 from wrackline.schemas.findings import Finding
 
 OLDEST = {Flavour.MYSQL: (8, 0), Flavour.MARIADB: (10, 5)}
 TRIED = {Flavour.MYSQL: ((9, 7),), Flavour.MARIADB: ((10, 11), (11, 4))}
 DAY_S = 86_400
-
-_FORBIDDEN = frozenset({1044, 1045, 1227})
 
 
 def keep(facts: ServerFacts) -> str:
@@ -155,7 +154,7 @@ def _permitted(connection: "Connection[Any]", statement: str) -> list[dict[str, 
     try:
         return ask(connection, statement)
     except pymysql.err.MySQLError as exc:
-        if exc.args and exc.args[0] in _FORBIDDEN:
+        if exc.args and exc.args[0] in RIGHTS:
             return None
         raise
 

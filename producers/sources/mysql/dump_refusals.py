@@ -7,6 +7,7 @@ row.  Words that nobody here knows are tried again, with a limit.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from wrackline.producers.sources.mysql.server_errors import RIGHTS
 from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, WracklineError, define
 
 LOG_ENDED = define(
@@ -69,7 +70,6 @@ LOG_RIGHT_MISSING = define(
 )
 
 _FATAL = 1236
-_NO_RIGHT = frozenset({1044, 1045, 1142, 1227})
 _WORDS: Mapping[str, ErrorCode] = MappingProxyType(
     {
         "same server_": REPLICA_TWICE,
@@ -93,7 +93,7 @@ _WORDS: Mapping[str, ErrorCode] = MappingProxyType(
 def log_refused(number: int, words: str, user: str) -> WracklineError:
     """Return what an error of the server's means to the stream."""
     reason = " ".join(words.split())
-    if number in _NO_RIGHT:
+    if number in RIGHTS:
         return LOG_RIGHT_MISSING(user=user, reason=reason)
     if number == _FATAL:
         for known, code in _WORDS.items():
