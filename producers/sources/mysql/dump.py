@@ -20,6 +20,7 @@ from pymysql.constants import COMMAND
 from wrackline.producers.sources.mysql import kinds
 from wrackline.producers.sources.mysql.dump_refusals import LOG_ENDED, log_refused
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids
+from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.position import MOST_OFFSET, PLACE_TOO_HIGH
 from wrackline.producers.sources.mysql.server_errors import account_of
@@ -82,15 +83,9 @@ def begun(connection: Connection, reader: Reader, file: str) -> int:
         packets.close()
 
 
-def is_mariadb(connection: Connection) -> bool:
-    """Whether the server calls itself MariaDB."""
-    return "mariadb" in cast("_Driver", connection).server_version.lower()
-
-
 class _Driver(Protocol):
     """What we use of PyMySQL's connection beside its public face, for it has no other way."""
 
-    server_version: str
     _sock: socket.socket
 
     def _execute_command(self, command: int, sql: bytes) -> None: ...

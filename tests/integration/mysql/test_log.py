@@ -21,7 +21,7 @@ from tests.fixtures.binlogs import (
 )
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.sources.mysql import kinds
-from wrackline.producers.sources.mysql.dump import FIRST_EVENT, Reader, dump_after, dump_from, is_mariadb
+from wrackline.producers.sources.mysql.dump import FIRST_EVENT, Reader, dump_after, dump_from
 from wrackline.producers.sources.mysql.events import (
     FormatDescription,
     GroupBegun,
@@ -33,6 +33,7 @@ from wrackline.producers.sources.mysql.events import (
     TransactionBegun,
 )
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySqlGtids
+from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
 from wrackline.schemas.errors import WracklineError
 
