@@ -37,6 +37,13 @@ LOG_OUT_OF_ORDER = define(
     hint="report it with the server's version: SELECT version(); and look at it:"
     " mysqlbinlog --base64-output=DECODE-ROWS -v --stop-position={offset} {file}",
 )
+LOG_TORN = define(
+    "mysql.log_torn",
+    Definite,
+    "a file of the server's log ends within an event, as a crash leaves it, and the server sends nothing that"
+    " stands behind: {reason}",
+    hint="begin behind it: wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
+)
 SERVER_BEHIND = define(
     "mysql.server_behind",
     Transient,
@@ -81,6 +88,7 @@ _WORDS: Mapping[str, ErrorCode] = MappingProxyType(
         "has more gtids": LOG_ANOTHER,  # with this very server's UUID: it has lost them
         "> file size": LOG_ANOTHER,
         "impossible position": LOG_ANOTHER,
+        "truncated in the middle of event": LOG_TORN,
         "bogus data": LOG_ANOTHER,  # no event begins there
         "max_allowed_packet": PACKET_TOO_LARGE,
         "binary log is not open": LOG_MISSING,

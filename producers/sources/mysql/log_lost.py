@@ -4,7 +4,7 @@ Pure.  A replica that is behind is none of them, for it is waited for; nor is wh
 """
 
 from wrackline.producers.sources.mysql.cut_off import CUT_OFF_PUBLISHED
-from wrackline.producers.sources.mysql.dump_refusals import LOG_ANOTHER, LOG_PURGED
+from wrackline.producers.sources.mysql.dump_refusals import LOG_ANOTHER, LOG_PURGED, LOG_TORN
 from wrackline.producers.sources.mysql.events import LOG_INCIDENT
 from wrackline.producers.sources.mysql.opening import SERVER_CHANGED
 from wrackline.producers.sources.mysql.prepared import XA_PURGED, XA_UNKNOWN
@@ -16,6 +16,7 @@ LOST = frozenset(
         LOG_ANOTHER,
         LOG_INCIDENT,
         LOG_PURGED,
+        LOG_TORN,
         SERVER_CHANGED,
         XA_PURGED,
         XA_UNKNOWN,

@@ -14,8 +14,10 @@ from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, root
 from wrackline.control.stack import binlog_server, mariadb, mysql
 from wrackline.control.stack.servers import MysqlServer
+from wrackline.producers.changes import Saved
+from wrackline.producers.plugin import Renewing
 from wrackline.producers.sources.mysql.server_facts import Flavour
-from wrackline.schemas.errors import Transient
+from wrackline.schemas.errors import Definite, Transient
 
 pytestmark = pytest.mark.servers
 
@@ -38,7 +40,8 @@ def server(folder: Path) -> Iterator[MysqlServer]:
     made.process.stop()
 
 
-def test_a_transaction_that_a_crash_cut_off_is_passed_over(server: MysqlServer, folder: Path) -> None:
+def crashed(server: MysqlServer, folder: Path, into_event: int) -> tuple[MySqlWorld, Saved, str]:
+    """A server that crashed so far into a transaction's second change; a place before it, what comes then."""
     world = MySqlWorld(server)
     [partition] = world.source.partitions()
     stream = open_stream(world, partition)
@@ -53,19 +56,42 @@ def test_a_transaction_that_a_crash_cut_off_is_passed_over(server: MysqlServer, 
     ]
     world.source.close()
     server.process.kill()
-    os.truncate(folder / "data" / file, second)
+    os.truncate(folder / "data" / file, second + into_event)
     server.process.start()
     world._sql = root(server, database=world.database)
     world._sql.autocommit(False)
-    last = world.commit(partition, row("c", 1))
+    return world, start, world.commit(partition, row("c", 1))
+
+
+def keys(world: MySqlWorld, start: Saved, last: str) -> list[tuple[object, ...] | None]:
+    """What is read from a place to the end of a transaction."""
+    [partition] = world.source.partitions()
+    stream = open_stream(world, partition, start)
+    try:
+        return [event.key for event in events(world, read(world, stream, last))]
+    finally:
+        stream.close()
+
+
+def test_a_transaction_that_a_crash_cut_off_is_passed_over(server: MysqlServer, folder: Path) -> None:
+    world, start, last = crashed(server, folder, 0)
     if world.facts.flavour is Flavour.MARIADB:
-        again = open_stream(world, partition, start)
         with pytest.raises(Transient) as raised:
-            read(world, again, last)
+            keys(world, start, last)
         assert raised.value.code == "mysql.log_cut_off"
-        again.close()
-    again = open_stream(world, partition, start)
-    steps = read(world, again, last)
-    again.close()
-    assert [event.key for event in events(world, steps)] == [("c", 1)]
+    assert keys(world, start, last) == [("c", 1)]
+    world.close()
+
+
+def test_a_file_that_a_crash_cut_within_an_event_is_a_lost_log(server: MysqlServer, folder: Path) -> None:
+    """MariaDB sends nothing that stands behind; MySQL shortens its file."""
+    world, start, last = crashed(server, folder, 10)
+    if world.facts.flavour is Flavour.MARIADB:
+        with pytest.raises(Definite) as raised:
+            keys(world, start, last)
+        assert raised.value.code == "mysql.log_torn"
+        assert isinstance(world.source, Renewing)
+        assert world.source.lost(raised.value) is not None
+    else:
+        assert keys(world, start, last) == [("c", 1)]
     world.close()
