@@ -38,9 +38,9 @@ class Selection:
         self,
         catalogued: Callable[[], AbstractContextManager[Catalogue]],
         chosen: TableFilter,
-        ours: TableId | None,
+        ours: Callable[[], TableId | None],
     ) -> None:
-        """Nothing is asked yet."""
+        """Nothing is asked yet; `ours` may ask the server, so it is called while nobody else does."""
         self._catalogued, self._filter, self._ours = catalogued, chosen, ours
 
     def tables(self) -> Sequence[TableId]:
@@ -70,16 +70,16 @@ class Selection:
 
     def captures(self, listed: Collection[TableId], aside: Collection[TableId]) -> Callable[[TableId], bool]:
         """Decide by the name of the moment, so that a table may come, go and be renamed."""
-        known, not_now = frozenset(listed), frozenset(aside)
+        known, not_now, ours = frozenset(listed), frozenset(aside), self._ours()
 
         def captured(table: TableId) -> bool:
             if table in known:
                 return True
-            return table != self._ours and table not in not_now and self._filter.captures(table)
+            return table != ours and table not in not_now and self._filter.captures(table)
 
         return captured
 
     def _visible(self) -> Sequence[TableId]:
+        ours = self._ours()
         with self._catalogued() as catalogue:
-            tables = catalogue.tables()
-        return [table for table in tables if table != self._ours]
+            return [table for table in catalogue.tables() if table != ours]

@@ -11,7 +11,7 @@ from pymysql.connections import Connection
 
 from wrackline.producers.plugin import Kept
 from wrackline.producers.sources.mysql.check_server import readers
-from wrackline.producers.sources.mysql.connect import ask
+from wrackline.producers.sources.mysql.connect import ask, who
 from wrackline.producers.sources.mysql.names import account, table_name
 from wrackline.producers.sources.mysql.server_facts import ServerFacts
 from wrackline.schemas.errors import OperatorNeeded, define
@@ -40,7 +40,7 @@ def kept(connection: "Connection[Any]", signal_table: TableId | None) -> Iterato
         if found:
             named = table_name(signal_table)
             yield Kept(f"signal table {named}", f"DROP TABLE {named}", left=_SHARED)
-    user, host = _who(connection)
+    user, host = who(connection)
     if user != _ADMINISTRATOR:
         named = account(user, host)
         yield Kept(f"account {named}", f"DROP USER {named}", left=_SHARED)
@@ -50,12 +50,6 @@ def log_reader(connection: "Connection[Any]", facts: ServerFacts, number: int) -
     """Return who reads the log under this number; on MariaDB our account may not be allowed to ask."""
     found = readers(connection, facts)
     if found is None:
-        raise READERS_UNSEEN(account=account(*_who(connection)))
+        raise READERS_UNSEEN(account=account(*who(connection)))
     ours = any(reader.number == number and not reader.port for reader in found)
     return f"reader {number}" if ours else None
-
-
-def _who(connection: "Connection[Any]") -> tuple[str, str]:
-    [who] = ask(connection, "SELECT current_user() AS who")
-    user, _, host = str(who["who"]).rpartition("@")
-    return user, host

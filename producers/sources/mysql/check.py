@@ -13,15 +13,17 @@ from typing import Any
 from pymysql.connections import Connection
 
 from wrackline.producers.first_reads import FirstReads, Reads
+from wrackline.producers.plugin import MarkKind
 from wrackline.producers.sources.mysql import check_access, check_columns, check_server, check_tables
 from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.check_tables import Table
-from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.connect import Server, who
+from wrackline.producers.sources.mysql.mark_settings import mark_kind, signal_table
 from wrackline.producers.sources.mysql.names import account, table_name
 from wrackline.producers.sources.mysql.server_errors import asking
 from wrackline.producers.sources.mysql.server_facts import ServerFacts, facts_of
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding, Severity
 from wrackline.schemas.settings import Values
@@ -35,7 +37,6 @@ class _Wanted:
     """The settings that a check asks for, and who we are to the server."""
 
     account: str
-    strategy: str | None
     signal_table: TableId | None
     tables: TableFilter
     columns: ColumnRules
@@ -59,14 +60,15 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
     except WracklineError as error:
         return (rules.of_error(error),)
     with connection, asking(connection, "answer a check"):
-        wanted, facts = _wanted(settings, connection), facts_of(connection)
+        facts = facts_of(connection)
+        wanted = _wanted(settings, connection, facts)
         found = [*check_server.version(facts), *check_server.log(facts), *check_server.gtids(facts)]
         found += check_server.numbers(connection, facts, server.replica_id)
         found += check_server.replica(connection, facts)
         everything = check_tables.all_tables(connection)
         chosen = _chosen(everything, wanted, frozenset(tables))
         found += _log_access(server, connection, facts, wanted, chosen)
-        found += _marks(connection, facts, wanted)
+        found += _marks(connection, facts, wanted, settings)
         found += check_access.prepared(connection, facts, wanted.account)
         there = {table.id for table in everything}
         for table in sorted(frozenset(tables).difference(there)):
@@ -83,26 +85,14 @@ def support(connection: "Connection[Any]", settings: Values, table: TableId) -> 
     return tuple(check_tables.support(table, columns, ColumnRules.of(settings)))
 
 
-def _wanted(settings: Values, connection: "Connection[Any]") -> _Wanted:
-    [who] = ask(connection, "SELECT current_user() AS who")
-    user, _, host = str(who["who"]).rpartition("@")
-    strategy = settings["incremental.snapshot.watermarking.strategy"]
+def _wanted(settings: Values, connection: "Connection[Any]", facts: ServerFacts) -> _Wanted:
     return _Wanted(
-        account=account(user, host),
-        strategy=None if strategy is None else str(strategy),
-        signal_table=signal_table(settings),
+        account=account(*who(connection)),
+        signal_table=signal_table(settings, facts),
         tables=TableFilter.of(settings),
         columns=ColumnRules.of(settings),
         first=FirstReads.of(settings),
     )
-
-
-def signal_table(settings: Values) -> TableId | None:
-    """Return the signal table: database and name with a dot between."""
-    if settings["signal.data.collection"] is None:
-        return None
-    database, _, name = settings.text("signal.data.collection").rpartition(".")
-    return TableId(database, database, name)
 
 
 def _log_access(
@@ -122,9 +112,16 @@ def _log_access(
         yield from check_server.left_out(shown, (table.id.schema for table in chosen))
 
 
-def _marks(connection: "Connection[Any]", facts: ServerFacts, wanted: _Wanted) -> Iterator[Finding]:
-    yield from check_server.marks(facts, wanted.strategy)
-    if wanted.signal_table is not None and wanted.strategy in check_server.WRITTEN:
+def _marks(
+    connection: "Connection[Any]", facts: ServerFacts, wanted: _Wanted, settings: Values
+) -> Iterator[Finding]:
+    try:
+        kind = mark_kind(settings)
+    except OperatorNeeded as error:
+        yield rules.of_error(error, impact=rules.NO_ROWS)
+        return
+    yield from check_server.marks(facts, kind)
+    if wanted.signal_table is not None and kind is MarkKind.SIGNAL:
         yield from check_access.signals(connection, wanted.signal_table, wanted.account)
 
 

@@ -16,12 +16,12 @@ from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql import check_table_rules as table_rules
 from wrackline.producers.sources.mysql.connect import Server, ask
 from wrackline.producers.sources.mysql.names import identifier, table_name
+from wrackline.producers.sources.mysql.server_errors import RIGHTS
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 from wrackline.producers.sources.mysql.xa_open import NOT_SHOWN
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.table import TableId
 
-FORBIDDEN = frozenset({1044, 1045, 1142, 1143, 1227})
 ABSENT = frozenset({1049, 1054, 1146})
 ONLY_READS = frozenset({1290, 1792, 1836})
 NO_SUCH_FILE = b"wrackline.no-such-file"
@@ -31,19 +31,20 @@ _NO_SUCH_TABLE = "wrackline, no such table"
 _NO_GLOBAL_RIGHT, _NO_RIGHT_IN = 1227, 1044
 
 _START, _NO_FLAGS = 4, 0
-_APART = 1_000_000_000  # a server ends the reader that has the number of one that comes
 
 
 def reader(server: Server, account: str) -> Iterator[Finding]:
-    """Ask for a log that is not there: who may read none is told so first."""
+    """Ask for a log that is not there: who may read none is told so first.
+
+    A server ends the reader that has the number of one that comes, so no reader of the pipeline has this one.
+    """
     connection = server.connect()
-    number = (server.replica_id + _APART) % (1 << 32)
     try:
-        asked = struct.pack("<IHI", _START, _NO_FLAGS, number) + NO_SUCH_FILE
+        asked = struct.pack("<IHI", _START, _NO_FLAGS, server.fourth_id) + NO_SUCH_FILE
         connection._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined] # noqa: SLF001
         connection._read_packet()  # type: ignore[no-untyped-call] # noqa: SLF001
     except pymysql.err.MySQLError as exc:
-        if exc.args[0] in FORBIDDEN:
+        if exc.args[0] in RIGHTS:
             yield rules.READER_FORBIDDEN(account=account)
         elif exc.args[0] != LOG_REFUSED:
             raise
@@ -57,7 +58,7 @@ def status(connection: "Connection[Any]", facts: ServerFacts) -> list[dict[str, 
     try:
         return ask(connection, facts.log_status)
     except pymysql.err.MySQLError as exc:
-        if exc.args[0] in FORBIDDEN:
+        if exc.args[0] in RIGHTS:
             return None
         raise
 
@@ -76,7 +77,7 @@ def readable(
     try:
         ask(connection, f"SELECT {', '.join(listed)} FROM {table_name(table)} LIMIT 0")  # noqa: S608 - quoted
     except pymysql.err.MySQLError as exc:
-        if exc.args[0] in FORBIDDEN | ABSENT:
+        if exc.args[0] in RIGHTS | ABSENT:
             return False
         raise
     return True
@@ -112,7 +113,7 @@ def signals(connection: "Connection[Any]", table: TableId, account: str) -> Iter
     except pymysql.err.MySQLError as exc:
         if exc.args[0] in ONLY_READS:
             yield rules.SERVER_READ_ONLY(table_name=table_name(table))
-        elif exc.args[0] in FORBIDDEN | ABSENT:
+        elif exc.args[0] in RIGHTS | ABSENT:
             yield table_rules.SIGNAL_MISSING(table, table_name=table_name(table), account=account)
         else:
             raise

@@ -25,6 +25,7 @@ def of_error(
     return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column)
 
 
+NO_ROWS = "changes are copied, existing rows are not"
 _STOPS = "the pipeline does not start"
 
 # The server
@@ -67,7 +68,8 @@ SERVER_ID_TAKEN = rule(
     "Another reader of the log has our number",
     "the server has a replica with the number {number}: {who}",
     "the server ends one of the two readers whenever the other connects",
-    "set another number: database.server.id={free}; which are taken: SHOW REPLICAS",
+    "set another number: database.server.id={free}; which are taken: SHOW REPLICAS, on"
+    " MariaDB SHOW REPLICA HOSTS",
 )
 
 # The log
@@ -175,7 +177,7 @@ SERVER_READ_ONLY = rule(
     ERROR,
     "The signal table can't be written",
     "the server takes no changes, and incremental.snapshot.watermarking.strategy writes into {table_name}",
-    "changes are copied, existing rows are not",
+    NO_ROWS,
     "read between places of the log: incremental.snapshot.watermarking.strategy=fence; or name the primary in"
     " database.hostname",
 )

@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 import pymysql
 from pymysql.connections import Connection
 
+from wrackline.producers.plugin import MarkKind
 from wrackline.producers.sources.mysql import check_rules as rules
 from wrackline.producers.sources.mysql.connect import ask
 from wrackline.producers.sources.mysql.marks import FENCE_WITHOUT_GTIDS
+from wrackline.producers.sources.mysql.server_errors import RIGHTS
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 from wrackline.schemas.findings import Finding
 
 OLDEST = {Flavour.MYSQL: (8, 0), Flavour.MARIADB: (10, 5)}
 TRIED = {Flavour.MYSQL: ((9, 7),), Flavour.MARIADB: ((10, 11), (11, 4))}
 DAY_S = 86_400
-WRITTEN = frozenset({"insert_insert", "insert_delete"})  # strategies that need a signal table
-
-_FORBIDDEN = frozenset({1044, 1045, 1227})
 
 
 def keep(facts: ServerFacts) -> str:
@@ -74,13 +73,12 @@ def gtids(facts: ServerFacts) -> Iterator[Finding]:
         yield rules.GTIDS_OFF(mode=mode, consistency=consistency)
 
 
-def marks(facts: ServerFacts, strategy: str | None) -> Iterator[Finding]:
+def marks(facts: ServerFacts, kind: MarkKind) -> Iterator[Finding]:
     """Say whether chunks of existing rows can be found again in the log."""
     if facts.gtids:
         return
-    if strategy not in WRITTEN:
-        error = FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode"))
-        yield rules.of_error(error, impact="changes are copied, existing rows are not")
+    if kind is MarkKind.FENCE:
+        yield rules.of_error(FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode")), impact=rules.NO_ROWS)
     elif facts.text("binlog_order_commits") == "OFF":
         yield rules.COMMITS_UNORDERED(keep=keep(facts))
 
@@ -156,7 +154,7 @@ def _permitted(connection: "Connection[Any]", statement: str) -> list[dict[str, 
     try:
         return ask(connection, statement)
     except pymysql.err.MySQLError as exc:
-        if exc.args and exc.args[0] in _FORBIDDEN:
+        if exc.args and exc.args[0] in RIGHTS:
             return None
         raise
 

@@ -11,7 +11,7 @@ million aside, which the preflight sees).
 import hashlib
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pymysql
@@ -28,6 +28,7 @@ OURS = "wrackline"  # what the names of our sessions and of our reader of the lo
 _SESSION = "SET time_zone = '+00:00', net_write_timeout = 600, wait_timeout = 28800"
 _FIRST_ID, _IDS = 1_000_000_000, 1_000_000_000
 _MOST_ID = 0xFFFF_FFFF
+_APART = 1_000_000_000, 2_000_000_000, 1_500_000_000  # so that no pipeline's first number is among them
 _KEEP_IDLE_S, _KEEP_INTERVAL_S = 30, 10
 
 
@@ -59,7 +60,7 @@ class Server:
             settings.text("database.user"),
         )
         self.replica_id = replica_id(settings)
-        self.second_id, self.third_id = other_id(self.replica_id, 1), other_id(self.replica_id, 2)
+        self.second_id, self.third_id, self.fourth_id = other_ids(self.replica_id)
         self.name = f"{OURS} {settings.text('topic.prefix')}"
         self.most_silence = settings.integer("connect.keep.alive.interval.ms") / 1000
         self._settings = settings
@@ -129,10 +130,10 @@ def replica_id(settings: Values) -> int:
     return _FIRST_ID + int.from_bytes(hashlib.sha256(named).digest()[:8], "big") % _IDS
 
 
-def other_id(replica_id: int, nth: int) -> int:
-    """Return the number of another reader of ours: one with the same number would end the first."""
-    apart = nth * _IDS
-    return replica_id + apart if replica_id + apart <= _MOST_ID else replica_id - apart
+def other_ids(replica_id: int) -> Iterator[int]:
+    """Return the numbers of other readers of ours: one with the same number would end the first."""
+    for apart in _APART:
+        yield replica_id + apart if replica_id + apart <= _MOST_ID else replica_id - apart
 
 
 def ask(connection: "Connection[Any]", statement: str, *given: object) -> list[dict[str, Any]]:
@@ -140,6 +141,13 @@ def ask(connection: "Connection[Any]", statement: str, *given: object) -> list[d
     with connection.cursor(pymysql.cursors.DictCursor) as cursor:
         cursor.execute(statement, given or None)
         return list(cursor.fetchall())
+
+
+def who(connection: "Connection[Any]") -> tuple[str, str]:
+    """Return the user and host of our account, which need not be those that we came with."""
+    [told] = ask(connection, "SELECT current_user() AS who")
+    user, _, host = str(told["who"]).rpartition("@")
+    return user, host
 
 
 def variables(connection: "Connection[Any]", *names: str) -> Mapping[str, str]:

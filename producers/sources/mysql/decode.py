@@ -31,6 +31,7 @@ from wrackline.producers.changes import (
     Vanished,
 )
 from wrackline.producers.sources.mysql import kinds, maps, table_map
+from wrackline.producers.sources.mysql.cut_off import CutOff
 from wrackline.producers.sources.mysql.dump_refusals import LOG_OUT_OF_ORDER
 from wrackline.producers.sources.mysql.events import (
     HEADER,
@@ -59,13 +60,9 @@ from wrackline.producers.sources.mysql.renaming import renamed, tables_of
 from wrackline.producers.sources.mysql.roll import Picture, Roll, Told
 from wrackline.producers.sources.mysql.rows import RowDecoder
 from wrackline.producers.sources.mysql.scope import Reading
-from wrackline.producers.sources.mysql.signal_rows import texts
+from wrackline.producers.sources.mysql.signal_rows import order_of, texts
 from wrackline.producers.sources.mysql.statements import Control, Deed, Emptied, Word
-from wrackline.producers.sources.mysql.transaction import (
-    ROLLED_BACK,
-    Transaction,
-    begun,
-)
+from wrackline.producers.sources.mysql.transaction import ROLLED_BACK, Transaction, begun
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.seq import ordinal_digits
@@ -90,9 +87,10 @@ class Decoder:
         roll: Roll,
         explained: Explained,
         reading: Reading,
+        cut_off: CutOff,
     ) -> None:
         self._labels, self._roll, self._explained, self._reading = labels, roll, explained, reading
-        self._at = start
+        self._at, self._cut_off = start, cut_off
         self._place = Place(start, reading.server)
         self._xa = Xa(self._place, reading)
         self._frames = Frames()
@@ -174,7 +172,7 @@ class Decoder:
         if kind in kinds.ROWS:
             self._row_event(data, at, end, kind)
         elif kind == kinds.TABLE_MAP:
-            if self._open is None or not self._open.prepared:
+            if self._open is None or not self._open.silent:
                 self._maps.take(data[at + HEADER : end])
         elif kind in kinds.PACKED:
             plain = unpacked(data, at, end, self._reading.most_event_bytes)
@@ -198,7 +196,10 @@ class Decoder:
                 self._heartbeat(file, offset)
             case Rotate(file, offset):
                 self._place.moved(file, offset)
-            case FormatDescription(begun=when):
+            case FormatDescription(begun=when, created=started):
+                if started and self._open is not None:
+                    self._cut_off.met(self._open)
+                    self._open = None
                 self._place.begun(when)
             case _:
                 pass
@@ -238,6 +239,7 @@ class Decoder:
         self._maps.tidy()
         start, out = self._place.entered(event.gtid, head.size)
         self._open = opened = begun(event, head, start, self._place.history.file)
+        opened.lost = self._cut_off.has(opened)
         if out:  # its end may be all that is left to tell
             opened.skip = out
             self._announce()
@@ -272,7 +274,7 @@ class Decoder:
     def _query(self, query: Query) -> None:
         opened = self._in()
         opened.thread = query.thread
-        done = () if opened.void else deeds_of(query, self._reading)
+        done = () if opened.void or opened.lost else deeds_of(query, self._reading)
         match done:
             case (Control() as control,):
                 self._control(control, opened)
@@ -372,7 +374,8 @@ class Decoder:
             self._flush()
             self._give_up(table, exc)
             return maps.counted(raw, table, mariadb=self._reading.mariadb)
-        return Mapped(raw, table, Images(told.columns), decoder, signals)
+        order = order_of(writers.shape.table) if signals else None
+        return Mapped(raw, table, Images(told.columns), decoder, order)
 
     def _first_names(self, table: TableId) -> Mapping[str, str]:
         return self._place.names.get(str(table), {})
@@ -393,7 +396,7 @@ class Decoder:
     def _row_event(self, data: bytes, at: int, end: int, kind: int) -> None:
         number = int.from_bytes(data[at + HEADER : at + HEADER + 6], "little")
         mapped, opened = self._maps.of(number), self._in()
-        if opened.prepared:
+        if opened.silent:
             return
         if mapped is None:
             if number == _NO_TABLE:
@@ -403,7 +406,7 @@ class Decoder:
         if mapped.decoder is None:
             if mapped.images is not None:
                 opened.done += max(mapped.images.rows(data, at, end, kind), 0)
-        elif mapped.signals:
+        elif mapped.signals is not None:
             self._signals(mapped, data, at, end, kind)
         else:
             self._changes(mapped.table, mapped.decoder, data, at, end, kind)
@@ -467,7 +470,7 @@ class Decoder:
         self._steps, self._size = [], 0
 
     def _signals(self, mapped: Mapped, data: bytes, at: int, end: int, kind: int) -> None:
-        """Read rows that were inserted into the signal table: id, type, data, in this order.
+        """Read rows that were inserted into the signal table.
 
         Also those before a resume: what they began is saved at their transaction's end, so not yet.
         """
@@ -475,14 +478,14 @@ class Decoder:
         self._flush()
         count = 0 if mapped.images is None else max(mapped.images.rows(data, at, end, kind), 0)
         first, opened.done = opened.done, opened.done + count
-        if mapped.decoder is None or kind not in _INSERTS:
+        if mapped.decoder is None or mapped.signals is None or kind not in _INSERTS:
             return
         made: list[RowChange] = []
         mapped.decoder.decode(
             data, at, end, kind, opened.frame(self._labels, mapped.table), first, 0, 0, made
         )
         for nth, change in enumerate(made, start=first + 1):
-            signal, type_, said = texts(change[3])
+            signal, type_, said = texts(change[3], mapped.signals)
             self._steps.append(Signal(signal, type_, said, self._inside(nth)))
 
     def _fault(self, table: TableId, error: WracklineError) -> None:

@@ -20,7 +20,10 @@ from pymysql.constants import COMMAND
 from wrackline.producers.sources.mysql import kinds
 from wrackline.producers.sources.mysql.dump_refusals import LOG_ENDED, log_refused
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids
+from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.packets import Packets
+from wrackline.producers.sources.mysql.position import MOST_OFFSET, PLACE_TOO_HIGH
+from wrackline.producers.sources.mysql.server_errors import account_of
 
 Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
 
@@ -45,6 +48,8 @@ class Reader:
 
 def dump_from(connection: Connection, reader: Reader, file: str, offset: int) -> Packets:
     """Let the log flow from a place on."""
+    if offset > MOST_OFFSET:
+        raise PLACE_TOO_HIGH(file=file, offset=offset)
     flags = _flags(reader, mariadb=is_mariadb(connection))
     command = struct.pack("<IHI", offset, flags, reader.server_id) + file.encode()
     return _flow(connection, reader, COMMAND.COM_BINLOG_DUMP, command)
@@ -78,16 +83,9 @@ def begun(connection: Connection, reader: Reader, file: str) -> int:
         packets.close()
 
 
-def is_mariadb(connection: Connection) -> bool:
-    """Whether the server calls itself MariaDB."""
-    return "mariadb" in cast("_Driver", connection).server_version.lower()
-
-
 class _Driver(Protocol):
     """What we use of PyMySQL's connection beside its public face, for it has no other way."""
 
-    server_version: str
-    user: bytes
     _sock: socket.socket
 
     def _execute_command(self, command: int, sql: bytes) -> None: ...
@@ -107,7 +105,7 @@ def _flow(
     Where that fails the connection is closed.
     """
     driver = cast("_Driver", connection)
-    user = f"'{driver.user.decode(errors='replace')}'"
+    user = account_of(connection)
     try:
         _introduce(connection, reader, mariadb_gtids)
         # id, then host, user, password and port that SHOW REPLICAS would show, rank, the source's id

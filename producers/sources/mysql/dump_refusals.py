@@ -7,6 +7,7 @@ row.  Words that nobody here knows are tried again, with a limit.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from wrackline.producers.sources.mysql.server_errors import RIGHTS
 from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, WracklineError, define
 
 LOG_ENDED = define(
@@ -36,6 +37,13 @@ LOG_OUT_OF_ORDER = define(
     hint="report it with the server's version: SELECT version(); and look at it:"
     " mysqlbinlog --base64-output=DECODE-ROWS -v --stop-position={offset} {file}",
 )
+LOG_TORN = define(
+    "mysql.log_torn",
+    Definite,
+    "a file of the server's log ends within an event, as a crash leaves it, and the server sends nothing that"
+    " stands behind: {reason}",
+    hint="begin behind it: wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
+)
 SERVER_BEHIND = define(
     "mysql.server_behind",
     Transient,
@@ -46,7 +54,8 @@ REPLICA_TWICE = define(
     "mysql.replica_twice",
     Transient,
     "another reader with our server id or UUID took the stream: {reason}",
-    hint="give each reader of this server an id of its own: database.server.id; who reads: SHOW REPLICAS",
+    hint="give each reader of this server an id of its own: database.server.id; who reads: SHOW REPLICAS, on"
+    " MariaDB SHOW REPLICA HOSTS",
 )
 PACKET_TOO_LARGE = define(
     "mysql.packet_too_large",
@@ -68,7 +77,6 @@ LOG_RIGHT_MISSING = define(
 )
 
 _FATAL = 1236
-_NO_RIGHT = frozenset({1044, 1045, 1142, 1227})
 _WORDS: Mapping[str, ErrorCode] = MappingProxyType(
     {
         "same server_": REPLICA_TWICE,
@@ -80,6 +88,7 @@ _WORDS: Mapping[str, ErrorCode] = MappingProxyType(
         "has more gtids": LOG_ANOTHER,  # with this very server's UUID: it has lost them
         "> file size": LOG_ANOTHER,
         "impossible position": LOG_ANOTHER,
+        "truncated in the middle of event": LOG_TORN,
         "bogus data": LOG_ANOTHER,  # no event begins there
         "max_allowed_packet": PACKET_TOO_LARGE,
         "binary log is not open": LOG_MISSING,
@@ -92,7 +101,7 @@ _WORDS: Mapping[str, ErrorCode] = MappingProxyType(
 def log_refused(number: int, words: str, user: str) -> WracklineError:
     """Return what an error of the server's means to the stream."""
     reason = " ".join(words.split())
-    if number in _NO_RIGHT:
+    if number in RIGHTS:
         return LOG_RIGHT_MISSING(user=user, reason=reason)
     if number == _FATAL:
         for known, code in _WORDS.items():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 from wrackline.producers.plugin import Surroundings
+from wrackline.producers.sources.mysql import signal_rows
 from wrackline.producers.sources.mysql.charsets import Charset, charset_of
 from wrackline.producers.sources.mysql.discover import Catalogue
 from wrackline.producers.sources.mysql.facts import TableFacts
@@ -17,7 +18,7 @@ from wrackline.producers.sources.mysql.rows import RowDecoder
 from wrackline.producers.sources.mysql.shapes import Shapes
 from wrackline.producers.sources.mysql.table_map import TableMap
 from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.projection import Projection, everything
+from wrackline.schemas.projection import Projection
 from wrackline.schemas.table import TableId
 
 # The columns of MariaDB's sequences, which are kept and logged as tables of one row.
@@ -57,9 +58,9 @@ class CatalogueAndRegistry:
         return self._registered(self._shapes.of_log(told, facts, names))
 
     def signals(self, told: TableMap) -> Writers:
-        """Return the same of the signal table: all of it, for nobody but us."""
+        """Return the same of the signal table: what a signal is made of, for nobody but us."""
         plain = Shapes(ColumnRules(), self._shapes.instants, self._shapes.said)
-        return Writers(everything(plain.of_log(told).source), 0, 0)
+        return Writers(signal_rows.written(plain.of_log(told).source), 0, 0)
 
     def described(self, table: TableId, names: Mapping[str, str]) -> Writers | None:
         """Return what a table is now; None where it is not there any more."""

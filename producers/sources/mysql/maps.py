@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from wrackline.producers.sources.mysql import table_map
 from wrackline.producers.sources.mysql.images import Images
 from wrackline.producers.sources.mysql.rows import RowDecoder
+from wrackline.producers.sources.mysql.signal_rows import Order
 from wrackline.producers.sources.mysql.table_map import TableMap
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.projection import Projection
@@ -66,7 +67,7 @@ class Mapped:
     table: TableId
     images: Images | None  # None: not even that can be done
     decoder: RowDecoder | None = None
-    signals: bool = False
+    signals: Order | None = None  # of the signal table
 
 
 class Maps:

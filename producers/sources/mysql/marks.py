@@ -47,7 +47,8 @@ FENCE_WITHOUT_GTIDS = define(
     "the server does not tell which transactions a SELECT shows, for they have no GTIDs (gtid_mode={mode})",
     hint="as an administrator, in this order on every server: SET PERSIST enforce_gtid_consistency = ON;"
     " SET PERSIST gtid_mode = OFF_PERMISSIVE; SET PERSIST gtid_mode = ON_PERMISSIVE; SET PERSIST gtid_mode ="
-    " ON; or let marks be rows: signal.data.collection=<database>.<table> without read.only",
+    " ON; or let marks be rows: incremental.snapshot.watermarking.strategy=insert_insert and"
+    " signal.data.collection=<database>.<table>, without read.only",
 )
 NO_BINLOG = define(
     "mysql.no_binlog",

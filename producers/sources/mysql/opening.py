@@ -25,6 +25,7 @@ from wrackline.producers.sources.mysql.dump_refusals import (
     SERVER_BEHIND,
 )
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySqlGtids
+from wrackline.producers.sources.mysql.high_place import reachable
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.place import elsewhere
 from wrackline.producers.sources.mysql.position import History, MySqlPosition, file_number, position_of
@@ -57,7 +58,7 @@ def start_of(connection: Asked, facts: ServerFacts, saved: Saved | None) -> MySq
     history = position.history
     if history is not None and history.server == facts.identity:
         _look(connection, facts, position, history)
-        return position
+        return reachable(connection, position, history)
     there = elsewhere(position)
     if position.gtids is None or not facts.gtids or there is None:
         raise SERVER_CHANGED(server=facts.identity)

@@ -18,7 +18,7 @@ from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySq
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
 
 SEQ_BYTES = 8
-_MOST = 0xFFFF_FFFF
+MOST_OFFSET = 0xFFFF_FFFF  # that has room in a seq, and in what asks for a dump
 
 POSITION_UNREADABLE = define(
     "mysql.position_unreadable",
@@ -36,9 +36,10 @@ FILE_UNNUMBERED = define(
 PLACE_TOO_HIGH = define(
     "mysql.place_too_high",
     OperatorNeeded,
-    "a transaction begins in {file} at {offset}, and such places can be told up to 4294967295 only",
-    hint="let the log's files be smaller: SET GLOBAL max_binlog_size = 1073741824; then go on in the next"
-    " file: FLUSH BINARY LOGS",
+    "a transaction begins in {file} at {offset}, and such places can be told below 4294967295 only",
+    hint="split what writes that much in one transaction, and let the log's files be smaller: SET GLOBAL"
+    " max_binlog_size = 1073741824; then begin behind it: wrackline offsets reset <pipeline.toml>, and the"
+    " next start reads all rows",
 )
 
 
@@ -105,10 +106,14 @@ class MySqlPosition:
         )
 
     def seq(self) -> bytes:
-        """Return the position's part of a seq."""
-        if self.offset > _MOST or self.file > _MOST:
+        """Return the position's part of a seq; behind 4 GB no transaction begins, and all places are one."""
+        return struct.pack(">II", self.file, min(self.offset, MOST_OFFSET))
+
+    def begins(self) -> bytes:
+        """Return the same for a transaction that begins here."""
+        if self.offset >= MOST_OFFSET:
             raise PLACE_TOO_HIGH(file=self.history.file if self.history else self.file, offset=self.offset)
-        return struct.pack(">II", self.file, self.offset)
+        return self.seq()
 
     def saved(self) -> Saved:
         """Render it for the offsets topic."""

@@ -18,7 +18,9 @@ from wrackline.schemas.errors import OperatorNeeded
 
 _ANSI_QUOTES = 0x4
 _NO_BACKSLASH_ESCAPES = 0x100000
-_SECRET = re.compile(rb"\b(CONNECTION|CONNECT|SPIDER)\b", re.IGNORECASE)  # where a password may follow
+_SECRET = re.compile(  # where a password may follow; SPIDER's stands in a comment, in quotes of its own
+    rb"\b(?:CONNECTION|CONNECT|SPIDER|IDENTIFIED)\b|\b(?:PASSWORD|PWD)\s*[\"'=\\]", re.IGNORECASE
+)
 
 
 def deeds_of(query: Query, reading: Reading) -> tuple[Deed, ...]:

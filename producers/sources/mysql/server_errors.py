@@ -23,7 +23,8 @@ from contextlib import contextmanager, suppress
 
 import pymysql
 
-from wrackline.producers.sources.mysql.names import literal, table_name
+from wrackline.producers.sources.mysql.connect import who
+from wrackline.producers.sources.mysql.names import account, literal, table_name
 from wrackline.producers.sources.mysql.statement_rows import Connection, LostError, RefusedError
 from wrackline.schemas.errors import ErrorCode, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
@@ -66,7 +67,8 @@ ONLY_READS = define(
     "mysql.only_reads",
     OperatorNeeded,
     "the server takes no writes and can't {doing} (error {number})",
-    hint="read without writing: read.only=true; or connect to the server that takes writes",
+    hint="read without writing: incremental.snapshot.watermarking.strategy=fence; or connect to the server"
+    " that takes writes",
 )
 
 STATEMENT_REFUSED = define(
@@ -95,12 +97,15 @@ _GONE = frozenset({0, 1053, 1158, 1159, 1160, 1161, 1927, 2006, 2013, 3032, 4031
 def explained(
     number: int, words: str, doing: str, user: str, table: TableId | None = None, right: str = "SELECT"
 ) -> WracklineError:
-    """Return what an error of the server's means to us; `doing` goes on from "the server did not"."""
+    """Return what an error of the server's means to us; `doing` goes on from "the server did not".
+
+    `user` is the account as GRANT takes it.
+    """
     code = _whose(number)
     telling = not number or number in RIGHTS | _MISSING | _GONE
     known = {
         "doing": doing,
-        "user": literal(user),
+        "user": user,
         "number": number,
         "reason": words if telling and words else f"error {number}",
         "right": right,
@@ -146,13 +151,15 @@ def asking(
         return
     if number in _GONE:
         close(connection)
-    raise explained(number, " ".join(words.split()), doing, user_of(connection), table, right)
+    raise explained(number, " ".join(words.split()), doing, account_of(connection), table, right)
 
 
-def user_of(connection: Connection) -> str:
-    """Return the account's name as it was given."""
+def account_of(connection: Connection) -> str:
+    """Return our account as GRANT takes it; of a server that does not say, the name that was given."""
     user: str | bytes = connection.user or ""
-    return user.decode() if isinstance(user, bytes) else user
+    with suppress(pymysql.err.Error, OSError):
+        return account(*who(connection))
+    return literal(user.decode() if isinstance(user, bytes) else user)
 
 
 def close(connection: Connection) -> None:

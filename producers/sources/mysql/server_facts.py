@@ -91,6 +91,11 @@ class ServerFacts:
         return self.variables.get("innodb_native_foreign_keys") == "OFF"
 
     @property
+    def lower_names(self) -> bool:
+        """Whether names of databases and tables are the same in either case, and small in the log."""
+        return self.count("lower_case_table_names") > 0
+
+    @property
     def log_status(self) -> str:
         """The statement that shows where the log ends; it needs REPLICATION CLIENT."""
         renamed = self.flavour is Flavour.MYSQL and self.number >= _STATUS_RENAMED

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from weakref import WeakSet, finalize
 
@@ -12,11 +13,12 @@ import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.changes import Position, Saved
-from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
+from wrackline.producers.plugin import Kept, LogState, Surroundings
 from wrackline.producers.selection import Selection
 from wrackline.producers.sources.mysql import belongings, check, config, opening
 from wrackline.producers.sources.mysql.chunks import MySqlReader
 from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.cut_off import CutOff
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.discover import Catalogue
 from wrackline.producers.sources.mysql.dump import Reader, begun, dump_after
@@ -25,6 +27,8 @@ from wrackline.producers.sources.mysql.first_set import completed
 from wrackline.producers.sources.mysql.gtids import MySqlGtids
 from wrackline.producers.sources.mysql.heartbeat import Heartbeat
 from wrackline.producers.sources.mysql.log_kept import LogKept
+from wrackline.producers.sources.mysql.log_lost import LOST
+from wrackline.producers.sources.mysql.mark_settings import mark_kind, signal_table
 from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import FIELDS, Labels
 from wrackline.producers.sources.mysql.part_dump import PartDump
@@ -63,12 +67,14 @@ class MySqlSource:
         self._settings, self._around, self._connector = settings, around, connector
         self._server = Server(settings)
         self._rules = ColumnRules.of(settings)
-        self._selection = Selection(self._catalogued, TableFilter.of(settings), check.signal_table(settings))
+        self._selection = Selection(self._catalogued, TableFilter.of(settings), lambda: self._signal_table)
         self._connection: Connection[Any] | None = None
         self._catalogue_lock = threading.Lock()
         self._heartbeat = Heartbeat(self._server, settings)
         self._streams: WeakSet[MySqlStream] = WeakSet()  # one that is dropped takes its buffers along
         self._log_kept = LogKept(self._begun)
+        self._cut_off = CutOff()
+        self._streamed = ""  # whose log, by the server's own id
         self._readers: list[MySqlReader] = []
         self._start: MySqlPosition | None = None  # of the stream that was opened last
         self._collations: Mapping[int, str] | None = None
@@ -112,6 +118,7 @@ class MySqlSource:
         del fresh
         with self._asking() as connection:
             facts = facts_of(connection)
+            self._streamed = facts.identity
             start = opening.start_of(connection, facts, saved)
             if opening.is_fresh(saved):
                 start = self._completed(start)
@@ -122,7 +129,7 @@ class MySqlSource:
         roll = Roll(self._selection.captures(tables, aside), tables)
         explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
         reading = self._reading(facts, shapes)
-        decoder = Decoder(start, self._labels(partition), roll, explained, reading)
+        decoder = Decoder(start, self._labels(partition), roll, explained, reading, self._cut_off)
         self._names = lambda: decoder.names
         if saved is None or opening.fresh_epoch(saved) is not None:
             decoder.say()  # or a fault before the first commit would have us begin at a later end
@@ -155,7 +162,7 @@ class MySqlSource:
     def reader(self, partition: SourcePartition) -> MySqlReader:
         """Open a connection for chunks."""
         labels, connect = self._labels(partition), self._server.connect
-        whole = WholeReader(self._session, connect, decoding, labels, self._around)
+        whole = WholeReader(self._session, connect, decoding, labels, self._around, lambda: self._streamed)
         reader = MySqlReader(self._session, connect, decoding, labels, self._around, whole)
         self._readers = [*(one for one in self._readers if not one.closed), reader]
         return reader
@@ -188,7 +195,7 @@ class MySqlSource:
         """Name what stands there for the pipeline; none of it was made by us."""
         del partition, saved
         with self._asking() as connection:
-            ours = check.signal_table(self._settings)
+            ours = signal_table(self._settings, facts_of(connection))
             return tuple(belongings.kept(connection, ours))
 
     def log_reader(self, partition: SourcePartition) -> str | None:
@@ -222,6 +229,15 @@ class MySqlSource:
             max((_epoch(known) for known in (saved, newest) if known), default=opening.FIRST_EPOCH - 1) + 1
         )
         return {"epoch": epoch} if saved is None else replace(position_of(saved), epoch=epoch).saved()
+
+    def lost(self, error: WracklineError) -> SourcePartition | None:
+        """Say whether the log is not the one that was read, or lacks a part."""
+        return self.partitions()[0] if error.code in LOST else None
+
+    def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
+        """Return an epoch of its own, wherever the log then ends; nothing is kept for the lost one."""
+        del partition, error
+        return self.anew(None, saved)
 
     def close(self) -> None:
         """End the catalogue's connection, and what the caller left open."""
@@ -276,20 +292,22 @@ class MySqlSource:
 
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
+        kind = mark_kind(self._settings)
         connection = self._server.connect()
         marks = MySqlMarks(
             connection,
-            self._mark_kind(),
-            signal_table=check.signal_table(self._settings),
+            kind,
+            signal_table=self._signal_table,
             now_ms=self._around.now_ms,
             start=lambda: self._start,
         )
         return Session(connection, self._catalogue_over(connection), marks)
 
-    def _mark_kind(self) -> MarkKind:
-        """Follow the setting; without one, the fence, which needs no rights and no table."""
-        strategy = self._settings["incremental.snapshot.watermarking.strategy"]
-        return MarkKind.FENCE if strategy in {None, "fence"} else MarkKind.SIGNAL
+    @cached_property
+    def _signal_table(self) -> TableId | None:
+        """The one table that is ours, as the server writes names; asked for outside `_asking`."""
+        with self._asking() as connection:
+            return signal_table(self._settings, facts_of(connection))
 
     def _reading(self, facts: ServerFacts, shapes: Shapes) -> Reading:
         return Reading(
@@ -297,8 +315,8 @@ class MySqlSource:
             facts.flavour is Flavour.MARIADB,
             self._around.most_batch_bytes,
             self._settings.integer("max.row.bytes") * 2,  # an update has its row twice
-            signal_table=check.signal_table(self._settings),
-            lower_names=facts.count("lower_case_table_names") > 0,
+            signal_table=signal_table(self._settings, facts),
+            lower_names=facts.lower_names,
             collations=shapes.said,
         )
 

@@ -45,8 +45,14 @@ class Transaction:
     announced: bool = False  # `Begin` was handed out
     prepared: bool = False  # its changes count when it is committed, and are read again then
     void: bool = False  # its statement changes nothing
+    lost: bool = False  # the server took it back
     _orders: dict[TableId, int] = field(default_factory=dict)
     _frames: dict[TableId, Frame] = field(default_factory=dict)
+
+    @property
+    def silent(self) -> bool:
+        """Whether its rows are not told where they stand."""
+        return self.prepared or self.lost
 
     def ends_at(self, offset: int) -> bool:
         """Whether an event that ends here is its last, of those that do not say so themselves."""
@@ -66,7 +72,7 @@ class Transaction:
             whence = Whence(self.start.offset, self.file, self.server_id, gtid, self.thread)
             made = self._frames[table] = Frame(
                 source_record(labels, table, whence, ts_ms=self.committed_ms),
-                log_prefix(self.start.epoch, self.start.seq()),
+                log_prefix(self.start.epoch, self.start.begins()),
                 ts_ms=self.committed_ms,
                 transaction=self.id if labels.counted else None,
             )

@@ -8,9 +8,12 @@ MySQL's snapshot does not know its place, and on a busy server no moment is quie
 locked for reading, nobody has a change of it under way or half committed: the log has no event of it between
 the lock and its end, so the log's end at that time splits its events as the snapshot does.  The lock stands
 for some milliseconds; while it is waited for, new writers of this one table wait too, so that is not long.
+Should we be cut off meanwhile, the server lets it go: who holds it and is silent for ten seconds is ended.
 
 The table is touched before the lock goes, so nobody can truncate or alter it before its rows are read; on
 MariaDB a table that was altered since the snapshot refuses to be read.
+
+A place is one of the log that is streamed, so all of this is asked of the server whose log that is.
 
 No two reads are at one place, or the rows of the later one would not be newer: the log goes on in a new file
 first.  That is how a place is left without writing anything, on a replica too.
@@ -28,13 +31,14 @@ from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.mysql import chunk_sql
 from wrackline.producers.sources.mysql.chunks import Late, MySqlTail, reading
 from wrackline.producers.sources.mysql.marks import SNAPSHOT, Fence, Place, asked, log_end, snapshot_place
-from wrackline.producers.sources.mysql.names import literal, table_name
+from wrackline.producers.sources.mysql.names import table_name
 from wrackline.producers.sources.mysql.origin import Labels, no_row
 from wrackline.producers.sources.mysql.reading import Decoding, Session, end, settle
-from wrackline.producers.sources.mysql.server_errors import RIGHTS, asking, close, user_of
+from wrackline.producers.sources.mysql.server_errors import RIGHTS, account_of, asking, close
+from wrackline.producers.sources.mysql.server_facts import facts_of
 from wrackline.producers.sources.mysql.slicing import Slicing
 from wrackline.producers.sources.mysql.statement_rows import Connection, StatementRows
-from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.projection import Projection
 from wrackline.schemas.table import TableId
 
@@ -45,8 +49,16 @@ NO_KEY_RIGHTS = define(
     hint="as an administrator: GRANT {right} TO {user}; or give the table a primary key or a unique index"
     " over NOT NULL columns; or name columns that tell its rows apart: message.key.columns",
 )
+READ_ELSEWHERE = define(
+    "mysql.read_elsewhere",
+    Transient,
+    "{table} has no key, so its rows are read at one place of the log, and that of server {streamed} is read,"
+    " but this connection came to server {server}",
+    hint="have every connection come to one server: database.hostname without a proxy that spreads them;"
+    " or give the table a primary key, for then its rows may come from any server",
+)
 
-_PATIENCE = "SET SESSION lock_wait_timeout = 5"
+_PATIENCE = "SET SESSION lock_wait_timeout = 5, wait_timeout = 10"
 _REPEATABLE = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
 
@@ -59,12 +71,14 @@ class WholeReader:
     decoding: Decoding
     labels: Labels
     around: Surroundings
+    streamed: Callable[[], str]  # whose log is read; "": nobody's yet
 
     def __call__(self, table: TableId, given_up: Event) -> "MySqlWhole":
         """Begin one; what is under way meanwhile ends when it is given up."""
         session = self.begin()
         try:
             with asking(session.connection, reading(table), table):
+                self._where_it_is_streamed(session.connection, table)
                 settle(session.connection)
                 asked(session.connection, _REPEATABLE)
                 self._in_a_new_file(session, table)
@@ -75,6 +89,11 @@ class WholeReader:
             close(session.connection)
             raise
         return MySqlWhole(self, session.connection, rows, shape, place)
+
+    def _where_it_is_streamed(self, connection: Connection, table: TableId) -> None:
+        server, streamed = facts_of(connection).identity, self.streamed()
+        if streamed not in {"", server}:
+            raise READ_ELSEWHERE(table=table, streamed=streamed, server=server)
 
     def _in_a_new_file(self, session: Session, table: TableId) -> None:
         with self._may(session, table, "begin a new file of the log", "RELOAD ON *.*"):
@@ -90,6 +109,7 @@ class WholeReader:
             return place, session.catalogue.describe(table)
         locking = self.begin().connection
         try:
+            self._where_it_is_streamed(locking, table)
             with self._may(session, table, "lock it", f"LOCK TABLES ON {table_name(table).split('.')[0]}.*"):
                 asked(locking, _PATIENCE)
                 asked(locking, f"LOCK TABLES {table_name(table)} READ")
@@ -109,7 +129,7 @@ class WholeReader:
         except pymysql.err.Error as exc:
             if exc.args[0] not in RIGHTS:
                 raise
-            user = literal(user_of(session.connection))
+            user = account_of(session.connection)
         else:
             return
         raise NO_KEY_RIGHTS(table=table, user=user, what=what, right=right)

@@ -70,7 +70,7 @@ class PgSource:
         self._settings, self._around = settings, around
         self._server = Server(settings)
         self._rules = ColumnRules.of(settings)
-        self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table())
+        self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table)
         self._connection: Guarded | None = None
         self._catalogue_lock = threading.Lock()
         self._heartbeat = Heartbeat(self._server, settings)

@@ -83,13 +83,17 @@ class World:
 
     def reader(self) -> MySqlReader:
         """Open a reader."""
+        whole = self.whole()
+        return MySqlReader(whole.begin, whole.connect, decoding, whole.labels, whole.around, whole)
+
+    def whole(self) -> WholeReader:
+        """How a table without a key is read."""
         around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
         labels = Labels("1", "mysql", "server")
-        begin = self._begin
-        whole = WholeReader(begin, self.connect, decoding, labels, around)
-        return MySqlReader(begin, self.connect, decoding, labels, around, whole)
+        return WholeReader(self.session, self.connect, decoding, labels, around, lambda: "")
 
-    def _begin(self) -> Session:
+    def session(self) -> Session:
+        """Connect, and look and mark through that connection."""
         connection = self.connect()
         signals = table("signals")
         marks = MySqlMarks(connection, self.kind, signal_table=signals, now_ms=lambda: 0, start=lambda: None)

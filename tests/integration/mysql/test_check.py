@@ -162,6 +162,15 @@ def test_a_signal_table_is_made_and_granted_by_what_is_printed(odd: Odd) -> None
         assert cursor.fetchone() == (0,)  # a check writes nothing
 
 
+def test_marks_that_the_settings_do_not_allow_are_said_before_a_row_is_read(odd: Odd) -> None:
+    odd.run("CREATE TABLE {signals} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
+    odd.run("GRANT SELECT, INSERT ON {signals} TO {reader}")
+    strategy = "incremental.snapshot.watermarking.strategy"
+    assert odd.ids(**SIGNALS, **{"read.only": "true"}) == {"mysql.marks_write"}
+    assert odd.ids(**{strategy: "insert_insert"}) == {"mysql.marks_nowhere"}
+    assert odd.ids(**{strategy: "message"}) == {"mysql.marks_unsaid"}
+
+
 def test_a_server_that_takes_no_writes_has_no_use_for_a_signal_table(odd: Odd) -> None:
     odd.run("CREATE TABLE {signals} (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
     odd.run("GRANT SELECT, INSERT ON {signals} TO {reader}", "SET GLOBAL read_only = ON")
@@ -228,20 +237,21 @@ def test_our_own_reader_which_has_no_port_is_no_other_replica(odd: Odd) -> None:
         assert odd.found() == []
 
 
-def test_a_check_does_not_end_who_reads_the_log_with_our_number(odd: Odd) -> None:
-    settings = settings_of(odd.server, **odd.settings())
-    reader = Server(settings).connect()
+@pytest.mark.parametrize("number", ["replica_id", "second_id", "third_id"])
+def test_a_check_does_not_end_who_reads_the_log_with_a_number_of_ours(odd: Odd, number: str) -> None:
+    server = Server(settings_of(odd.server, **odd.settings()))
+    reader = server.connect()
     [status] = ask(reader, facts_of(reader).log_status)
     ask(reader, "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'")
-    asked = struct.pack("<IHI", 4, 0, replica_id(settings)) + str(status["File"]).encode()
+    asked = struct.pack("<IHI", 4, 0, getattr(server, number)) + str(status["File"]).encode()
     reader._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined]
     reader._read_packet()  # type: ignore[no-untyped-call]
     assert odd.found() == []
     with root(odd.server) as connection:
         commands = {row["Id"]: row["Command"] for row in ask(connection, "SHOW PROCESSLIST")}
-        number = reader.thread_id()  # type: ignore[no-untyped-call]
-        assert commands[number] == "Binlog Dump"
-        ask(connection, f"KILL {number}")
+        thread = reader.thread_id()  # type: ignore[no-untyped-call]
+        assert commands[thread] == "Binlog Dump"
+        ask(connection, f"KILL {thread}")
 
 
 def test_a_table_that_is_not_there_is_named(odd: Odd) -> None:

@@ -1,6 +1,8 @@
 """What the preflight finds that takes a server of its own: left-out databases, small names, replicas."""
 
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -8,8 +10,11 @@ import pytest
 from tests.integration.mysql.world import FLAVOURS, run, settings_of
 from wrackline.control.stack import binlog_server, mariadb, mysql
 from wrackline.control.stack.servers import MysqlServer
+from wrackline.producers.changes import Rows, Signal, Step
+from wrackline.producers.plugin import Edge, Surroundings, WriterIds
 from wrackline.producers.sources.mysql.check import check
 from wrackline.producers.sources.mysql.connect import Server
+from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.findings import Finding
 from wrackline.schemas.table import TableId
 
@@ -61,6 +66,35 @@ def test_a_name_with_capitals_is_answered_with_the_one_that_is_there(server: tup
     findings = found(server[1], TableId("Kept", "Kept", "Orders"), **{"database.include.list": "kept"})
     assert [one.id for one in findings] == ["mysql.name_case"]
     assert "`kept`.`orders`" in findings[0].suggestion
+
+
+def test_a_signal_table_in_other_letters_is_the_one_that_is_there(server: tuple[str, MysqlServer]) -> None:
+    """Else its rows would be no signals, and be copied in their place."""
+    _, made = server
+    run(made, "CREATE TABLE kept.Signals (id varchar(80) PRIMARY KEY, type varchar(32), data varchar(2048))")
+    marks = {
+        "database.include.list": "kept",
+        "signal.data.collection": "Kept.Signals",
+        "incremental.snapshot.watermarking.strategy": "insert_insert",
+    }
+    assert found(made, **marks) == []
+    around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
+    source = PLUGIN.open(settings_of(made, **marks), around)
+    [partition] = source.partitions()
+    assert source.tables(partition) == [TableId("kept", "kept", "orders")]
+    assert [kept.name for kept in source.kept(partition, None)] == ["signal table `kept`.`signals`"]
+    stream = source.stream(partition, source.tables(partition), None)
+    with closing(source.reader(partition)) as reader:
+        mark = reader.marks.set("a", Edge.OPEN)
+    steps: list[Step] = []
+    end = time.monotonic() + 30
+    while not any(mark.passed(step) for step in steps if isinstance(step, Signal)):
+        assert time.monotonic() < end
+        batch = stream.poll(time.monotonic() + 0.2)
+        steps += [] if batch is None else batch.steps
+    assert not [step for step in steps if isinstance(step, Rows)]
+    source.close()
+    run(made, "DROP TABLE kept.Signals")
 
 
 def test_a_replica_that_does_not_log_is_refused(server: tuple[str, MysqlServer]) -> None:

@@ -1,9 +1,11 @@
 """The least rights that docs/mysql.md lists: with exactly them all works, and each is missed by name."""
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -12,11 +14,15 @@ from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.control.stack.stack import Stack
 from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import Whole
+from wrackline.producers.plugin import Surroundings, Whole, WriterIds
 from wrackline.producers.sources.mysql.check import check
 from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.producers.sources.mysql.dump import FIRST_EVENT, Reader, dump_from
+from wrackline.producers.sources.mysql.server_errors import asking
 from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -160,6 +166,34 @@ def test_with_these_rights_the_log_flows_and_rows_are_read_also_without_a_key(sh
         reader.close()
     finally:
         streaming.close()
+
+
+def test_the_grants_that_errors_print_name_the_account_with_its_host(shop: Shop) -> None:
+    """For another host's account of that name is another account, and on MySQL a GRANT makes none."""
+    reader = "'nearby'@'127.0.0.1'"
+    run(shop.server, f"DROP USER IF EXISTS {reader}", f"CREATE USER {reader}")
+    run(shop.server, "CREATE TABLE shop.bare (id int)")
+    settings = settings_of(shop.server, **{"database.user": "nearby"})
+    orders, bare = (TableId("shop", "shop", name) for name in ("orders", "bare"))
+    source = PLUGIN.open(settings, Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2)))
+    [partition] = source.partitions()
+    server = Server(settings)
+
+    def read() -> None:
+        with server.connect() as connection, asking(connection, "read the rows", orders):
+            ask(connection, "SELECT * FROM shop.orders")
+
+    def dump() -> None:
+        dump_from(server.connect(), Reader(7, UUID(int=7), 1.0), "", FIRST_EVENT).close()
+
+    for what in (read, dump, lambda: source.reader(partition).whole(bare)):
+        with pytest.raises(OperatorNeeded) as raised:
+            what()
+        [grant] = re.findall(r"GRANT [^;]*", raised.value.hint)
+        assert grant.rstrip().endswith(f"TO {reader}")
+        run(shop.server, grant)
+    source.close()
+    run(shop.server, f"DROP USER {reader}")
 
 
 def rows_of(chunk: Chunk) -> int:

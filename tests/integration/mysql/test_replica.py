@@ -12,6 +12,7 @@ import pytest
 
 from tests.contract.log_suite import BIG, row
 from tests.contract.reading import Event, events, open_stream, places, read
+from tests.fixtures.cut_proxy import CutProxy
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import root, settings_of
 from wrackline.control.stack import binlog_server, mariadb, mysql
@@ -20,7 +21,7 @@ from wrackline.producers.changes import Begin, Commit, Rows, Saved, Step
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import Definite, Transient
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.table import SourcePartition, TableId
 
 pytestmark = pytest.mark.servers
 
@@ -204,6 +205,25 @@ def test_what_was_prepared_at_the_source_is_committed_at_the_replica(switched: S
     assert keys[-3:] == [("xa", 1), ("xa", 2), ("b", 1)]
     assert set(keys) == {("own", 1), ("xa", 1), ("xa", 2), ("b", 1)}
     assert "prepared" not in places(steps)[-1].saved()
+
+
+def test_a_table_without_key_is_read_where_its_log_is_or_not_at_all(switched: Switched) -> None:
+    """Its rows have the place of their server's log in their seq, and it means nothing in another log."""
+    world = switched
+    orders = TableId(world.here.database, world.here.database, "orders")
+    with CutProxy(world.pair.source.port) as proxy:
+        through = replace(world.pair.source, port=proxy.port)
+        source = PLUGIN.open(settings_of(through), world.here.around)
+        source.stream(world.partition, [orders], None).close()
+        reader = source.reader(world.partition)
+        reader.whole(orders).close()
+        proxy.lead_to(world.pair.replica.port)
+        with pytest.raises(Transient) as raised:
+            reader.whole(orders)
+        assert raised.value.code == "mysql.read_elsewhere"
+        proxy.lead_to(world.pair.source.port)
+        reader.whole(orders).close()
+        source.close()
 
 
 def test_what_the_replica_purged_is_definite(switched: Switched) -> None:

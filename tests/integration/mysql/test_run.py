@@ -284,3 +284,40 @@ def test_killed_between_prepare_and_commit_the_rows_are_there_once(made: Made) -
     assert running.stop() == Exit.OK
     for database in pipe.databases:
         assert ids(pipe, database) == dict.fromkeys(range(4), 1)
+
+
+def purge(pipe: Pipe) -> None:
+    """Leave the server without a log of what was written so far; a file that is still read would stay."""
+    pipe.execute("FLUSH BINARY LOGS")
+    newest = str(pipe.execute("SHOW BINARY LOGS")[-1][0])
+
+    def purged() -> bool:
+        pipe.execute(f"PURGE BINARY LOGS TO '{newest}'")
+        return str(pipe.execute("SHOW BINARY LOGS")[0][0]) == newest
+
+    wait_until(purged)
+
+
+def test_when_needed_reads_all_again_where_the_log_was_purged_and_a_copy_ends_equal(made: Made) -> None:
+    pipe = made(mode="when_needed")
+    database = pipe.databases[0]
+    pipe.execute(f"CREATE TABLE {database}.orders (id int PRIMARY KEY, note varchar(200))")
+    fill(pipe, f"INSERT INTO {database}.orders VALUES (%s, 'first')", [(row,) for row in range(30)])
+
+    def same() -> bool:
+        return pipe.folded(database, "orders") == pipe.table(database, "orders")
+
+    running = pipe.run()
+    wait_until(same)
+    assert running.stop() == Exit.OK
+    pipe.execute(f"DELETE FROM {database}.orders WHERE id < 10")
+    pipe.execute(f"UPDATE {database}.orders SET note = 'unseen' WHERE id = 11")
+    purge(pipe)
+    running = pipe.run()
+    running.says("[snapshot.read_anew]")
+    assert "[mysql.log_purged]" in running.output
+    wait_until(same)
+    assert [event.op for event in pipe.events(database, "orders")] == ["r"] * 30 + ["t"] + ["r"] * 20
+    pipe.execute(f"INSERT INTO {database}.orders VALUES (100, 'later')")
+    wait_until(same)
+    assert running.stop() == Exit.OK

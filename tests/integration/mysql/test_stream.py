@@ -11,7 +11,7 @@ from tests.contract.reading import events, open_stream, places, read, row_change
 from tests.integration.mysql.source_world import MySqlWorld
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Appeared, Fault, Renamed, Reshaped, Rows, Signal, Step, Vanished
-from wrackline.producers.plugin import MarkKind
+from wrackline.producers.plugin import Edge, MarkKind
 from wrackline.producers.sources.mysql.server_facts import Flavour
 from wrackline.schemas.errors import Definite, Transient
 from wrackline.schemas.table import SourcePartition
@@ -177,6 +177,35 @@ def test_rows_of_the_signal_table_are_signals(made: Made) -> None:
     said = [(step.id, step.type, step.data) for step in steps if isinstance(step, Signal)]
     assert said == [("s1", "execute-snapshot", '{"ä": 1}'), ("s2", "log", "")]
     assert keys(world, steps) == [("a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        (
+            "n bigint AUTO_INCREMENT PRIMARY KEY, {id}, at datetime NOT NULL DEFAULT now(), {type}, {data}",
+            True,
+        ),
+        ("{data}, {type}, {id}, more int", True),
+        ("one varchar(80) PRIMARY KEY, two varchar(32), three varchar(2048)", False),
+    ],
+)
+def test_a_signal_tables_own_columns_may_stand_anywhere(made: Made, columns: str, *, named: bool) -> None:
+    """Of one that names them otherwise they are the first three."""
+    world = made(MarkKind.SIGNAL)
+    partition = partition_of(world)
+    texts = {"id": "ID varchar(80)", "type": "type varchar(32)", "data": "data varchar(2048)"}
+    world.run("DROP TABLE signals", f"CREATE TABLE signals ({columns.format(**texts)})")
+    stream = open_stream(world, partition)
+    if named:
+        reader = world.source.reader(partition)
+        mark = reader.marks.set("c", Edge.OPEN)
+        reader.close()
+    world.run(f"INSERT INTO signals {'(id, type, data)' if named else ''} VALUES ('s1', 'log', '{{}}')")
+    steps = read(world, stream, world.commit(partition, row("a", 1)))
+    said = [step for step in steps if isinstance(step, Signal)]
+    assert [(step.id, step.type, step.data) for step in said[-1:]] == [("s1", "log", "{}")]
+    assert not named or [mark.passed(step) for step in said] == [True, False]
 
 
 def test_a_row_that_cannot_be_carried_leaves_its_table_out_and_no_other(made: Made) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -12,7 +13,10 @@ from tests.integration.mysql.test_marks import reading
 from wrackline.producers.chunks import Chunk, ChunkRequest
 from wrackline.producers.plugin import WholeRead
 from wrackline.producers.sources.mysql.marks import Fence
+from wrackline.producers.sources.mysql.reading import Session
 from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.projection import Projection
+from wrackline.schemas.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -85,6 +89,28 @@ def test_a_writer_that_does_not_end_lets_the_read_be_tried_again(world: World) -
         assert caught.value.code == "mysql.server_lost"
         other.rollback()
         reader.whole(table("t")).close()
+
+
+def test_a_lock_whose_holder_is_silent_is_let_go(world: World) -> None:
+    if world.mariadb:
+        pytest.skip("MariaDB locks nothing")
+    world.run(LOGS)
+
+    class Frozen:
+        """Asks what the table is only when somebody could write to it."""
+
+        def describe(self, wanted: TableId) -> Projection:
+            world.run("SET SESSION lock_wait_timeout = 30", "INSERT INTO shop.t VALUES (1)")
+            return world.session().catalogue.describe(wanted)
+
+    def begin() -> Session:
+        return replace(world.session(), catalogue=Frozen())
+
+    whole = replace(world.whole(), begin=begin)
+    with pytest.raises(Transient) as caught:
+        whole(table("t"), Event())
+    assert caught.value.code == "mysql.server_lost"
+    assert world.run("SELECT id FROM shop.t") == [(1,)], "the lock stood on"
 
 
 def test_each_right_that_is_missing_is_named_with_its_grant(world: World) -> None:

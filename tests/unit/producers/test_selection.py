@@ -51,7 +51,7 @@ def lent(catalogue: OnPaper) -> Callable[[], AbstractContextManager[OnPaper]]:
 
 
 def selection(catalogue: OnPaper, ours: TableId | None = SIGNALS) -> Selection:
-    return Selection(lent(catalogue), FILTER, ours)
+    return Selection(lent(catalogue), FILTER, lambda: ours)
 
 
 def test_a_table_is_captured_or_left_out_and_the_signal_table_is_neither() -> None:

@@ -21,6 +21,7 @@ from wrackline.producers.changes import (
     Step,
 )
 from wrackline.producers.plugin import Surroundings, WriterIds
+from wrackline.producers.sources.mysql.cut_off import CutOff
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
 from wrackline.producers.sources.mysql.facts import TableFacts
@@ -61,7 +62,11 @@ def start_of(log: WrittenLog, *, server: str = "here") -> MySqlPosition:
 
 
 def decoder(
-    log: WrittenLog, start: MySqlPosition | None = None, most: int = 1 << 20, *facts: TableFacts
+    log: WrittenLog,
+    start: MySqlPosition | None = None,
+    most: int = 1 << 20,
+    *facts: TableFacts,
+    cut_off: CutOff | None = None,
 ) -> Decoder:
     """One that captures d.t and d.u."""
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(1, 2), most)
@@ -74,6 +79,7 @@ def decoder(
         Roll(lambda table: table in listed, listed),
         explained,
         reading,
+        cut_off or CutOff(),
     )
 
 

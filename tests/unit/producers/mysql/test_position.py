@@ -119,9 +119,16 @@ def test_what_is_missing_or_of_another_form_is_refused(change: Saved) -> None:
 def test_a_seq_has_room_for_file_and_place_up_to_4_gb() -> None:
     assert MySqlPosition(1, 7, 157).seq().hex() == "000000070000009d"
     assert len(MySqlPosition(1, 7, 157).seq()) == SEQ_BYTES
-    with pytest.raises(WracklineError) as raised:
-        MySqlPosition(1, 7, 1 << 32, history=HISTORY).seq()
-    assert "binlog.000007 at 4294967296" in raised.value.sentence
+    far, farther = (MySqlPosition(1, 7, (1 << 32) + more, history=HISTORY) for more in (1, 900))
+    assert far < farther
+    assert far.seq() == farther.seq(), "no transaction begins in between"
+    highest = MySqlPosition(1, 7, (1 << 32) - 2, history=HISTORY)
+    assert highest.begins() == highest.seq() < far.seq() < MySqlPosition(1, 8, 4).seq()
+    for position in (replace(highest, offset=highest.offset + 1), far):
+        with pytest.raises(WracklineError) as raised:
+            position.begins()
+        assert raised.value.code == "mysql.place_too_high"
+        assert HISTORY.file in str(raised.value)
 
 
 def test_a_files_number_ends_its_name() -> None:

@@ -39,7 +39,20 @@ def test_a_text_of_another_charset_is_read_in_it() -> None:
         b"CREATE TABLE t (id int) ENGINE=FEDERATED CONNECTION='mysql://u:geheim@h/d/t'",
         b"CREATE TABLE t (id int) engine = connect OPTION_LIST='user=u,password=geheim'",
         b"CREATE TABLE t (id int) ENGINE=SPIDER COMMENT='password \"geheim\"'",
+        b'ALTER TABLE t COMMENT=\'srv "s", password "geheim"\'',
+        b"ALTER TABLE t COMMENT=\"table 't', Password\t'geheim'\"",
+        b'ALTER TABLE t COMMENT="password \\"geheim\\""',
+        b"ALTER TABLE t COMMENT='password\\t\"geheim\"'",
+        b"ALTER TABLE t OPTION_LIST='user=u,password=geheim'",
     ],
 )
 def test_where_a_password_may_stand_there_is_no_text(text: bytes) -> None:
     assert list(said([Vanished(TABLE)], query(text))) == [Vanished(TABLE)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["CREATE TABLE t (id int, password varchar(60))", "ALTER TABLE t ADD `password` text, ADD pwd text"],
+)
+def test_a_column_of_that_name_is_no_secret(text: str) -> None:
+    assert list(said([Vanished(TABLE)], query(text.encode()))) == [Vanished(TABLE, text)]

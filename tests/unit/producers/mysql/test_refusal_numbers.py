@@ -56,7 +56,7 @@ def test_names_are_quoted_in_what_is_to_be_run() -> None:
     ],
 )
 def test_a_refused_statement(number: int, code: str, kind: type[WracklineError], *, shown: bool) -> None:
-    error = explained(number, SECRETIVE, "read the rows", "guest", TableId("shop", "shop", "orders"))
+    error = explained(number, SECRETIVE, "read the rows", "'guest'@'%'", TableId("shop", "shop", "orders"))
     assert (error.code, type(error)) == (code, kind)
     assert ("Anna" in str(error)) is shown
     assert "{" not in f"{error.sentence}{error.hint}"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from wrackline.producers.plugin import MarkKind
 from wrackline.producers.sources.mysql import check_server
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
 
@@ -37,7 +38,7 @@ GOOD_MARIADB = {
 def ids(good: dict[str, str], **other: str) -> list[str]:
     facts = ServerFacts(good | other)
     found = [*check_server.version(facts), *check_server.log(facts), *check_server.gtids(facts)]
-    return [one.id for one in [*found, *check_server.marks(facts, None)]]
+    return [one.id for one in [*found, *check_server.marks(facts, MarkKind.FENCE)]]
 
 
 @pytest.mark.parametrize("good", [GOOD_MYSQL, GOOD_MARIADB])
