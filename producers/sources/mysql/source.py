@@ -194,8 +194,8 @@ class MySqlSource:
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
         """Name what stands there for the pipeline; none of it was made by us."""
         del partition, saved
+        ours = self._signal_table
         with self._asking() as connection:
-            ours = signal_table(self._settings, facts_of(connection))
             return tuple(belongings.kept(connection, ours))
 
     def log_reader(self, partition: SourcePartition) -> str | None:
@@ -260,7 +260,7 @@ class MySqlSource:
         """Find what MySQL's set of the log's end lacks, as the reader that the log's own dump ends."""
         if not isinstance(start.gtids, MySqlGtids):
             return start
-        reader = self._reader_of_log(self._server.replica_id, self._settings.integer("max.row.bytes") * 2)
+        reader = self._reader_of_log(self._server.replica_id, self._most_event_bytes)
         packets = dump_after(self._server.connect(), reader, start.gtids)
         with closing(packets):
             return completed(start, packets, self._server.most_silence)
@@ -292,12 +292,12 @@ class MySqlSource:
 
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
-        kind = mark_kind(self._settings)
+        kind, ours = mark_kind(self._settings), self._signal_table
         connection = self._server.connect()
         marks = MySqlMarks(
             connection,
             kind,
-            signal_table=self._signal_table,
+            signal_table=ours,
             now_ms=self._around.now_ms,
             start=lambda: self._start,
         )
@@ -309,13 +309,17 @@ class MySqlSource:
         with self._asking() as connection:
             return signal_table(self._settings, facts_of(connection))
 
+    @property
+    def _most_event_bytes(self) -> int:
+        return self._settings.integer("max.row.bytes") * 2  # an update has its row twice
+
     def _reading(self, facts: ServerFacts, shapes: Shapes) -> Reading:
         return Reading(
             facts.identity,
             facts.flavour is Flavour.MARIADB,
             self._around.most_batch_bytes,
-            self._settings.integer("max.row.bytes") * 2,  # an update has its row twice
-            signal_table=signal_table(self._settings, facts),
+            self._most_event_bytes,
+            signal_table=self._signal_table,
             lower_names=facts.lower_names,
             collations=shapes.said,
         )

@@ -112,13 +112,7 @@ def test_a_table_that_is_emptied_meanwhile_stays_empty_but_for_what_came_later(
 
 @pytest.mark.parametrize("place", ["before_select", "after_select", "after_close_mark", "before_slice"])
 def test_a_column_with_a_default_that_comes_meanwhile_is_in_every_row(opened: Opened, place: str) -> None:
-    world = opened(CHUNK)
-    world.fill(4 * CHUNK)
-    holds = Holds(world, (place,))
-    world.run(holds.armed)
-    holds.next()
-    holds.let_go(place)
-    holds.next()
+    world, holds = held_in_the_second_chunk(opened, place)
     ask(world.sql, "ALTER TABLE orders ADD COLUMN due int NOT NULL DEFAULT 5 FIRST, DROP COLUMN raw")
     ask(world.sql, f"UPDATE orders SET due = 6, n = n + 1 WHERE id <= {2 * CHUNK * APART}")
     world.columns.remove("raw")
@@ -129,13 +123,7 @@ def test_a_column_with_a_default_that_comes_meanwhile_is_in_every_row(opened: Op
 
 @pytest.mark.parametrize("place", ["before_select", "after_select", "after_close_mark", "before_slice"])
 def test_a_column_renamed_meanwhile_is_the_same_column_in_every_row(opened: Opened, place: str) -> None:
-    world = opened(CHUNK)
-    world.fill(4 * CHUNK)
-    holds = Holds(world, (place,))
-    world.run(holds.armed)
-    holds.next()
-    holds.let_go(place)
-    holds.next()
+    world, holds = held_in_the_second_chunk(opened, place)
     rename(world)
     ask(world.sql, f"UPDATE orders SET n = n + 1 WHERE id = {CHUNK * APART}")
     holds.all_go()
@@ -164,6 +152,18 @@ def test_rows_read_after_a_column_was_renamed_have_it_as_the_log_has(opened: Ope
     world.came()
     world.read_anew()
     world.equal()
+
+
+def held_in_the_second_chunk(opened: Opened, place: str) -> tuple[ReadsWorld, Holds]:
+    """Lead a read of four chunks to a place of its second."""
+    world = opened(CHUNK)
+    world.fill(4 * CHUNK)
+    holds = Holds(world, (place,))
+    world.run(holds.armed)
+    holds.next()
+    holds.let_go(place)
+    holds.next()
+    return world, holds
 
 
 def rename(world: ReadsWorld) -> None:
