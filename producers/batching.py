@@ -39,13 +39,12 @@ from wrackline.producers.changes import (
 )
 from wrackline.producers.chunks import Halves
 from wrackline.producers.left_out import Bounds, LeftOut
-from wrackline.producers.row_records import put_records, put_rows
+from wrackline.producers.part import Part, Record
 from wrackline.producers.set_aside import Keeper, SetAside
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.offsets import Json, canonical
 from wrackline.schemas.table import SourcePartition, TableId
 
-Record: TypeAlias = tuple[str, bytes | None, bytes | None]  # topic, key, value
 States: TypeAlias = Mapping[TableId, Json | None]  # None: nothing is known of the table any more
 
 QUIET = 10.0
@@ -102,6 +101,7 @@ class Publication:
     partition: SourcePartition
     records: Sequence[Record]
     size: int
+    checksum: int  # the sum of the values' CRC32
     topics: Sequence[str]  # that must be there before it; those of tables once, from their shape on
     position: Position  # after the last record
     confirmable: Position | None  # what the database may forget once this is committed
@@ -148,29 +148,6 @@ class Control(Protocol):
 
 
 @dataclass(slots=True)
-class _Part:
-    """Records that belong together."""
-
-    records: list[Record] = field(default_factory=list)
-    size: int = 0
-    events: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and operation
-    transactions: int = 0
-
-    def over(self, policy: Policy) -> bool:
-        return self.size >= policy.most_bytes or len(self.records) >= policy.most_events
-
-    def count(self, topic: str, op: str, times: int) -> None:
-        self.events[topic, op] = self.events.get((topic, op), 0) + times
-
-    def take_over(self, later: "_Part") -> None:
-        self.records += later.records
-        self.size += later.size
-        self.transactions += later.transactions
-        for (topic, op), times in later.events.items():
-            self.count(topic, op, times)
-
-
-@dataclass(slots=True)
 class _Open:
     """The source transaction that the log is in."""
 
@@ -205,7 +182,7 @@ class Cutter:
         self._topics: dict[int, str] = {}
         self._table_of: dict[str, TableId] = {}
         self._new_topics: dict[str, None] = {}
-        self._finished, self._unfinished = _Part(), _Part()
+        self._finished, self._unfinished = Part(), Part()
         self._states: dict[TableId, Json | None] = {}
         self._saves = self._saves_taken = self._sealed_saves = 0
         self._since: float | None = None  # when the oldest finished record came
@@ -284,18 +261,17 @@ class Cutter:
         self._give(states, now)
         topic = self._topic_of(table)
         self._table_of[topic] = table
-        records: list[Record] = []
-        size = put_rows(rows, topic, records)
+        part = Part()
+        part.put_rows(rows, topic)
         refused = self._left_out.meets(table, topic)
-        taken, too_large = self._left_out.takes(table, records, size)
+        taken, too_large = self._left_out.takes(table, part.records, part.size)
         for fault in (refused, too_large):
             if fault is not None:
                 self._fault(fault)  # after the states: it is the table's last word
         if taken:
             self._new_topics[topic] = None
-            self._finished.count(topic, op, len(rows))
-            self._finished.records += records
-            self._finished.size += size
+            part.count(topic, op, len(rows))
+            self._finished.take_over(part)
         self._finish()
         return self._found()
 
@@ -370,8 +346,7 @@ class Cutter:
             self._fault(fault)
         if policy.skipped:
             rows = [row for row in rows if row[1] not in policy.skipped]
-        size, counts = put_records(rows, self._topics, part.records, tombstones=policy.tombstones)
-        part.size += size
+        counts = part.put_changes(rows, self._topics, tombstones=policy.tombstones)
         for (ref, op), times in counts.items():
             part.count(self._topics[ref], op, times)
             if self._control.counts and self._open is not None:
@@ -432,34 +407,32 @@ class Cutter:
         if record is not None:
             self._put(record, self._unfinished)
 
-    def _put(self, record: Record, part: _Part) -> None:
-        topic, key, value = record
-        self._new_topics[topic] = None
-        part.records.append(record)
-        part.size += len(key or b"") + len(value or b"")
+    def _put(self, record: Record, part: Part) -> None:
+        self._new_topics[record[0]] = None
+        part.put(record)
 
     def _reach(self, position: Position) -> None:
         """The log is at a place outside a transaction."""
         self._place = self._confirmable = position
         self._finished.take_over(self._unfinished)
-        self._unfinished = _Part()
+        self._unfinished = Part()
         self._finish()
 
     def _finish(self) -> None:
         given = self._states or self._saves > self._sealed_saves  # receipts may come with no state
         if self._since is None and (self._finished.records or given):
             self._since = self._now
-        if self._place is not None and self._finished.over(self._policy):
+        if self._place is not None and self._finished.over(self._policy.most_bytes, self._policy.most_events):
             self._seal()
 
     def _cut_if_large(self, upto: Position) -> None:
         """Cut the open transaction; what was finished before it goes first, by itself."""
-        if not self._unfinished.over(self._policy):
+        if not self._unfinished.over(self._policy.most_bytes, self._policy.most_events):
             return
         if self._since is not None and self._place is not None:
             self._seal()
         self._finished.take_over(self._unfinished)
-        self._unfinished = _Part()
+        self._unfinished = Part()
         self._place = upto
         self._seal()
 
@@ -477,6 +450,7 @@ class Cutter:
             self._partition,
             part.records,
             part.size,
+            part.checksum & 0xFFFF_FFFF,
             tuple(self._new_topics),
             self._place,
             self._confirmable,
@@ -487,10 +461,10 @@ class Cutter:
         )
         self._sealed.append((made, self._saves))
         self._sealed_size += part.size
-        self._finished, self._states, self._new_topics = _Part(), {}, {}
+        self._finished, self._states, self._new_topics = Part(), {}, {}
         self._since, self._sealed_saves = None, self._saves
 
-    def _tallied(self, part: _Part) -> Tally:
+    def _tallied(self, part: Part) -> Tally:
         events = {(self._table_of[topic], op): times for (topic, op), times in part.events.items()}
         if events:
             self.busy = self._now

@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 
 import fastavro
 
-from wrackline.producers.batching import Record
 from wrackline.producers.changes import Appeared, Coming, Message, Renamed, Reshaped, Shape, Vanished
+from wrackline.producers.part import Record
 from wrackline.schemas import control_events
 from wrackline.schemas.envelope import Schema, dump, value_schema
 from wrackline.schemas.table import TableId, TableSchema

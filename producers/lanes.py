@@ -12,13 +12,14 @@ from typing import Protocol, Self, runtime_checkable
 
 from wrackline.producers import going_on
 from wrackline.producers.asking import Asking, Channel
-from wrackline.producers.batching import Control, Cutter, Policy, Publication, Record
+from wrackline.producers.batching import Control, Cutter, Policy, Publication
 from wrackline.producers.changes import Batch, Commit, Fault, Position, Saved
 from wrackline.producers.existing_rows import ExistingRows
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.going_on import UNPROVEN, Kept
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
+from wrackline.producers.part import Record
 from wrackline.producers.plugin import LogStream, Renewing, Source
 from wrackline.producers.readers import Readers
 from wrackline.producers.receipt_book import NO_RECEIPTS, Receipts

@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Final, Protocol
 
-from wrackline.producers.batching import Record
+from wrackline.producers.part import Record
 from wrackline.producers.snapshot.requests import (
     Accepted,
     Became,

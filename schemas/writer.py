@@ -103,7 +103,7 @@ class Writer:
     @cython.cfunc
     def take(self, size: cython.Py_ssize_t) -> bytes:
         """Return the first `size` bytes, as an object of their own."""
-        taken: bytes = bytes(self.raw[:size])
+        taken: bytes = self.raw[:size] if cython.compiled else bytes(self.raw[:size])
         if self.size > _KEEP:
             self.size = _SMALL
             self.buffer = bytearray(self.size)

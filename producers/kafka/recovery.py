@@ -13,11 +13,10 @@ the two readings.
 
 from collections.abc import Callable, Sequence
 from typing import Final
-from zlib import crc32
 
 from confluent_kafka.admin import AdminClient
 
-from wrackline.producers.batching import Publication, Record
+from wrackline.producers.batching import Publication
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
@@ -25,6 +24,7 @@ from wrackline.producers.kafka.failures import SLOW_COMMIT, SUPERSEDED, TopicRef
 from wrackline.producers.kafka.knock import knock
 from wrackline.producers.kafka.topics import Topics
 from wrackline.producers.kafka.transaction import Slot, Transactor
+from wrackline.producers.part import Record
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.offset_replay import State, replay
@@ -164,14 +164,13 @@ class Publisher:
         """The table states that changed, and last the position."""
         generation, partition = self._identity.generation, publication.partition
         connector, key = self._identity.connector, self._key(publication)
-        checksum = sum(crc32(value) for _, _, value in publication.records if value is not None)
         offset = Offset(
             generation,
             n,
             canonical(publication.position.saved()),
             self._previous.get(key),
             len(publication.records),
-            checksum & 0xFFFF_FFFF,
+            publication.checksum,
             publication.beside,
             cut=None if publication.cut is None else publication.cut.saved(),
         )

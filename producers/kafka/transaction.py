@@ -22,10 +22,10 @@ from typing import Final
 import orjson
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from wrackline.producers.batching import Record
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.client import Settings
 from wrackline.producers.kafka.failures import UNREACHABLE, TopicRefusedError, denies, meaning, of_exception
+from wrackline.producers.part import Record
 from wrackline.schemas.errors import Transient
 
 FOR_EVER: Final = -1.0  # a shorter wait would leave the transaction's state open

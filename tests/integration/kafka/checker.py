@@ -10,7 +10,7 @@ import orjson
 from tests.fakes.place import Place
 from tests.integration.kafka import child
 from tests.integration.kafka.world import Names, committed, offset_records
-from wrackline.producers.batching import Record
+from wrackline.producers.part import Record
 from wrackline.schemas import offsets
 from wrackline.schemas.offset_replay import replay
 

@@ -22,13 +22,14 @@ from tests.fakes.source import FakeSource
 from tests.fakes.stream import FakeStream
 from tests.fakes.wire import Registry
 from tests.integration.kafka.world import CONNECTOR, Names, NoControl, Notes, chance, made_publisher
-from wrackline.producers.batching import Policy, Record
+from wrackline.producers.batching import Policy
 from wrackline.producers.changes import Batch, Position, Rows, Saved
 from wrackline.producers.first_reads import NO_READS
 from wrackline.producers.kafka.topics import Group
 from wrackline.producers.lanes import Reading, SourceLanes
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
+from wrackline.producers.part import Record
 from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.task import Task
 from wrackline.schemas.errors import WracklineError

@@ -14,9 +14,9 @@ from tests.fixtures.kafka_proxy import END_TXN, KafkaProxy
 from tests.integration.kafka.world import Names, made_publisher, offset_records, surely, until, values
 from wrackline.control.stack.servers import Broker
 from wrackline.producers import failpoints
-from wrackline.producers.batching import Record
 from wrackline.producers.kafka.topics import Group
 from wrackline.producers.kafka.transaction import Transactor
+from wrackline.producers.part import Record
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.offset_replay import replay

@@ -13,10 +13,10 @@ import pytest
 from tests.fixtures.kafka_proxy import KafkaProxy
 from tests.integration.kafka.world import Names, made_publisher, values
 from wrackline.control.stack.servers import Broker
-from wrackline.producers.batching import Record
 from wrackline.producers.kafka.client import Settings
 from wrackline.producers.kafka.topics import Group
 from wrackline.producers.kafka.transaction import Slot, Transactor
+from wrackline.producers.part import Record
 
 TRIES = 8  # a try may find all events in the first batch
 EVENTS = [f"{number:03}" for number in range(40)]

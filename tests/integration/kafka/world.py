@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from zlib import crc32
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
-from wrackline.producers.batching import Publication, Record
+from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity, client
@@ -20,6 +21,7 @@ from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.kafka.topics import Creation, Group, Topics
 from wrackline.producers.kafka.transaction import Slot, Transactor
 from wrackline.producers.lanes import Health
+from wrackline.producers.part import Record
 from wrackline.schemas import offsets
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.offset_replay import State
@@ -63,7 +65,10 @@ class Names:
         """Some records and the place after them."""
         size = sum(len(value or b"") for _, _, value in records)
         topics = sorted({record[0] for record in records}) if new else []
-        return Publication(self.partition, records, size, topics, Place(0, end), Place(0, end), {}, None)
+        checksum = sum(crc32(value or b"") for _, _, value in records) & 0xFFFF_FFFF
+        return Publication(
+            self.partition, records, size, checksum, topics, Place(0, end), Place(0, end), {}, None
+        )
 
     def events(self, *values: str) -> list[Record]:
         return [(self.topic, b"key", value.encode()) for value in values]

@@ -43,7 +43,7 @@ def made(clock: Clock) -> Measures:
 
 def publication(count: int) -> Publication:
     tally = Tally({(ORDERS, "c"): count}, 1, 4_988)
-    return Publication(PARTITION, [], 1, (), Place(0, 7), None, {}, None, tally)
+    return Publication(PARTITION, [], 1, 0, (), Place(0, 7), None, {}, None, tally)
 
 
 def test_the_line_says_rate_lag_and_position() -> None:

@@ -15,7 +15,7 @@ from tests.contract.source_world import Change, Delete, Insert, Said, Truncated,
 from tests.fakes.place import Place
 from tests.fakes.source_world import FakeSourceWorld
 from wrackline.producers import set_aside
-from wrackline.producers.batching import Cutter, CutTransaction, Policy, Publication, Record
+from wrackline.producers.batching import Cutter, CutTransaction, Policy, Publication
 from wrackline.producers.changes import (
     Appeared,
     Batch,
@@ -35,6 +35,7 @@ from wrackline.producers.changes import (
 )
 from wrackline.producers.chunks import Halves
 from wrackline.producers.left_out import ENVELOPE_BYTES, Bounds
+from wrackline.producers.part import Record
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.offsets import canonical
 from wrackline.schemas.table import SourcePartition, TableId

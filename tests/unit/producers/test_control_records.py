@@ -8,9 +8,9 @@ import fastavro
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
-from wrackline.producers.batching import Record
 from wrackline.producers.changes import Appeared, Message, Renamed, Reshaped, Shape, Vanished
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.part import Record
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.topics import control_topics
 

@@ -12,9 +12,10 @@ from tests.fakes.source_world import FakeSourceWorld
 from tests.unit.producers.test_batching import PlainControl
 from wrackline.producers import set_aside
 from wrackline.producers.asking import Asking, Read
-from wrackline.producers.batching import Cutter, Policy, Publication, Record
+from wrackline.producers.batching import Cutter, Policy, Publication
 from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Rows, Signal
 from wrackline.producers.existing_rows import ExistingRows, ReopenError
+from wrackline.producers.part import Record
 from wrackline.producers.readers import Outcome, Readers
 from wrackline.producers.snapshot import keys
 from wrackline.producers.snapshot.machine import Machine

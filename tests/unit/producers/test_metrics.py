@@ -45,7 +45,7 @@ def clock() -> Clock:
 
 def publication(events: dict[tuple[TableId, str], int], size: int, committed_ms: int | None) -> Publication:
     tally = Tally(events, 1 if events else 0, committed_ms)
-    return Publication(PARTITION, [], size, (), Place(0, 1), None, {}, None, tally)
+    return Publication(PARTITION, [], size, 0, (), Place(0, 1), None, {}, None, tally)
 
 
 def served(measures: Measures) -> dict[str, float]:

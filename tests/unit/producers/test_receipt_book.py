@@ -7,8 +7,9 @@ import pytest
 
 from tests.fakes.place import Place
 from tests.unit.producers.test_batching import PlainControl
-from wrackline.producers.batching import Cutter, Policy, Record
+from wrackline.producers.batching import Cutter, Policy
 from wrackline.producers.changes import Batch, Progress
+from wrackline.producers.part import Record
 from wrackline.producers.receipt_book import EVERY, ReceiptBook
 from wrackline.producers.snapshot.requests import Accepted, Became, Further, Joined, Refused
 from wrackline.schemas import receipts

@@ -1,0 +1,41 @@
+"""Threads share one heap: in a process of its own, for what the C library was told can't be taken back."""
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+_COUNTED = """
+import ctypes, os, sys, threading
+from wrackline.producers.heap import keep_together
+if sys.argv[1] == "kept":
+    assert keep_together()
+libc, all_there = ctypes.CDLL(None), threading.Barrier(9)
+libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
+libc.malloc_info.argtypes, libc.fflush.argtypes = [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
+def use():
+    libc.malloc(5000)
+    all_there.wait()
+threads = [threading.Thread(target=use) for _ in range(8)]
+for thread in threads: thread.start()
+all_there.wait()
+reading, writing = os.pipe()
+file = libc.fdopen(writing, b"w")
+libc.malloc_info(0, file)
+libc.fflush(file)
+print(os.read(reading, 1 << 20).count(b"<heap nr="))
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="this C library is not glibc")
+def test_threads_share_one_heap() -> None:
+    assert _heaps("kept") == 1
+    assert _heaps("as it comes") > 1
+
+
+def _heaps(how: str) -> int:
+    told = subprocess.run(
+        [sys.executable, "-c", _COUNTED, how], check=True, capture_output=True, text=True, timeout=60
+    )
+    return int(told.stdout)
