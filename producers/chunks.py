@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from wrackline.producers.changes import Passing, Position
+from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.table import TableId, TableSchema
+
+KEY_GONE = define(
+    "snapshot.key_gone",
+    Transient,
+    "{table} has no column {column} any more, in whose order its rows are read",
+    hint="nothing to do: its rows are read anew in the order of its key of now; keys that were asked for by"
+    " themselves must be asked for again: wrackline snapshot start <pipeline.toml> '{table}'",
+)
 
 # A key as the server itself writes and reads it, column by column in key order: exact, JSON-safe,
 # compared by nobody but the database.

@@ -47,6 +47,13 @@ NO_PART = define(
     hint="ask for all of them: wrackline snapshot start <pipeline.toml> '{table}'; or name columns that tell"
     " its rows apart: message.key.columns",
 )
+NO_SURROGATE = define(
+    "snapshot.no_surrogate",
+    OperatorNeeded,
+    "{table} has no column {column}, in whose order its rows were to be read",
+    hint="ask again, with a column of the table as surrogate-key:"
+    " wrackline snapshot start <pipeline.toml> '{table}'",
+)
 READ_BROKEN = define(
     "snapshot.read_broken",
     OperatorNeeded,
@@ -239,6 +246,8 @@ class Readers:
             return Planned(work.ticket, (), (Span(),), None)
         key = table.key
         if work.surrogate_key is not None:  # its values may repeat: the key tells their rows apart
+            if all(column.name != work.surrogate_key for column in table.columns):
+                raise NO_SURROGATE(table=work.table, column=work.surrogate_key)
             key = (work.surrogate_key, *(name for name in table.key if name != work.surrogate_key))
         if reader.marks.kind is MarkKind.SIGNAL and not work.keys:
             reader.marks.set(work.ticket, Edge.OPEN)  # or a row that is hidden until then is in no span

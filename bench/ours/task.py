@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from wrackline.control.installed import Installed
-from wrackline.producers import assembly
+from wrackline.producers import assembly, heap
 from wrackline.producers.batching import Publication
 from wrackline.producers.changes import Fault
 from wrackline.producers.lanes import Health
@@ -49,6 +49,7 @@ class Silent:
 
 def main() -> None:
     """Run until standard input ends."""
+    heap.keep_together()  # as `wrackline run` does
     given = json.loads(sys.stdin.readline())
     pipeline = check(given, Installed(), Resolver(Allowed(), {}))
     if pipeline.source is None or pipeline.values is None:

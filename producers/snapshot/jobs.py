@@ -54,7 +54,7 @@ def reshaped(state: TableState, need: Need, new_id: NewId) -> TableState:
     if need is Need.NOTHING:
         return state
     if need is Need.RESTART:
-        state = _rekeyed(state)
+        state = replace(unplanned(state), missing={})
     whole = [job for job in state.jobs if job.whole and job.failed is None]
     if not whole:
         return state.with_job(Job(new_id(), Purpose.REFRESH))
@@ -159,12 +159,12 @@ def finished(state: TableState) -> TableState:
     return state.without_job(job.id, Outcome.SUCCEEDED)
 
 
-def _rekeyed(state: TableState) -> TableState:
-    """Bounds of the old key mean nothing any more."""
+def unplanned(state: TableState) -> TableState:
+    """Make all plans anew, for the columns that order the rows are others: bounds of theirs mean nothing."""
     error = KEY_CHANGED(table="this table" if state.shape is None else state.shape.id)
     reason = Reason(error.code, error.sentence, error.hint)
     for job in state.jobs:
         bounded = job.low is not None or job.high is not None or job.keys
         if job.failed is None:
             state = state.with_job(replace(job.anew(), failed=reason if bounded else None))
-    return replace(state, missing={})
+    return state

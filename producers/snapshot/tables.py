@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wrackline.producers.changes import Position, Unsent
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Halves, Mark, TailOf
+from wrackline.producers.chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Halves, Mark, TailOf
 from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot import jobs, missing
 from wrackline.producers.snapshot.requests import Purpose
@@ -191,8 +191,8 @@ class Table:
             void = void or moves_keys(known, shape)
         if another or refresh or shape is None:
             self._drop_all()
-            if self._lost:  # what it waited for is here, perhaps
-                self.wait_until, self._lost, self._rests = 0.0, 0, False
+            if self._lost or self._tries:  # what it waited for is here, perhaps
+                self.wait_until, self._lost, self._tries, self._rests = 0.0, 0, 0, False
         state = replace(self.state, shape=shape or known, gap=self.state.gap or void)
         self.change(jobs.reshaped(state, need, self._new_id))
 
@@ -342,6 +342,9 @@ class Table:
         self._tries += 1
         if job is not None and self.keyless:
             self._drop_read()
+        if job is not None and error.code == KEY_GONE.code:
+            self._drop_all()
+            self.change(jobs.unplanned(self.state))
         active = self.state.active if job is not None else None
         needed = active is None or active.needed
         if isinstance(error, Transient) and (needed or self._tries < self._limits.most_tries):

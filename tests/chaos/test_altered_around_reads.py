@@ -33,8 +33,9 @@ DONE = {
     "swapped": "ALTER TABLE {0} DROP COLUMN v, ADD COLUMN v int DEFAULT 3; " + WRITE,
     "rekeyed": "ALTER TABLE {0} DROP CONSTRAINT {0}_pkey, ADD COLUMN k int DEFAULT 1,"
     " ADD PRIMARY KEY (k, id); " + WRITE,
+    "key_renamed": "ALTER TABLE {0} RENAME COLUMN id TO nr; " + WRITE.replace("id", "nr"),
 }
-SILENT = ("filled", "renamed", "retyped")  # also without a row behind it: the catalogue alone tells
+SILENT = ("filled", "renamed", "retyped", "key_renamed")  # also where the catalogue alone tells
 PLACES = failpoints.READ[:-1]
 
 

@@ -170,3 +170,13 @@ def _kept_alive(made: socket.socket, most_silence: float) -> socket.socket:
 def _said(exc: pymysql.err.Error) -> tuple[int, str]:
     number = exc.args[0] if exc.args and isinstance(exc.args[0], int) else 0
     return number, str(exc.args[-1] if exc.args else exc) or type(exc).__name__
+
+
+def version_of(connection: "Connection[Any]") -> str:
+    """Return what the server called itself when it was met."""
+    return str(connection.server_version)  # type: ignore[attr-defined] # the driver's types leave it out
+
+
+def is_mariadb(connection: "Connection[Any]") -> bool:
+    """Whether the server is MariaDB, which says so in its version."""
+    return "mariadb" in version_of(connection).lower()

@@ -18,9 +18,9 @@ import pymysql
 from pymysql.constants import COMMAND
 
 from wrackline.producers.sources.mysql import kinds
+from wrackline.producers.sources.mysql.connect import is_mariadb
 from wrackline.producers.sources.mysql.dump_refusals import LOG_ENDED, log_refused
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids
-from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.position import MOST_OFFSET, PLACE_TOO_HIGH
 from wrackline.producers.sources.mysql.server_errors import account_of

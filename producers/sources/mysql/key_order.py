@@ -14,18 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from wrackline.producers.chunks import Bound
+from wrackline.producers.chunks import KEY_GONE, Bound
 from wrackline.producers.sources.mysql.key_values import KeyColumn, UnfitError
 from wrackline.producers.sources.mysql.types import parse
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.table import TableId, TableSchema
 
-KEY_COLUMN_GONE = define(
-    "mysql.key_column_gone",
-    OperatorNeeded,
-    "{table} has no column {column}, which its rows were to be read in the order of",
-    hint="ask for the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
-)
 KEY_UNFIT = define(
     "mysql.key_unfit",
     OperatorNeeded,
@@ -106,7 +100,7 @@ def key_column(shape: TableSchema, name: str) -> KeyColumn:
     for column in shape.columns:
         if column.name == name:
             return KeyColumn(name, parse(column.type.source), column.nullable)
-    raise KEY_COLUMN_GONE(table=shape.id, column=name)
+    raise KEY_GONE(table=shape.id, column=name)
 
 
 def comparison(column: KeyColumn, sign: str, text: str | None) -> str:

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from wrackline.producers.changes import Commit, Passing, Signal
 from wrackline.producers.plugin import Edge, MarkKind
+from wrackline.producers.sources.mysql.connect import is_mariadb, version_of
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySqlGtids
 from wrackline.producers.sources.mysql.names import table_name
 from wrackline.producers.sources.mysql.position import MySqlPosition, file_number
@@ -249,16 +250,6 @@ def visible(commit: Commit, executed: MySqlGtids) -> bool:
     """Whether a SELECT shows a transaction; one from before there were GTIDs, since there are."""
     name = commit.transaction
     return _PLACE.fullmatch(name) is not None or executed.contains(MySqlGtids.parse(name))
-
-
-def version_of(connection: Connection) -> str:
-    """Return what the server called itself when it was met."""
-    return str(connection.server_version)  # type: ignore[attr-defined] # the driver's types leave it out
-
-
-def is_mariadb(connection: Connection) -> bool:
-    """Whether the server is MariaDB, which says so in its version."""
-    return "mariadb" in version_of(connection).lower()
 
 
 def snapshot_place(connection: Connection) -> Place:

@@ -15,12 +15,12 @@ import pymysql
 
 from wrackline.producers.chunks import ChunkRow
 from wrackline.producers.plugin import WriterIds
+from wrackline.producers.sources.mysql.connect import is_mariadb
 from wrackline.producers.sources.mysql.marks import (
     SNAPSHOT,
     MySqlMarks,
     Place,
     asked,
-    is_mariadb,
     snapshot_place,
 )
 from wrackline.producers.sources.mysql.server_errors import close

@@ -17,18 +17,10 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from wrackline.producers.chunks import Bound
+from wrackline.producers.chunks import KEY_GONE, Bound
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.names import table_name
-from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.table import TableId
-
-KEY_COLUMN_GONE = define(
-    "pg.key_column_gone",
-    OperatorNeeded,
-    "{table} has no column {column}, which its rows were to be read in the order of",
-    hint="ask for the table anew: wrackline snapshot start <pipeline.toml> '{table}'",
-)
 
 # A typmod of -1, for without one format_type says "character" and "bit": a cast to those cuts the value.
 _KEY_TYPES = """
@@ -117,7 +109,7 @@ def key_order(connection: Connection, table: TableId, key: Sequence[str]) -> Key
     found = columns_of(connection, table, key)
     for name in key:
         if name not in found:
-            raise KEY_COLUMN_GONE(table=table, column=name)
+            raise KEY_GONE(table=table, column=name)
     return KeyOrder([found[name] for name in key])
 
 

@@ -30,7 +30,7 @@ from tests.integration.mysql.world import root
 from tests.integration.running import armed as armed_run
 from tests.integration.running.world import COMMAND, Running, wait_until
 from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
-from wrackline.producers.sources.mysql.marks import is_mariadb
+from wrackline.producers.sources.mysql.connect import is_mariadb
 from wrackline.producers.sources.mysql.shapes import identities
 
 NOTHING: Mapping[str, str] = MappingProxyType({})

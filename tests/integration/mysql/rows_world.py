@@ -16,7 +16,8 @@ from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow
 from wrackline.producers.plugin import MarkKind, Surroundings, WriterIds
 from wrackline.producers.sources.mysql.chunks import MySqlReader
-from wrackline.producers.sources.mysql.marks import MySqlMarks, version_of
+from wrackline.producers.sources.mysql.connect import version_of
+from wrackline.producers.sources.mysql.marks import MySqlMarks
 from wrackline.producers.sources.mysql.origin import Labels
 from wrackline.producers.sources.mysql.reading import Session, settle
 from wrackline.producers.sources.mysql.slicing import Slicing

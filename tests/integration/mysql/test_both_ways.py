@@ -20,7 +20,7 @@ from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Commit, Step
 from wrackline.producers.chunks import ChunkRequest
 from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.mysql.marks import is_mariadb
+from wrackline.producers.sources.mysql.connect import is_mariadb
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.table import TableId
 

@@ -130,6 +130,25 @@ def test_a_column_renamed_meanwhile_is_the_same_column_in_every_row(opened: Open
     world.equal()
 
 
+@pytest.mark.parametrize("place", ["before_select", "after_close_mark"])
+@pytest.mark.parametrize("behind", [False, True], ids=["the log tells", "the log is behind"])
+def test_a_key_column_renamed_meanwhile_has_the_rows_read_in_its_order(
+    opened: Opened, place: str, *, behind: bool
+) -> None:
+    world, holds = held_in_the_second_chunk(opened, place)
+    with ExitStack() as log:
+        if behind:
+            log.enter_context(world.log.silent())
+        ask(world.sql, "ALTER TABLE orders RENAME COLUMN id TO nr")
+        ask(world.sql, f"UPDATE orders SET n = n + 1 WHERE nr = {CHUNK * APART}")
+        world.columns[world.columns.index("id")], world.first_names = "nr", {"nr": "id"}
+        if behind:
+            holds.let_go(place)
+            holds.comes(_OVER)
+    holds.all_go()
+    world.equal()
+
+
 def test_a_column_renamed_where_the_log_has_not_come_to_is_the_same_column_too(opened: Opened) -> None:
     world = opened(CHUNK)
     world.fill(2 * CHUNK)

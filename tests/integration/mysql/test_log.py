@@ -21,6 +21,7 @@ from tests.fixtures.binlogs import (
 )
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.sources.mysql import kinds
+from wrackline.producers.sources.mysql.connect import is_mariadb
 from wrackline.producers.sources.mysql.dump import FIRST_EVENT, Reader, dump_after, dump_from
 from wrackline.producers.sources.mysql.events import (
     FormatDescription,
@@ -33,7 +34,6 @@ from wrackline.producers.sources.mysql.events import (
     TransactionBegun,
 )
 from wrackline.producers.sources.mysql.gtids import AnyGtids, MariaDbGtids, MySqlGtids
-from wrackline.producers.sources.mysql.marks import is_mariadb
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
 from wrackline.schemas.errors import WracklineError
 

@@ -101,7 +101,7 @@ def test_a_table_that_went_is_named(read: Read) -> None:
 
 def test_a_column_that_went_is_named(read: Read) -> None:
     for error in read.refused(read.request("gone")):
-        assert (type(error), error.code) == (OperatorNeeded, "pg.key_column_gone")
+        assert (type(error), error.code) == (Transient, "snapshot.key_gone")
     assert read.works()
 
 

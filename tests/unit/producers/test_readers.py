@@ -205,6 +205,13 @@ def test_a_part_of_a_table_without_a_key_is_refused_in_words(readers: Readers) -
         assert failed.error.code == "snapshot.no_part"
 
 
+def test_an_order_by_a_column_that_is_not_there_is_refused_at_once(readers: Readers) -> None:
+    readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key="nowhere"))
+    failed = outcome(readers)
+    assert isinstance(failed, Failed)
+    assert (failed.error.code, "nowhere" in failed.error.sentence) == ("snapshot.no_surrogate", True)
+
+
 def whole(number: int, behind: int | None = None) -> Read:
     after = None if behind is None else (f"run/{behind}",)
     return Read(Ticket(f"run/{number}"), ChunkRequest(TABLE, (), after, most_rows=1), ())

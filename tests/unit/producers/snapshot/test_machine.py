@@ -30,7 +30,7 @@ from wrackline.producers.changes import (
     Shape,
     Signal,
 )
-from wrackline.producers.chunks import Chunk, Slice
+from wrackline.producers.chunks import KEY_GONE, Chunk, Slice
 from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
 from wrackline.producers.snapshot.state import Status
 from wrackline.producers.snapshot.work import Limits, Plan, Read, Span, Ticket
@@ -149,6 +149,28 @@ def test_rule_6_a_changed_key_restarts_the_table() -> None:
     desk.transaction(*moved(1, 5, 10), steps=[Shape(2, replace(TABLE, key=("v",)), TABLE)])
     works = desk.work()
     assert Plan in map(type, works)
+
+
+def test_rule_6_a_key_that_readers_find_changed_before_the_log_tells_is_planned_anew() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    desk.arrive(desk.read())
+    desk.transaction()
+    assert desk.release() is not None
+    desk.machine.failed(desk.read().ticket, KEY_GONE(table=ID, column="id"), 0.0)
+    assert desk.work(0.5) == []
+    (plan,) = desk.work(1.0)
+    assert isinstance(plan, Plan)
+    desk.machine.planned(plan.ticket, ("nr",), [Span(None, ("6",))])
+    assert desk.read(1.0).request.key == ("nr",)
+
+
+def test_rule_6_keys_that_were_asked_for_are_not_read_by_another_key() -> None:
+    desk = Desk()
+    desk.ask(Snapshot("few", (ID,), keys=(("1",),)))
+    desk.machine.failed(desk.read().ticket, KEY_GONE(table=ID, column="id"), 0.0)
+    desk.save(desk.machine.unsaved())
+    assert [line.code for line in desk.receipts["few"].tables] == ["snapshot.key_changed"]
 
 
 def test_rule_7_the_cursor_moves_with_the_slice_that_goes_out() -> None:
