@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_TUPLES: Final = 100_000  # about what two publications hold
+_TUPLES: Final = 500_000  # about what ten publications hold
 _YOUNGER: Final = 10  # collections of one age before the next
 
 
