@@ -13,7 +13,7 @@ _TRIM_THRESHOLD: Final = -1
 _TOP_PAD: Final = -2
 _ARENA_MAX: Final = -8
 
-_KEPT: Final = 256 << 20  # bytes free at the heap's end before any are given back
+_KEPT: Final = 64 << 20  # bytes free at the heap's end before any are given back
 _STEP: Final = 16 << 20  # bytes that it grows by
 
 
