@@ -343,8 +343,7 @@ class Table:
         if job is not None and self.keyless:
             self._drop_read()
         if job is not None and error.code == KEY_GONE.code:
-            self._drop_all()
-            self.change(jobs.unplanned(self.state))
+            self._plan_anew()
         active = self.state.active if job is not None else None
         needed = active is None or active.needed
         if isinstance(error, Transient) and (needed or self._tries < self._limits.most_tries):
@@ -355,6 +354,13 @@ class Table:
         self._tries = 0
         if job is not None or self.state.reason is None:
             self.change(jobs.failed(self.state, active, error, self._new_id))
+
+    def _plan_anew(self) -> None:
+        """The columns that order the rows are others: what was tried with the old ones counts no more."""
+        before = self.state
+        self._drop_all()
+        self.change(jobs.unplanned(before))
+        self._tries = self._tries if self.state == before else 1
 
     def release(self, place: Position, ts_ms: int) -> Halves | None:
         """The next slice that may go out: a range's chunks in the order in which they were read."""

@@ -173,6 +173,23 @@ def test_rule_6_keys_that_were_asked_for_are_not_read_by_another_key() -> None:
     assert [line.code for line in desk.receipts["few"].tables] == ["snapshot.key_changed"]
 
 
+def test_rule_6_what_failed_before_the_key_changed_counts_no_more() -> None:
+    desk = Desk()
+    desk.ask(Snapshot("few", (ID,), keys=(("1",),)))
+    desk.machine.request(ASK)
+    for now in (0.0, 1.0):
+        desk.machine.failed(desk.read(now).ticket, LOST(), now)
+    desk.machine.failed(desk.read(3.0).ticket, KEY_GONE(table=ID, column="id"), 3.0)
+    desk.save(desk.machine.unsaved())
+    assert (desk.state_of("few"), desk.state_of("ask")) == (State.FAILED, State.ACCEPTED)
+    desk.plan(now=4.0)
+    for now in (4.0, 5.0):
+        desk.machine.failed(desk.read(now).ticket, LOST(), now)
+    desk.machine.failed(desk.read(7.0).ticket, KEY_GONE(table=ID, column="id"), 7.0)
+    desk.plan(now=8.0)
+    assert (desk.read(8.0).request.after, desk.state_of("ask")) == (None, State.RUNNING)
+
+
 def test_rule_7_the_cursor_moves_with_the_slice_that_goes_out() -> None:
     desk = Desk()
     desk.ask(ASK)
