@@ -50,9 +50,9 @@ NO_PART = define(
 NO_SURROGATE = define(
     "snapshot.no_surrogate",
     OperatorNeeded,
-    "{table} has no column {column}, in whose order its rows were to be read",
-    hint="ask again, with a column of the table as surrogate-key:"
-    " wrackline snapshot start <pipeline.toml> '{table}'",
+    "{table} has no column {column}, or the settings leave it out, so it can't order the rows",
+    hint="ask again, by a column that is there and goes out:"
+    " wrackline snapshot start <pipeline.toml> '{table}' --surrogate-key <column>",
 )
 READ_BROKEN = define(
     "snapshot.read_broken",

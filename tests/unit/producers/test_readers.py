@@ -205,11 +205,19 @@ def test_a_part_of_a_table_without_a_key_is_refused_in_words(readers: Readers) -
         assert failed.error.code == "snapshot.no_part"
 
 
-def test_an_order_by_a_column_that_is_not_there_is_refused_at_once(readers: Readers) -> None:
-    readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key="nowhere"))
-    failed = outcome(readers)
-    assert isinstance(failed, Failed)
-    assert (failed.error.code, "nowhere" in failed.error.sentence) == ("snapshot.no_surrogate", True)
+def test_an_order_by_a_column_that_is_not_there_or_left_out_is_refused_at_once(
+    world: FakeSourceWorld, readers: Readers
+) -> None:
+    base = world.databases[PARTITION]
+    kept = tuple(column for column in base.shape.columns if column.name != "label")
+    base.shape = replace(base.shape, columns=kept)  # as a source tells it whose settings leave `label` out
+    for column in ("nowhere", "label"):
+        readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key=column))
+        failed = outcome(readers)
+        assert isinstance(failed, Failed)
+        assert failed.error.code == "snapshot.no_surrogate"
+        assert f"no column {column}, or the settings leave it out" in failed.error.sentence
+        assert "--surrogate-key" in failed.error.hint
 
 
 def whole(number: int, behind: int | None = None) -> Read:
