@@ -40,6 +40,7 @@ from wrackline.control.status_line import Screen
 from wrackline.control.tables_cli import tables
 from wrackline.control.tail.command import tail
 from wrackline.control.worker_cli import worker
+from wrackline.producers import heap
 from wrackline.schemas.setting import NotHonoured, Setting
 from wrackline.schemas.settings import definition
 
@@ -127,6 +128,7 @@ def run_pipeline(
 
     It publishes the source's changes to Kafka; what merges them into a target is started apart.
     """
+    heap.keep_together()
     if as_json(asked=json) or not sys.stdout.isatty():
         log = log_of(context, asked=json)
         run(good_pipeline(file), log)

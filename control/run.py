@@ -29,7 +29,7 @@ from wrackline.control.logs.lines import Log
 from wrackline.control.moments import now_ms
 from wrackline.control.scrape_port import HOST, METRICS, STATUS, Page, metrics_page, serving
 from wrackline.control.status_line import Narration, Pulse, StatusLine
-from wrackline.producers import assembly, background, heap
+from wrackline.producers import assembly, background
 from wrackline.producers.changes import Saved
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.knock import knock
@@ -89,7 +89,6 @@ def run(
     values = pipeline.good()
     if pipeline.source is None:
         raise ValueError("a pipeline without a source does not run")
-    heap.keep_together()
     stopping, plugin = Event(), load(pipeline.source)
     log = log.bind(pipeline=values.text("name"))
     with asked_to_stop() as asked, libraries_say(log, values.redactor.clean), ExitStack() as opened:

@@ -17,6 +17,7 @@ from wrackline.control.installed import Installed
 from wrackline.control.logs.lines import log_through
 from wrackline.control.pipeline_file import Unfit, good_pipeline, log_findings
 from wrackline.control.run import run
+from wrackline.producers import heap
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.supervision import State
 from wrackline.producers.lanes import Health
@@ -43,6 +44,7 @@ def of_map(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> N
 
 
 def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
+    heap.keep_together()
     lifeline = Lifeline(line)
     lifeline.hold()
     log = log_through(lambda line: lifeline.tell({"line": line}))

@@ -18,7 +18,10 @@ _STEP: Final = 16 << 20  # bytes that it grows by
 
 
 def keep_together() -> bool:
-    """Settle it for the whole process, before its other threads begin; whether this library can."""
+    """Settle it for the whole process, before its other threads begin; whether this library can.
+
+    A thread that is there has a heap of its own already, and others would be given that one too.
+    """
     settle = getattr(ctypes.CDLL(None), "mallopt", None)
     if settle is None:
         return False

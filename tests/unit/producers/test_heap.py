@@ -7,30 +7,38 @@ import sys
 import pytest
 
 _COUNTED = """
-import ctypes, os, sys, threading
+import ctypes, os, socket, sys, threading
+from wrackline.control import worker_task
 from wrackline.producers.heap import keep_together
-if sys.argv[1] == "kept":
-    assert keep_together()
 libc, all_there = ctypes.CDLL(None), threading.Barrier(9)
 libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
 libc.malloc_info.argtypes, libc.fflush.argtypes = [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
 def use():
     libc.malloc(5000)
     all_there.wait()
-threads = [threading.Thread(target=use) for _ in range(8)]
-for thread in threads: thread.start()
-all_there.wait()
-reading, writing = os.pipe()
-file = libc.fdopen(writing, b"w")
-libc.malloc_info(0, file)
-libc.fflush(file)
-print(os.read(reading, 1 << 20).count(b"<heap nr="))
+def count():
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads: thread.start()
+    all_there.wait()
+    reading, writing = os.pipe()
+    file = libc.fdopen(writing, b"w")
+    libc.malloc_info(0, file)
+    libc.fflush(file)
+    print(os.read(reading, 1 << 20).count(b"<heap nr="), flush=True)
+    os._exit(0)
+if sys.argv[1] == "of a worker's child":
+    ours, theirs = socket.socketpair()
+    worker_task._run(count, theirs)  # in place of its pipeline, which is read once its lifeline is held
+elif sys.argv[1] == "kept":
+    assert keep_together()
+count()
 """
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="this C library is not glibc")
 def test_threads_share_one_heap() -> None:
     assert _heaps("kept") == 1
+    assert _heaps("of a worker's child") == 1
     assert _heaps("as it comes") > 1
 
 
