@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from typing import cast
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -206,6 +207,10 @@ def test_publications_are_the_log_and_resume_exactly_after_themselves(
     places = [cast("Place", publication.position) for publication in taken]
     assert all(a < b for a, b in pairwise(places))
     for number, publication in enumerate(taken, start=1):
+        assert (
+            publication.checksum
+            == sum(crc32(value or b"") for *_, value in publication.records) & 0xFFFF_FFFF
+        )
         place, told = places[number - 1], cast("Place | None", publication.confirmable)
         assert told is None or (told.done == 0 and told <= place), "INV-1: nothing inside a transaction"
         cut = None if publication.cut is None else CutTransaction.parse(publication.cut.saved())
@@ -427,6 +432,7 @@ def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> N
     publication = made.take(0.0)
     assert publication is not None
     assert publication.records[1:] == [(str(TABLE.id), b"k2", b"read")]
+    assert publication.checksum == sum(crc32(value or b"") for *_, value in publication.records) & 0xFFFF_FFFF
     assert publication.states == {TABLE.id: state}
     made.feed(Batch(tuple(steps_of("a")[:2]), 0), now=0.0)
     with pytest.raises(ValueError, match="between two"):
@@ -443,7 +449,7 @@ def test_rows_from_elsewhere_are_left_out_too(why: str) -> None:
     assert made.insert(TABLE.id, Halves([(b"k", b"small")]), {OTHER: canonical({})}, now=0.0) == []
     taken = made.take(0.0)
     assert taken is not None
-    assert (list(taken.records), list(taken.topics)) == ([], [])
+    assert (list(taken.records), list(taken.topics), taken.checksum) == ([], [], 0)
     assert taken.states.keys() == {TABLE.id, OTHER}
     assert (fault.table, fault.error.code) == (TABLE.id, why)
     assert taken.states[TABLE.id] == set_aside.saved(fault)
