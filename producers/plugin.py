@@ -84,7 +84,10 @@ class Marks(Protocol):
 
 
 class ChunkReader(Protocol):
-    """Read existing rows, on a connection of its own; calls may block, the log goes on beside them."""
+    """Read existing rows, on a connection of its own; calls may block, the log goes on beside them.
+
+    Where the table has no column any more that a request's key names, they raise `KEY_GONE`.
+    """
 
     @property
     def marks(self) -> Marks:
