@@ -41,9 +41,9 @@ from tests.contract.source_world import Change as SourceChange
 from tests.contract.whole_suite import WholeReadPromises
 from tests.fakes.merge_model import Change, Stored, latest, merge, visible
 from wrackline.producers.changes import Commit, Rows, Saved, Step
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark
+from wrackline.producers.chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
 from wrackline.producers.plugin import ChunkReader, Edge, MarkKind
-from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.findings import Severity
 from wrackline.schemas.table import SourcePartition
 
@@ -202,6 +202,15 @@ class ChunkPromises:
         conditional = request(world, partition, condition="label = 'it'")
         assert keys(world, reader.read(conditional)) == [("a", 2), ("b", 1)]
         assert reader.last_key(conditional) == ("b", "1")
+
+    def test_a_key_whose_column_is_gone_is_said_to_be(self, world: SourceWorld) -> None:
+        partition = world.source.partitions()[0]
+        reader = world.source.reader(partition)
+        gone = replace(request(world, partition), key=("shop", "gone"))
+        for ask in (reader.read, reader.last_key):
+            with pytest.raises(Transient) as caught:
+                ask(gone)
+            assert caught.value.code == KEY_GONE.code
 
     def test_an_empty_range_is_complete(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]

@@ -194,6 +194,14 @@ class ChainsAnds(FakeReader):
         return low and (upto is None or all(k <= u for k, u in zip(key, upto, strict=True)))  # type: ignore[operator]
 
 
+class ReadsByWhatIsLeft(FakeReader):
+    """A key's column that is gone orders nothing any more, and nobody hears of it."""
+
+    def _select(self, request: ChunkRequest) -> list[dict[str, object]]:  # type: ignore[override]
+        there = [name for name in request.key if name in self._database.shape.key]
+        return [dict(row) for row in super()._select(replace(request, key=tuple(there)))]
+
+
 class CursorRunsAhead(FakeReader):
     """Each slice claims the whole chunk."""
 
@@ -371,6 +379,7 @@ BROKEN: list[tuple[type[FakeSource], str]] = [
     (source_with(stream=DropsTruncates), "test_the_log_gives_the_table_that_a_chunk_reads"),
     (source_with(reader=ChainsAnds), "test_bounds_of_a_composite_key_are_lexicographic"),
     (source_with(reader=ChainsAnds), "test_chunks_meet_every_row_once_in_order"),
+    (source_with(reader=ReadsByWhatIsLeft), "test_a_key_whose_column_is_gone_is_said_to_be"),
     (source_with(reader=CursorRunsAhead), "test_a_slice_ends_where_a_resume_begins"),
     (source_with(reader=KeysOfItsOwn), "test_a_row_is_the_same_by_log_and_by_chunk"),
     (source_with(reader=ReadsAnOldSnapshot), "test_a_chunk_sees_all_that_was_committed"),

@@ -15,7 +15,7 @@ from tests.fakes.stream import GONE, FakeStream
 from tests.fakes.whole import FakeWhole
 from tests.fakes.wire import TableWriter
 from wrackline.producers.changes import Commit, Message, Passing, Position, Progress, Saved, Signal
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow, Mark, Slice, TailOf
+from wrackline.producers.chunks import KEY_GONE, Bound, Chunk, ChunkRequest, ChunkRow, Mark, Slice, TailOf
 from wrackline.producers.plugin import Edge, MarkKind, Surroundings
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.findings import ColumnSupport, Finding, Severity, Support
@@ -148,6 +148,9 @@ class FakeReader:
         shape = self._database.shape
         if request.table != shape.id:
             raise NO_TABLE(table=request.table)
+        for name in request.key:
+            if all(column.name != name for column in shape.columns):
+                raise KEY_GONE(table=request.table, column=name)
         after, upto = (None if b is None else self._typed(request, b) for b in (request.after, request.upto))
         only = {self._typed(request, bound) for bound in request.only}
         wanted = CONDITION.fullmatch(request.condition) if request.condition else None

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from psycopg import pq, sql
+from psycopg import errors, pq, sql
 
 from wrackline.producers.changes import Position
 from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Slice, TailOf
@@ -99,6 +99,9 @@ ORDER BY "its part"
 _LOCKS = "SET lock_timeout = '10s'"  # a read that nobody waits for any more does not wait for ever
 
 
+_NO_COLUMN = b"42703"
+
+T = TypeVar("T")
 BeginWhole: TypeAlias = Callable[[Catalogue, TableId, Event], WholeRead]
 
 
@@ -133,11 +136,15 @@ class PgReader:
         connection, catalogue = self._session.connection, self._session.catalogue
         with asking(connection, f"find the last key of {request.table}", request.table):
             _see_that_none_is_hidden(request, catalogue.describe(request.table))
-            query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
-                _texts(request.key), own_rows(connection, request.table), self._where(request), order
-            )
-            with unhurried(connection):
-                found = connection.execute(query).fetchone()
+
+            def find() -> Sequence[object] | None:
+                query = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT 1").format(
+                    _texts(request.key), own_rows(connection, request.table), self._where(request), order
+                )
+                with unhurried(connection):
+                    return connection.execute(query).fetchone()
+
+            found = _again_if_altered(find)
         return None if found is None else _bound_of(found)
 
     def cuts(self, request: ChunkRequest, parts: int) -> Sequence[Bound]:
@@ -149,17 +156,21 @@ class PgReader:
             rows = self._planned(request.table, sql.SQL("true"))
             if rows < _WORTH:
                 return ()
-            query = sql.SQL(_CUTS).format(
-                columns=order,
-                parts=sql.Literal(parts),
-                down=down,
-                texts=_texts(request.key),
-                table=own_rows(connection, request.table),
-                percent=sql.Literal(100 * _SAMPLE / rows),
-                where=self._where(request),
-            )
-            with unhurried(connection):
-                return [_bound_of(row) for row in connection.execute(query).fetchall()[:-1]]
+
+            def cut() -> Sequence[Bound]:
+                query = sql.SQL(_CUTS).format(
+                    columns=order,
+                    parts=sql.Literal(parts),
+                    down=down,
+                    texts=_texts(request.key),
+                    table=own_rows(connection, request.table),
+                    percent=sql.Literal(100 * _SAMPLE / rows),
+                    where=self._where(request),
+                )
+                with unhurried(connection):
+                    return [_bound_of(row) for row in connection.execute(query).fetchall()[:-1]]
+
+            return _again_if_altered(cut)
 
     def expected(self, request: ChunkRequest) -> int | None:
         """Return how many rows there are by the table's size, of a part of it what the planner expects.
@@ -181,11 +192,10 @@ class PgReader:
             shape = self._session.catalogue.describe(request.table)
             while True:
                 _see_that_none_is_hidden(request, shape)
-                slices, complete = self._copy(request, shape)
+                read = self._copy(request, shape)
                 now = self._session.catalogue.describe(request.table)
-                if now == shape:
-                    tail = PgTail(self._labels, request.table)
-                    return Chunk(shape.table, slices, complete, tail)
+                if now == shape and read is not None:
+                    return Chunk(shape.table, *read, PgTail(self._labels, request.table))
                 shape = now
 
     def void(self, table: TableId) -> TailOf:
@@ -231,7 +241,8 @@ class PgReader:
             session.connection.execute(_LOCKS)
         return session
 
-    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[tuple[Slice, ...], bool]:
+    def _copy(self, request: ChunkRequest, shape: Projection) -> tuple[tuple[Slice, ...], bool] | None:
+        """Read the slices, and whether the range holds no more; None where the shape is not the table's."""
         ids = self._around.register(shape.table)
         connection = self._session.connection
         statement = self._statement(request, shape).as_string(connection).encode()
@@ -248,6 +259,9 @@ class PgReader:
             with patient:
                 whole = copied(connection, statement, slicing.fill, ended)
         except RefusedError as refused:
+            altered = refused.answer.error_field(pq.DiagnosticField.SQLSTATE) == _NO_COLUMN
+            if altered and self._session.catalogue.describe(request.table) != shape:
+                return None
             raise self._explained(request.table, refused.answer) from None
         except WracklineError:
             connection.close()
@@ -286,6 +300,14 @@ class PgReader:
             shape = self._session.catalogue.describe(request.table)
             parts.append(condition_sql.where(connection, request.table, request.condition, shape.kept))
         return sql.SQL(" AND ").join(parts)
+
+
+def _again_if_altered(ask: Callable[[], T]) -> T:
+    """Ask, and once more where a column went while the question waited for who altered the table."""
+    try:
+        return ask()
+    except errors.UndefinedColumn:
+        return ask()
 
 
 def _see_that_bounds_fit(request: ChunkRequest) -> None:

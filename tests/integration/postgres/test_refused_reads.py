@@ -1,8 +1,11 @@
 """Whatever a real server refuses a reader comes out as one of our errors, and shows no row's value."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import psycopg
 import pytest
@@ -16,6 +19,7 @@ from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.table import TableId
 
+T = TypeVar("T")
 CANARY = "kanarienvogel"
 TABLE = f"""
 CREATE SCHEMA "Shop 1";
@@ -51,6 +55,19 @@ class Read:
         name = '"Shop 1"."weird "" Name"'
         self.admin.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY".encode())
         self.admin.execute(f"CREATE POLICY shown ON {name} USING ({rows})".encode())
+
+    @contextmanager
+    def altered_meanwhile(
+        self, change: str, ask: Callable[[ChunkRequest], T], request: ChunkRequest
+    ) -> Iterator[Future[T]]:
+        """Ask while somebody alters the table, who commits once the question waits for it."""
+        with ThreadPoolExecutor(1) as pool, self.admin.transaction():
+            self.admin.execute(f'ALTER TABLE "Shop 1"."weird "" Name" {change}'.encode())
+            asked = pool.submit(ask, request)
+            while self.admin.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is None:
+                assert not asked.done(), asked.result()
+                time.sleep(0.01)
+        yield asked
 
     def works(self) -> bool:
         return len(self.reader.read(self.request()).slices[0].rows) == 7
@@ -103,6 +120,29 @@ def test_a_column_that_went_is_named(read: Read) -> None:
     for error in read.refused(read.request("gone")):
         assert (type(error), error.code) == (Transient, "snapshot.key_gone")
     assert read.works()
+
+
+def test_a_column_renamed_while_a_read_waits_for_the_table_has_its_new_name(read: Read) -> None:
+    request = read.request()
+    with read.altered_meanwhile("""RENAME COLUMN "a ' b" TO words""", read.reader.read, request) as asked:
+        shape = asked.result(30).shape
+    assert [column.name for column in shape.columns] == ["id", "words"]
+    with read.altered_meanwhile("DROP COLUMN words", read.reader.read, request) as asked:
+        assert len(asked.result(30).shape.columns) == 1
+
+
+@pytest.mark.parametrize("ask", ["read", "last_key", "expected"])
+def test_a_key_renamed_while_a_question_waits_for_the_table_is_planned_anew(read: Read, ask: str) -> None:
+    request = replace(read.request(), after=("3",))
+    read.admin.execute('ANALYZE "Shop 1"."weird "" Name"')
+    asking = getattr(read.reader, ask)
+    with (
+        read.altered_meanwhile("RENAME COLUMN id TO nr", asking, request) as asked,
+        pytest.raises(Transient) as caught,
+    ):
+        asked.result(30)
+    assert caught.value.code == "snapshot.key_gone"
+    assert len(read.reader.read(read.request("nr")).slices[0].rows) == 7
 
 
 def test_a_bound_that_is_no_value_of_its_type_is_not_shown_and_leaves_the_reader_fit(read: Read) -> None:
