@@ -192,12 +192,20 @@ class GroupWorld:
     def held(self, of: Worker, count: int, by: set[str]) -> None:
         """Wait until so many tasks are held by these workers, each of which has some; however they are."""
 
+        said: list[str] = []
+
         def settled() -> bool:
-            told = of.connect.list_connectors(expand="status").values()
-            tasks = [task for one in told for task in one["status"]["tasks"]]
+            told = of.connect.list_connectors(expand="status")
+            tasks = [task for one in told.values() for task in one["status"]["tasks"]]
+            said[:] = [f"{name}: {one['status']['tasks']}" for name, one in told.items()]
             return len(tasks) == count and {task["worker_id"] for task in tasks} == by
 
-        wait_until(settled, patience=2 * PATIENCE)  # a group chooses several times, each after a silence
+        try:
+            wait_until(settled, patience=2 * PATIENCE)  # a group chooses several times, each after a silence
+        except AssertionError as error:
+            error.add_note(f"wanted {sorted(by)}")
+            error.add_note("\n".join(said))
+            raise
 
     def close(self) -> None:
         """End what was started."""
