@@ -2,7 +2,8 @@
 
 A slot is a partition of `<group>-tasks`; who is assigned it runs what belongs to it.  When a worker joins,
 the client's cooperative assignor gives it the lowest partitions of each of the others.  So the tasks of a
-worker are spread evenly over its slots: what it gives away is in proportion, and nothing is moved again.
+worker are spread evenly over its slots: what it gives away is in proportion (of three tasks, perhaps none),
+and nothing is moved again.
 
 A slot is chosen when a task begins to run, for then there is no process to be moved; a task that runs keeps
 its slot, whoever comes or goes.
