@@ -317,4 +317,4 @@ class LogPromises:
         stream = open_stream(world, partition)
         name = world.commit(partition, Said("app", b"\x00\xff"), row("a", 1))
         said = [step for step in read(world, stream, name) if isinstance(step, Message)]
-        assert [(step.prefix, step.content) for step in said] == [("app", b"\x00\xff")]
+        assert [(step.prefix, step.content) for step in said] == [("app", b"\x00\xff")], said
