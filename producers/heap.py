@@ -11,12 +11,10 @@ from typing import Final
 # Names and numbers of glibc's malloc.h; other C libraries have no such function.
 _TRIM_THRESHOLD: Final = -1
 _TOP_PAD: Final = -2
-_MMAP_THRESHOLD: Final = -3
 _ARENA_MAX: Final = -8
 
 _KEPT: Final = 64 << 20  # bytes free at the heap's end before any are given back
 _STEP: Final = 16 << 20  # bytes that it grows by
-_APART: Final = 8 << 20  # bytes of a block that stands apart; glibc moves its own bound, which ours stop
 
 
 def keep_together() -> bool:
@@ -28,5 +26,5 @@ def keep_together() -> bool:
     if settle is None:
         return False
     settle.argtypes, settle.restype = [ctypes.c_int, ctypes.c_int], ctypes.c_int
-    wished = ((_ARENA_MAX, 1), (_TRIM_THRESHOLD, _KEPT), (_TOP_PAD, _STEP), (_MMAP_THRESHOLD, _APART))
+    wished = ((_ARENA_MAX, 1), (_TRIM_THRESHOLD, _KEPT), (_TOP_PAD, _STEP))
     return all(settle(option, value) == 1 for option, value in wished)
