@@ -422,12 +422,12 @@ class Cutter:
         given = self._states or self._saves > self._sealed_saves  # receipts may come with no state
         if self._since is None and (self._finished.records or given):
             self._since = self._now
-        if self._place is not None and self._finished.over(self._policy.most_bytes, self._policy.most_events):
+        if self._place is not None and self._full(self._finished):
             self._seal()
 
     def _cut_if_large(self, upto: Position) -> None:
         """Cut the open transaction; what was finished before it goes first, by itself."""
-        if not self._unfinished.over(self._policy.most_bytes, self._policy.most_events):
+        if not self._full(self._unfinished):
             return
         if self._since is not None and self._place is not None:
             self._seal()
@@ -435,6 +435,9 @@ class Cutter:
         self._unfinished = Part()
         self._place = upto
         self._seal()
+
+    def _full(self, part: Part) -> bool:
+        return part.size >= self._policy.most_bytes or len(part.records) >= self._policy.most_events
 
     def _seal(self) -> None:
         """Make a publication of all that is finished, at the place that was reached."""

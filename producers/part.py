@@ -25,10 +25,6 @@ class Part:
     events: dict[tuple[str, str], int] = field(default_factory=dict)  # by topic and operation
     transactions: int = 0
 
-    def over(self, most_bytes: int, most_events: int) -> bool:
-        """Whether it is as large as it may grow."""
-        return self.size >= most_bytes or len(self.records) >= most_events
-
     def count(self, topic: str, op: str, times: int) -> None:
         """Count events of a topic."""
         self.events[topic, op] = self.events.get((topic, op), 0) + times
