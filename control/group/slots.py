@@ -1,9 +1,12 @@
 """Which slot a connector's task gets: one of the worker that has least to do.  Pure.
 
 A slot is a partition of `<group>-tasks`; who is assigned it runs what belongs to it.  When a worker joins,
-the client's cooperative assignor gives it the lowest partitions of each of the others.  So the tasks of a
-worker are spread evenly over its slots: what it gives away is in proportion (of three tasks, perhaps none),
-and nothing is moved again.
+the client's cooperative assignor gives it the lowest partitions of each of the others.  So a task goes where
+the lowest half, third, … of its worker's slots hold their share of its tasks, as nearly as can be: what is
+given away is in proportion, and nothing is moved again.
+
+    one worker's slots     0 1 2 3 4 5 6 7 8 9 10 11
+    its tasks, in turn         3     1     2    4        whoever joins second takes 0 to 5: half of them
 
 A slot is chosen when a task begins to run, for then there is no process to be moved; a task that runs keeps
 its slot, whoever comes or goes.
@@ -11,6 +14,7 @@ its slot, whoever comes or goes.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from wrackline.control.group.records import SLOTS, Connector
 from wrackline.producers.connect.supervision import Wish
@@ -28,13 +32,16 @@ def slot_for(name: str, connectors: Mapping[str, Connector], owners: Mapping[int
         return mine.slot
     chosen = min(idle)
     own = sorted(slot for slot, worker in slots.items() if worker == chosen)
-    used = Counter(one.slot for one in others)
-    return _least_used(own, used)
+    return _evenest(own, Counter(one.slot for one in others))
 
 
-def _least_used(slots: Sequence[int], used: Counter[int]) -> int:
-    """Choose one in the half where less is used, and in that one's half; so each part of them is as full."""
-    while len(slots) > 1:
-        low, high = slots[: len(slots) // 2], slots[len(slots) // 2 :]
-        slots = low if sum(used[one] for one in low) < sum(used[one] for one in high) else high
-    return slots[0]
+def _evenest(slots: Sequence[int], used: Counter[int]) -> int:
+    """Choose one that has least to do, such that every lowest part of them is nearest to its share."""
+    share = (sum(used[one] for one in slots) + 1) / len(slots)
+    held = accumulate(used[one] for one in slots)
+    off = [count - share * size for size, count in enumerate(held, 1)]  # of each part, before one is chosen
+    below = accumulate(map(abs, off), initial=0.0)
+    above = reversed([*accumulate(abs(one + 1) for one in reversed(off))])
+    least = min(used[one] for one in slots)
+    costs = zip(slots, below, above, strict=False)
+    return min((low + high, slot) for slot, low, high in costs if used[slot] == least)[1]

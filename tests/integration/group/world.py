@@ -192,7 +192,8 @@ class GroupWorld:
     def held(self, of: Worker, count: int, by: set[str]) -> None:
         """Wait until so many tasks are held by these workers alone, however they are.
 
-        One that joins after the tasks were made may have none: what runs is not moved to even it out.
+        One that comes for one that was killed may have none: it takes a part of what the others have, and
+        what they take over is not moved to even it out.
         """
         said: list[str] = []
 

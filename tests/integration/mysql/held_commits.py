@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from tests.integration.mysql.log_files import ask, is_mariadb
+from tests.integration.mysql.log_files import ask, is_mariadb, log_events
 from wrackline.producers.sources.mysql.statement_rows import Connection
 
 _PATIENCE = 20.0
@@ -37,7 +37,7 @@ class HeldCommits:
         self._committing.start()
         end = time.monotonic() + _PATIENCE
         while True:
-            events = ask(self._told, f"SHOW BINLOG EVENTS IN '{file}' FROM {place}")
+            events = log_events(self._told, file, place)
             if any(event[2] == "Xid" for event in events):
                 break
             assert time.monotonic() < end, "it is not logged"

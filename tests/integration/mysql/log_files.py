@@ -1,16 +1,18 @@
-"""Table maps out of a server's own log files, so that a test needs no dump of the log."""
+"""What a server's own log files hold, so that a test needs no dump of the log."""
 
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.sources.mysql.table_map import TableMap, parse
 
 HEADER = struct.Struct("<IBIIIH")
 TABLE_MAP, MAGIC, CHECKSUM = 19, 4, 4
+AMID_AN_EVENT = 1220  # MySQL shows a log as far as it is written, and fails where that is not an event's end
 
 
 def ask(connection: "Connection[Any]", statement: str, *values: object) -> tuple[Any, ...]:
@@ -23,6 +25,16 @@ def ask(connection: "Connection[Any]", statement: str, *values: object) -> tuple
 def is_mariadb(connection: "Connection[Any]") -> bool:
     """Whether a server is a MariaDB."""
     return "MariaDB" in ask(connection, "SELECT VERSION()")[0][0]
+
+
+def log_events(connection: "Connection[Any]", file: str, place: int, tries: int = 20) -> tuple[Any, ...]:
+    """Return what the server tells of its log from a place on, also while others write to it."""
+    try:
+        return ask(connection, f"SHOW BINLOG EVENTS IN '{file}' FROM {place}")
+    except pymysql.err.OperationalError as error:
+        if error.args[0] != AMID_AN_EVENT or tries == 1:
+            raise
+    return log_events(connection, file, place, tries - 1)
 
 
 def bodies(connection: "Connection[Any]", *statements: str) -> list[bytes]:

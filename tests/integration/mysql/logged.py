@@ -6,8 +6,8 @@ anyway).
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
+from tests.integration.mysql.log_files import ask, log_events
 from tests.integration.mysql.rows_world import World
 from wrackline.producers.changes import Commit
 from wrackline.producers.sources.mysql.marks import Place
@@ -39,14 +39,14 @@ class Log:
     def __init__(self, world: World, connection: Connection) -> None:
         self._connection = connection
         status = "SHOW MASTER STATUS" if world.mariadb else "SHOW BINARY LOG STATUS"
-        (self._file, self._offset), *_ = [row[:2] for row in self._ask(status)]
+        (self._file, self._offset), *_ = [row[:2] for row in ask(connection, status)]
         self._begin, self._row, self._gtid = self._offset, 0, ""
 
     def more(self) -> list[Logged]:
         """What came since the last call, as far as a reader of the log would be sent it."""
         found: list[Logged] = []
         while True:
-            rows = self._ask(f"SHOW BINLOG EVENTS IN '{self._file}' FROM {self._offset}")
+            rows = log_events(self._connection, self._file, self._offset)
             rotated = None
             for _, at, kind, _, end, info in rows:
                 if kind in {"Gtid", "Anonymous_Gtid"}:
@@ -65,8 +65,3 @@ class Log:
             if rotated is None:
                 return found
             self._file, self._offset = rotated, 4
-
-    def _ask(self, statement: str) -> list[tuple[Any, ...]]:
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement)
-            return list(cursor.fetchall())
