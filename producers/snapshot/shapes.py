@@ -20,6 +20,7 @@ from wrackline.schemas.evolution import (
     changes,
 )
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.type_room import keeps_values
 from wrackline.schemas.types import ColumnType, Kind
 
 
@@ -47,9 +48,15 @@ def needs_refresh(old: TableSchema, new: TableSchema, filled: frozenset[int]) ->
 def moves_keys(old: TableSchema, new: TableSchema) -> bool:
     """Whether rows may have other keys, with no event of the old ones: a key's column got a narrower type."""
     return any(
-        isinstance(change, ChangeType) and change.name in new.key and change.widening is Widening.OTHER
+        isinstance(change, ChangeType) and change.name in new.key and not _keeps_values(change)
         for change in changes(old, new)
     )
+
+
+def _keeps_values(change: ChangeType) -> bool:
+    if change.widening is Widening.SAME_CARRIER:
+        return keeps_values(change.old.source, change.new.source)
+    return change.widening is Widening.WIDER
 
 
 def _need(change: Change, filled: frozenset[int]) -> Need:

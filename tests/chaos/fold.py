@@ -62,20 +62,20 @@ class Fold:
     def __init__(self, world: Topics) -> None:
         self._world = world
         self._schemas: dict[int, tuple[Any, Mapping[str, int]]] = {}
+        self._keys: dict[int, Sequence[int]] = {}
 
     def folded(self, table: str) -> Folded:
         """Fold one table's topic."""
         events = self._events(table)
         floor = max((event.seq for event in events if event.op == "t"), default="")
-        # other key columns restart the table: rows under keys of an older schema are gone
-        keyed = max((event.keyed for event in events if event.key is not None), default=0)
+        newest_schema = max((event.keyed for event in events if event.key is not None), default=0)
         newest: dict[bytes, Event] = {}
         read: dict[bytes, int] = {}
         back = []
         for event in events:
             key = event.key
-            if key is None or event.keyed < keyed:
-                continue
+            if key is None or self._key_columns(event.keyed) != self._key_columns(newest_schema):
+                continue  # other key columns restart the table
             if event.op == "r":
                 read[key] = read.get(key, 0) + 1
             held = newest.get(key)
@@ -83,7 +83,7 @@ class Fold:
                 back.append(f"{table} {key.hex()}: {event.op} {event.n} after {held.op} {held.n}")
             if held is None or held.seq <= event.seq:
                 newest[key] = _after(held, event)
-        rows = {key: one.row for key, one in newest.items() if one.row is not None and one.seq > floor}
+        rows = {key: one.row for key, one in newest.items() if one.row is not None and one.seq >= floor}
         return Folded(rows, back, read)
 
     def _events(self, table: str) -> list[Event]:
@@ -108,12 +108,20 @@ class Fold:
 
     def _schema(self, number: int) -> tuple[Any, Mapping[str, int]]:
         if number not in self._schemas:
-            with urlopen(f"{self._world.registry.url}/schemas/ids/{number}", timeout=30) as answer:  # noqa: S310 - our own stack's registry
-                schema = orjson.loads(orjson.loads(answer.read())["schema"])
+            schema = self._registered(number)
             fields = schema["fields"][0]["type"][1]["fields"]
             columns = {one["name"]: one["wrackline.column"] for one in fields}
             self._schemas[number] = fastavro.parse_schema(schema), columns
         return self._schemas[number]
+
+    def _key_columns(self, number: int) -> Sequence[int]:
+        if number not in self._keys:
+            self._keys[number] = [one["wrackline.column"] for one in self._registered(number)["fields"]]
+        return self._keys[number]
+
+    def _registered(self, number: int) -> Any:
+        with urlopen(f"{self._world.registry.url}/schemas/ids/{number}", timeout=30) as answer:  # noqa: S310 - our own stack's registry
+            return orjson.loads(orjson.loads(answer.read())["schema"])
 
 
 def _goes_back(held: Event, event: Event) -> bool:

@@ -163,6 +163,22 @@ def test_a_column_renamed_where_the_log_has_not_come_to_is_the_same_column_too(o
     world.equal()
 
 
+@pytest.mark.parametrize("meanwhile", [False, True], ids=["it runs", "nobody looks"])
+def test_a_key_that_loses_digits_leaves_no_row_of_its_old_keys(opened: Opened, *, meanwhile: bool) -> None:
+    world = opened(CHUNK)
+    world.fill(2 * CHUNK)
+    ask(world.sql, "UPDATE orders SET at = at + INTERVAL 0.789 SECOND")
+    ask(world.sql, "ALTER TABLE orders DROP PRIMARY KEY, ADD PRIMARY KEY (id, at)")
+    running = world.run()
+    world.equal()
+    if meanwhile:
+        assert running.stop() == 0
+    ask(world.sql, "ALTER TABLE orders MODIFY at datetime NOT NULL DEFAULT '2026-01-01'")
+    if meanwhile:
+        world.run()
+    world.equal()
+
+
 def test_rows_read_after_a_column_was_renamed_have_it_as_the_log_has(opened: Opened) -> None:
     world = opened(CHUNK, **{"snapshot.mode": "no_data"})
     world.run()

@@ -72,6 +72,7 @@ def test_rows_that_went_without_a_word_are_void_also_for_a_read_that_is_under_wa
         ("id", ColumnType(Kind.INT16, "smallint"), True),
         ("id", ColumnType(Kind.INT64, "bigint"), False),
         ("v", ColumnType(Kind.INT16, "smallint"), False),
+        ("id", ColumnType(Kind.INT32, "mediumint"), True),
     ],
 )
 def test_keys_that_a_narrower_type_changed_are_void_for_no_event_tells_of_the_old_ones(
