@@ -94,7 +94,7 @@ BINLOG_ROW_IMAGE = rule(
     ERROR,
     "The log holds parts of rows",
     "binlog_row_image is {image}",
-    "a change does not say what the columns hold that it left alone, and stops the pipeline",
+    "a change does not say what the columns hold that it left alone, and its table is set aside",
     "as an administrator: {keep} binlog_row_image = FULL; sessions that are open keep what they had",
 )
 BINLOG_ROW_METADATA = rule(
@@ -102,7 +102,7 @@ BINLOG_ROW_METADATA = rule(
     ERROR,
     "The log does not name its columns",
     "binlog_row_metadata is {metadata}",
-    "a change does not say which columns its values are of",
+    "a change does not say which columns its values are of, and its table is set aside",
     "as an administrator: {keep} binlog_row_metadata = FULL",
 )
 LOG_LEAVES_OUT = rule(
