@@ -10,15 +10,17 @@ and goes on in a new file, whose first event says that the server was started.  
 And it logs rows with their ROLLBACK where the transaction made or dropped a temporary table, for a replica
 would have to do that too.
 
-What was told of such rows can't be taken back: their keys went out of windows, their records wait for a
-commit.  So the log is opened again at its saved position, and what is known to be taken back then says
-nothing.  Only where that position is behind some of these rows, a part of them was published.
+Steps that nobody has seen yet are mended.  What was told of such rows can't be taken back: their keys went
+out of windows, their records wait for a commit.  So the log is opened again at its saved position, and what
+is known to be taken back then says nothing.  Only where that position is behind some of these rows, a part
+of them was published.
 """
 
 from typing import TypeAlias
 
+from wrackline.producers.changes import Begin, Rows, Signal, Step
 from wrackline.producers.sources.mysql.dump_refusals import LOG_OUT_OF_ORDER
-from wrackline.producers.sources.mysql.position import History
+from wrackline.producers.sources.mysql.position import History, MySqlPosition
 from wrackline.producers.sources.mysql.statements import Control, Word
 from wrackline.producers.sources.mysql.transaction import Transaction
 from wrackline.schemas.errors import Definite, Transient, define
@@ -82,20 +84,20 @@ class CutOff:
             self._known.add(_place(opened))
             raise LOG_CUT_OFF(**_named(opened))
 
-    def savepoint(self, opened: Transaction, control: Control) -> None:
-        """A savepoint is set, or gone back to."""
+    def savepoint(self, opened: Transaction, control: Control, steps: list[Step]) -> None:
+        """A savepoint is set, or gone back to; `steps` end with what came before."""
         name = control.savepoint.lower()
         if control.word is Word.SAVEPOINT:
             opened.savepoints[name] = opened.done
         elif name in opened.savepoints:
-            self.rolled_back(opened, opened.savepoints[name])
+            self.rolled_back(opened, opened.savepoints[name], steps)
         else:
             where = {"file": opened.file, "offset": opened.start.offset}
             raise LOG_OUT_OF_ORDER(
                 **where, reason=f"{opened.id} goes back to a savepoint that it did not set"
             )
 
-    def rolled_back(self, opened: Transaction, first: int) -> None:
+    def rolled_back(self, opened: Transaction, first: int, steps: list[Step]) -> None:
         """All behind so many changes is taken back; where some of it was told, say so.
 
         A place behind all of it was saved by who knew that already.
@@ -104,8 +106,28 @@ class CutOff:
             return
         if opened.skip > first:
             raise ROLLED_BACK_PUBLISHED(**_named(opened))
-        self._spans.setdefault(_place(opened), set()).add((first, opened.done))
-        raise ROLLED_BACK(**_named(opened))
+        if not _taken_out(steps, opened, first):
+            self._spans.setdefault(_place(opened), set()).add((first, opened.done))
+            raise ROLLED_BACK(**_named(opened))
+
+
+def _taken_out(steps: list[Step], opened: Transaction, first: int) -> bool:
+    """Take its rows behind so many changes out of the steps, if all of the transaction's are there."""
+    begins = [
+        at for at, step in enumerate(steps) if isinstance(step, Begin) and step.transaction == opened.id
+    ]
+    if begins:
+        behind = opened.start.behind(first)
+        steps[begins[-1] :] = [step for step in steps[begins[-1] :] if not _is_behind(step, behind)]
+        opened.told = first
+    return bool(begins)
+
+
+def _is_behind(step: Step, place: MySqlPosition) -> bool:
+    match step:
+        case Rows(upto=at) | Signal(position=at):
+            return not at <= place
+    return False
 
 
 def _place(opened: Transaction) -> _At:

@@ -294,9 +294,11 @@ class Decoder:
             case Word.COMMIT:
                 self._commit()
             case Word.SAVEPOINT | Word.ROLLBACK_TO:
-                self._cut_off.savepoint(opened, control)
+                self._flush()
+                self._cut_off.savepoint(opened, control, self._steps)
             case Word.ROLLBACK:
-                self._cut_off.rolled_back(opened, 0)
+                self._flush()
+                self._cut_off.rolled_back(opened, 0, self._steps)
                 self._commit()
             case Word.XA_START:
                 opened.prepared = True

@@ -247,18 +247,15 @@ def test_rows_that_are_logged_and_taken_back_are_not_told(
         "COMMIT",
     )
     last = world.commit(partition, row("b", 1))
-    back = 0
     while True:
         stream = open_stream(world, partition, began.saved())
         try:
             steps = read(world, stream, last)
             break
         except Transient as error:
-            assert error.code == "mysql.rolled_back"  # noqa: PT017 - it may come several times
-            back += 1
+            assert error.code == "mysql.rolled_back"  # noqa: PT017 - where the log came in pieces
         finally:
             stream.close()
     assert keys(world, steps) == [("a", 1), ("a", 4), ("a", 7), ("b", 1)]
-    assert bool(back) == (world.facts.flavour is Flavour.MARIADB)
     rows = world.run("SELECT shop, number FROM orders WHERE number > 0 ORDER BY shop, number")
     assert keys(world, steps) == [tuple(one.values()) for one in rows]

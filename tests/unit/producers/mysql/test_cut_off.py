@@ -124,6 +124,20 @@ def test_rows_that_are_logged_and_taken_back_are_passed_over_when_the_log_is_ope
 
 
 @BOTH
+def test_what_nobody_has_seen_yet_is_taken_out(kind: str) -> None:
+    log = taken_back(kind)
+    made = decoder(log)
+    for event in log.sent():
+        made.feed(event, 0, len(event))
+    batch = made.take()
+    assert batch is not None
+    assert rows(batch.steps) == [(1, 0), (4, 4), (6, 0)]
+    told = [step for step in batch.steps if isinstance(step, Begin | Commit)]
+    assert [step.transaction for step in told[::2]] == [step.transaction for step in told[1::2]]
+    assert [place.done for place in places(batch.steps) if place.done] == [1, 5, 1]
+
+
+@BOTH
 def test_a_start_behind_what_was_taken_back_need_not_know_of_it(kind: str) -> None:
     log, cut_off = taken_back(kind), CutOff()
     met(log, cut_off)
