@@ -49,11 +49,11 @@ def log(facts: ServerFacts) -> Iterator[Finding]:
         yield rules.BINLOG_OFF()
         return
     if facts.text("binlog_format") not in {"ROW", ""}:  # a server that knows rows alone may say nothing
-        yield rules.BINLOG_FORMAT(format=facts.text("binlog_format"), **kept(facts))
+        yield rules.BINLOG_FORMAT(None, format=facts.text("binlog_format"), **kept(facts))
     if facts.text("binlog_row_image") != "FULL":
-        yield rules.BINLOG_ROW_IMAGE(image=facts.text("binlog_row_image"), **kept(facts))
+        yield rules.BINLOG_ROW_IMAGE(None, image=facts.text("binlog_row_image"), **kept(facts))
     if facts.text("binlog_row_metadata") != "FULL":
-        yield rules.BINLOG_ROW_METADATA(metadata=facts.text("binlog_row_metadata"), **kept(facts))
+        yield rules.BINLOG_ROW_METADATA(None, metadata=facts.text("binlog_row_metadata"), **kept(facts))
     yield from _retention(facts)
 
 
@@ -61,17 +61,17 @@ def _retention(facts: ServerFacts) -> Iterator[Finding]:
     seconds = facts.log_kept_s
     if 0 < seconds < DAY_S:
         hours = f"{seconds / 3600:.1f}"
-        yield rules.RETENTION_SHORT(seconds=seconds, hours=hours, **kept(facts))
+        yield rules.RETENTION_SHORT(None, seconds=seconds, hours=hours, **kept(facts))
     if facts.log_limit is not None:
         setting, size = facts.log_limit
-        yield rules.LOG_SIZE_LIMIT(setting=setting, size=size, **kept(facts))
+        yield rules.LOG_SIZE_LIMIT(None, setting=setting, size=size, **kept(facts))
 
 
 def gtids(facts: ServerFacts) -> Iterator[Finding]:
     """Say whether transactions can be found again at another server."""
     if facts.flavour is Flavour.MARIADB:
         if not facts.on("gtid_strict_mode"):
-            yield rules.GTIDS_LOOSE(**kept(facts))
+            yield rules.GTIDS_LOOSE(None, **kept(facts))
     elif not facts.gtids or facts.text("enforce_gtid_consistency") != "ON":
         mode, consistency = facts.text("gtid_mode"), facts.text("enforce_gtid_consistency")
         yield rules.GTIDS_OFF(mode=mode, consistency=consistency)
@@ -84,7 +84,7 @@ def marks(facts: ServerFacts, kind: MarkKind) -> Iterator[Finding]:
     if kind is MarkKind.FENCE:
         yield rules.of_error(FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode")), impact=rules.NO_ROWS)
     elif facts.text("binlog_order_commits") == "OFF":
-        yield rules.COMMITS_UNORDERED(**kept(facts))
+        yield rules.COMMITS_UNORDERED(None, **kept(facts))
 
 
 def numbers(connection: "Connection[Any]", facts: ServerFacts, ours: int) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def numbers(connection: "Connection[Any]", facts: ServerFacts, ours: int) -> Ite
     own = facts.count("server_id")
     taken = {own, ours}
     if own == 0:
-        yield rules.SERVER_ID_ZERO(free=1, **kept(facts))
+        yield rules.SERVER_ID_ZERO(None, free=1, **kept(facts))
     if own == ours:
         yield rules.SERVER_ID_SAME(number=ours, free=_free(taken))
     others = readers(connection, facts) or []
