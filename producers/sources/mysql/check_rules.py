@@ -1,8 +1,8 @@
 """What a check of MySQL and MariaDB can find about the server, each with the SQL that mends it; not when.
 
 A rule is called with the names of what was found and becomes a finding, as an error's code becomes an
-error.  `{keep}` is how a setting is set so that it outlives a restart: SET PERSIST in MySQL, SET GLOBAL in
-MariaDB, which has no such statement and needs the line in its file too.
+error.  `{keep}` and `{stays}` are how a setting is set so that it outlives a restart: SET PERSIST in
+MySQL, SET GLOBAL in MariaDB, which has no such statement, and the line in its file.
 """
 
 from wrackline.schemas.errors import WracklineError
@@ -52,7 +52,7 @@ SERVER_ID_ZERO = rule(
     "The server has no number",
     "server_id is 0, and then the server lets nobody read its log",
     _STOPS,
-    "as an administrator: {keep} server_id = {free}",
+    "as an administrator: {keep} server_id = {free}{stays}",
 )
 SERVER_ID_SAME = rule(
     "mysql.server_id_same",
@@ -87,23 +87,23 @@ BINLOG_FORMAT = rule(
     "The log holds statements, not rows",
     "binlog_format is {format}",
     "a change that is logged as a statement does not say which rows it changed, and stops the pipeline",
-    "as an administrator: {keep} binlog_format = ROW; sessions that are open keep what they had",
+    "as an administrator: {keep} binlog_format = ROW{stays}; sessions that are open keep what they had",
 )
 BINLOG_ROW_IMAGE = rule(
     "mysql.binlog_row_image",
     ERROR,
     "The log holds parts of rows",
     "binlog_row_image is {image}",
-    "a change does not say what the columns hold that it left alone, and stops the pipeline",
-    "as an administrator: {keep} binlog_row_image = FULL; sessions that are open keep what they had",
+    "a change does not say what the columns hold that it left alone, and its table is set aside",
+    "as an administrator: {keep} binlog_row_image = FULL{stays}; sessions that are open keep what they had",
 )
 BINLOG_ROW_METADATA = rule(
     "mysql.binlog_row_metadata",
     ERROR,
     "The log does not name its columns",
     "binlog_row_metadata is {metadata}",
-    "a change does not say which columns its values are of",
-    "as an administrator: {keep} binlog_row_metadata = FULL",
+    "a change does not say which columns its values are of, and its table is set aside",
+    "as an administrator: {keep} binlog_row_metadata = FULL{stays}",
 )
 LOG_LEAVES_OUT = rule(
     "mysql.log_leaves_out",
@@ -129,7 +129,7 @@ RETENTION_SHORT = rule(
     "The log is not kept for long",
     "binlog_expire_logs_seconds is {seconds}: binlogs go after {hours} hours",
     "a pipeline that stands still for longer finds its place gone, and the tables must be read again",
-    "as an administrator: {keep} binlog_expire_logs_seconds = 259200; on Amazon RDS: CALL"
+    "as an administrator: {keep} binlog_expire_logs_seconds = 259200{stays}; on Amazon RDS: CALL"
     " mysql.rds_set_configuration('binlog retention hours', 72)",
 )
 LOG_SIZE_LIMIT = rule(
@@ -138,7 +138,8 @@ LOG_SIZE_LIMIT = rule(
     "The log is cut by its size",
     "{setting} is {size} bytes: the oldest binlog goes when all are larger",
     "a storm of changes can purge what a pipeline has not read, and the tables must be read again",
-    "as an administrator: {keep} {setting} = 0; binlog_expire_logs_seconds then says how long it is kept",
+    "as an administrator: {keep} {setting} = 0{stays}; binlog_expire_logs_seconds then says how long"
+    " it is kept",
 )
 
 # GTIDs
@@ -160,7 +161,7 @@ GTIDS_LOOSE = rule(
     "GTIDs may come out of order",
     "gtid_strict_mode is OFF",
     "a number below one before it is skipped where the pipeline goes on by GTID at another server",
-    "as an administrator: {keep} gtid_strict_mode = ON",
+    "as an administrator: {keep} gtid_strict_mode = ON{stays}",
 )
 
 # Marks
@@ -170,7 +171,7 @@ COMMITS_UNORDERED = rule(
     "The log's order is not the order of commits",
     "binlog_order_commits is OFF, and the server's transactions have no GTIDs",
     "a row that was read could be older than one that the log told of",
-    "as an administrator: {keep} binlog_order_commits = ON",
+    "as an administrator: {keep} binlog_order_commits = ON{stays}",
 )
 SERVER_READ_ONLY = rule(
     "mysql.server_read_only",

@@ -24,9 +24,14 @@ TRIED = {Flavour.MYSQL: ((9, 7),), Flavour.MARIADB: ((10, 11), (11, 4))}
 DAY_S = 86_400
 
 
-def keep(facts: ServerFacts) -> str:
+def kept(facts: ServerFacts) -> dict[str, str]:
     """Return how an administrator sets something so that it stays, as far as the server can."""
-    return "SET PERSIST" if facts.flavour is Flavour.MYSQL else "SET GLOBAL"
+    if facts.flavour is Flavour.MYSQL:
+        return {"keep": "SET PERSIST", "stays": ""}
+    return {
+        "keep": "SET GLOBAL",
+        "stays": "; and below [mysqld] in the server's file, or a restart undoes it",
+    }
 
 
 def version(facts: ServerFacts) -> Iterator[Finding]:
@@ -43,13 +48,12 @@ def log(facts: ServerFacts) -> Iterator[Finding]:
     if not facts.on("log_bin"):
         yield rules.BINLOG_OFF()
         return
-    kept = keep(facts)
     if facts.text("binlog_format") not in {"ROW", ""}:  # a server that knows rows alone may say nothing
-        yield rules.BINLOG_FORMAT(format=facts.text("binlog_format"), keep=kept)
+        yield rules.BINLOG_FORMAT(None, format=facts.text("binlog_format"), **kept(facts))
     if facts.text("binlog_row_image") != "FULL":
-        yield rules.BINLOG_ROW_IMAGE(image=facts.text("binlog_row_image"), keep=kept)
+        yield rules.BINLOG_ROW_IMAGE(None, image=facts.text("binlog_row_image"), **kept(facts))
     if facts.text("binlog_row_metadata") != "FULL":
-        yield rules.BINLOG_ROW_METADATA(metadata=facts.text("binlog_row_metadata"), keep=kept)
+        yield rules.BINLOG_ROW_METADATA(None, metadata=facts.text("binlog_row_metadata"), **kept(facts))
     yield from _retention(facts)
 
 
@@ -57,17 +61,17 @@ def _retention(facts: ServerFacts) -> Iterator[Finding]:
     seconds = facts.log_kept_s
     if 0 < seconds < DAY_S:
         hours = f"{seconds / 3600:.1f}"
-        yield rules.RETENTION_SHORT(seconds=seconds, hours=hours, keep=keep(facts))
+        yield rules.RETENTION_SHORT(None, seconds=seconds, hours=hours, **kept(facts))
     if facts.log_limit is not None:
         setting, size = facts.log_limit
-        yield rules.LOG_SIZE_LIMIT(setting=setting, size=size, keep=keep(facts))
+        yield rules.LOG_SIZE_LIMIT(None, setting=setting, size=size, **kept(facts))
 
 
 def gtids(facts: ServerFacts) -> Iterator[Finding]:
     """Say whether transactions can be found again at another server."""
     if facts.flavour is Flavour.MARIADB:
         if not facts.on("gtid_strict_mode"):
-            yield rules.GTIDS_LOOSE(keep=keep(facts))
+            yield rules.GTIDS_LOOSE(None, **kept(facts))
     elif not facts.gtids or facts.text("enforce_gtid_consistency") != "ON":
         mode, consistency = facts.text("gtid_mode"), facts.text("enforce_gtid_consistency")
         yield rules.GTIDS_OFF(mode=mode, consistency=consistency)
@@ -80,7 +84,7 @@ def marks(facts: ServerFacts, kind: MarkKind) -> Iterator[Finding]:
     if kind is MarkKind.FENCE:
         yield rules.of_error(FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode")), impact=rules.NO_ROWS)
     elif facts.text("binlog_order_commits") == "OFF":
-        yield rules.COMMITS_UNORDERED(keep=keep(facts))
+        yield rules.COMMITS_UNORDERED(None, **kept(facts))
 
 
 def numbers(connection: "Connection[Any]", facts: ServerFacts, ours: int) -> Iterator[Finding]:
@@ -88,7 +92,7 @@ def numbers(connection: "Connection[Any]", facts: ServerFacts, ours: int) -> Ite
     own = facts.count("server_id")
     taken = {own, ours}
     if own == 0:
-        yield rules.SERVER_ID_ZERO(keep=keep(facts), free=1)
+        yield rules.SERVER_ID_ZERO(None, free=1, **kept(facts))
     if own == ours:
         yield rules.SERVER_ID_SAME(number=ours, free=_free(taken))
     others = readers(connection, facts) or []

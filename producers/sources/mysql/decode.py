@@ -62,7 +62,7 @@ from wrackline.producers.sources.mysql.rows import RowDecoder
 from wrackline.producers.sources.mysql.scope import Reading
 from wrackline.producers.sources.mysql.signal_rows import order_of, texts
 from wrackline.producers.sources.mysql.statements import Control, Deed, Emptied, Word
-from wrackline.producers.sources.mysql.transaction import ROLLED_BACK, Transaction, begun
+from wrackline.producers.sources.mysql.transaction import Transaction, begun
 from wrackline.producers.sources.mysql.unpacked import spans, unpacked
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.seq import ordinal_digits
@@ -293,9 +293,12 @@ class Decoder:
         match control.word:
             case Word.COMMIT:
                 self._commit()
-            case Word.ROLLBACK | Word.ROLLBACK_TO if opened.announced:
-                raise ROLLED_BACK(transaction=opened.id)
+            case Word.SAVEPOINT | Word.ROLLBACK_TO:
+                self._flush()
+                self._cut_off.savepoint(opened, control, self._steps)
             case Word.ROLLBACK:
+                self._flush()
+                self._cut_off.rolled_back(opened, 0, self._steps)
                 self._commit()
             case Word.XA_START:
                 opened.prepared = True
@@ -403,9 +406,10 @@ class Decoder:
                 return
             raise self._out_of_order("nobody has said whose rows they are")
         at += HEADER
-        if mapped.decoder is None:
-            if mapped.images is not None:
-                opened.done += max(mapped.images.rows(data, at, end, kind), 0)
+        if back := self._cut_off.back(opened):
+            self._flush()  # or a place behind these rows would say that they are out
+        if back or mapped.decoder is None:
+            opened.done += mapped.count(data, at, end, kind)
         elif mapped.signals is not None:
             self._signals(mapped, data, at, end, kind)
         else:
@@ -426,11 +430,13 @@ class Decoder:
         except OperatorNeeded as exc:
             error = exc
         count = decoder.rows
-        opened.done += count
+        opened.told = opened.done = first + count
         if self._labels.counted:
             opened.order(table, count)
         if error is not None:
-            self._fault(table, error)
+            self._flush()
+            self._maps.give_up(table)
+            self._give_up(table, error)
         elif made:
             self._put(made, size, first + min(skip, count))
 
@@ -476,8 +482,8 @@ class Decoder:
         """
         opened = self._announce()
         self._flush()
-        count = 0 if mapped.images is None else max(mapped.images.rows(data, at, end, kind), 0)
-        first, opened.done = opened.done, opened.done + count
+        first = opened.done
+        opened.told = opened.done = first + mapped.count(data, at, end, kind)
         if mapped.decoder is None or mapped.signals is None or kind not in _INSERTS:
             return
         made: list[RowChange] = []
@@ -487,12 +493,6 @@ class Decoder:
         for nth, change in enumerate(made, start=first + 1):
             signal, type_, said = texts(change[3], mapped.signals)
             self._steps.append(Signal(signal, type_, said, self._inside(nth)))
-
-    def _fault(self, table: TableId, error: WracklineError) -> None:
-        """Give up the table of a row that can't be told."""
-        self._flush()
-        self._maps.give_up(table)
-        self._give_up(table, error)
 
     def _give_up(self, table: TableId, error: WracklineError) -> None:
         """Hand out no changes of a table from here on; the others go on."""

@@ -140,10 +140,11 @@ def _shapes(reader: "_Reader", table: str) -> list[_Shape]:
 def _meta(kind: int, raw: bytes) -> tuple[int, int]:
     """Return the type that it really is, and what rows need to know of it."""
     if kind in (wire.STRING, wire.VAR_STRING):
-        real, length = raw
-        if real & 0x30 != 0x30:  # two bits of a length above 255 stand in the type, inverted
-            return real | 0x30, length | (real & 0x30 ^ 0x30) << 4
-        return real, length
+        real, length = raw[0] | 0x30, raw[1]
+        if real not in wire.AS_STRING:
+            raise _Broken
+        # two bits of a length above 255 stand in the type, inverted
+        return real, length | (raw[0] & 0x30 ^ 0x30) << 4
     if kind == wire.BIT:
         return kind, raw[1] * 8 + raw[0]
     if kind in wire.LENGTHS and not 1 <= raw[0] <= _LONGEST:

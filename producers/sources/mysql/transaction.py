@@ -10,21 +10,12 @@ from wrackline.producers.sources.mysql.events import GroupBegun, Header, Transac
 from wrackline.producers.sources.mysql.gtids import MariaDbGtid, MySqlGtid
 from wrackline.producers.sources.mysql.origin import Labels, Whence, source_record
 from wrackline.producers.sources.mysql.position import MySqlPosition
-from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.frame import Frame
 from wrackline.schemas.seq import log_prefix
 from wrackline.schemas.table import TableId
 
 _US_PER_MS = 1000
 _MS_PER_S = 1000
-
-ROLLED_BACK = define(
-    "mysql.rolled_back",
-    OperatorNeeded,
-    "the server logged transaction {transaction} with its ROLLBACK, and some of its rows were handed out",
-    hint="have every session log rows: SET GLOBAL binlog_format = 'ROW'; then begin behind it:"
-    " wrackline offsets reset <pipeline.toml>, and the next start reads all rows",
-)
 
 
 @dataclass(slots=True)
@@ -41,6 +32,8 @@ class Transaction:
     alone: bool  # one event follows, and is all of it
     skip: int = 0  # so many changes are out already
     done: int = 0  # changes that have come
+    told: int = 0  # behind the last of a table that is captured
+    savepoints: dict[str, int] = field(default_factory=dict)  # how many changes stand before each
     thread: int | None = None
     announced: bool = False  # `Begin` was handed out
     prepared: bool = False  # its changes count when it is committed, and are read again then

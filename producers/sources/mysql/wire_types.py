@@ -14,6 +14,7 @@ NUMBERS = frozenset({DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, LONGLONG, INT24,
 # Those that have a collation, 63 if they hold bytes; MariaDB counts its geometry too.
 CHARACTERS = frozenset({VARCHAR, VAR_STRING, STRING, BLOB, BLOB_COMPRESSED, VARCHAR_COMPRESSED, VECTOR})
 LABELLED = frozenset({ENUM, SET})
+AS_STRING = LABELLED | {VAR_STRING, STRING}  # what one that is logged as a STRING can be
 WITH_COLLATION = CHARACTERS - {VECTOR} | LABELLED  # which nothing can be said of without it
 
 # Those whose cells begin with a length; how many bytes that has stands beside the type.

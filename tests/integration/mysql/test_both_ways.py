@@ -20,7 +20,7 @@ from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Commit, Step
 from wrackline.producers.chunks import ChunkRequest
 from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.mysql.connect import is_mariadb
+from wrackline.producers.sources.mysql.connect import ask, is_mariadb
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.table import TableId
 
@@ -192,6 +192,43 @@ def test_every_key_has_the_same_bytes_from_the_log_and_from_a_chunk(both: Both) 
         assert len(rows) > 1, "the test's own values are refused"
         found |= rows
     _same(both, logged, found)
+
+
+def test_generated_and_invisible_columns_are_the_same(both: Both) -> None:
+    both.run(
+        "CREATE TABLE t (id int PRIMARY KEY, v int AS (id + 1) VIRTUAL, s varchar(9) AS (concat('s', id))"
+        " STORED, n int DEFAULT 3 INVISIBLE, last int)"
+    )
+    logged = both.logged("INSERT INTO t (id, last) VALUES (1, 5)", "INSERT INTO t (id, n) VALUES (2, 4)")
+    _same(both, logged, both.read(both.table("t"), ("id",)))
+    assert [both.after(value) for value in logged.values()] == [
+        {"id": 1, "v": 2, "s": "s1", "n": 3, "last": 5},
+        {"id": 2, "v": 3, "s": "s2", "n": 4, "last": None},
+    ]
+
+
+def test_places_and_vectors_are_what_the_server_says_of_them(both: Both) -> None:
+    """A place is its SRID, lowest byte first, and WKB; in MySQL a vector is its numbers."""
+    both.run("CREATE TABLE t (id int PRIMARY KEY, g geometry, p point)")
+    place = "ST_GeomFromText('{}', 3857)"
+    shapes = [("LINESTRING(1 2, -3.5 4)", "POINT(0.1 -7)"), ("MULTIPOINT(5 6, 7 8)", "POINT(1 2)")]
+    inserts = [
+        f"INSERT INTO t VALUES ({number}, {place.format(one)}, {place.format(other)})"
+        for number, (one, other) in enumerate(shapes)
+    ]
+    told = [both.after(value) for value in both.logged(*inserts).values()]
+    shown = ask(
+        both.sql, "SELECT id, ST_AsBinary(g) AS g, ST_AsBinary(p) AS p, ST_SRID(g) AS s FROM t ORDER BY id"
+    )
+    assert {row["s"] for row in shown} == {3857}
+    srid = (3857).to_bytes(4, "little")
+    assert told == [{"id": row["id"], "g": srid + row["g"], "p": srid + row["p"]} for row in shown]
+    if not both.mariadb:
+        both.run("CREATE TABLE v (id int PRIMARY KEY, e vector(4))")
+        numbers = [1.0, -0.5, 3e38, 0.0]
+        logged = both.logged(f"INSERT INTO v VALUES (1, STRING_TO_VECTOR('{numbers}'))")
+        [row] = [both.after(value) for value in logged.values()]
+        assert row == {"id": 1, "e": pytest.approx(numbers)}
 
 
 def _compared(both: Both, types: Types) -> None:

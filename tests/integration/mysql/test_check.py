@@ -113,6 +113,9 @@ class Odd:
         [finding] = [one for one in self.found(**more) if one.id == code]
         printed = STATEMENT.findall(finding.suggestion)
         assert printed, finding.suggestion
+        if any(statement.startswith("SET") for statement in printed):  # and a restart must not undo it
+            assert ("SET GLOBAL" in finding.suggestion) == ("[mysqld]" in finding.suggestion)
+            assert ("SET PERSIST" in finding.suggestion) == (self.flavour == "mysql")
         run(self.server, *(statement.replace("(...)", "(id)") for statement in printed))
 
 

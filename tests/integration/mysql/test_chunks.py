@@ -85,6 +85,21 @@ def test_a_chunk_leaves_the_table_free(world: World) -> None:
         assert len(rows_of(chunk)) == 2
 
 
+def test_a_servers_limit_on_statements_is_not_the_chunks(world: World) -> None:
+    world.run("CREATE TABLE shop.t (id int PRIMARY KEY)", "INSERT INTO shop.t VALUES (1)")
+    limit = "max_statement_time = {}" if world.mariadb else "max_execution_time = {}000"
+    world.run(f"SET GLOBAL {limit.format(1)}")
+    try:
+        with closing(world.reader()) as reader, world.root() as other, other.cursor() as cursor:
+            cursor.execute("LOCK TABLES t WRITE")  # the statement waits for it, longer than it may
+            lets_go = Timer(2, lambda: cursor.execute("UNLOCK TABLES"))
+            lets_go.start()
+            assert _ids(reader.read(ALL)) == [1]
+            lets_go.join()
+    finally:
+        world.run(f"SET GLOBAL {limit.format(0)}")
+
+
 def test_a_chunk_sees_what_was_committed_before_it(world: World) -> None:
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY)")
     with closing(world.reader()) as reader:

@@ -50,13 +50,19 @@ def test_what_a_chunk_saw_lies_before_its_mark(busy: World) -> None:
         assert max((ends[row] for row in saw), default=mark.place) <= mark.place
 
 
-def test_a_chunk_of_mariadb_saw_all_before_its_place(world: World) -> None:
+@pytest.mark.parametrize("isolation", ["REPEATABLE READ", "READ COMMITTED"])
+def test_a_chunk_of_mariadb_saw_all_before_its_place(world: World, isolation: str) -> None:
+    """Whatever a session begins with: at READ COMMITTED its consistent snapshot is none."""
     if not world.mariadb:
         pytest.skip("MySQL's chunks have no place of their own")
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY)")
-    with reading(world) as (reader, log):
-        chunks = [_marked(reader) for _ in range(ROUNDS)]
-        logged = log()
+    world.run(f"SET GLOBAL TRANSACTION ISOLATION LEVEL {isolation}")
+    try:
+        with reading(world) as (reader, log):
+            chunks = [_marked(reader) for _ in range(ROUNDS)]
+            logged = log()
+    finally:
+        world.run("SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     for saw, mark in chunks:
         assert isinstance(mark, Fence)
         assert saw == {one.row for one in logged if one.end <= mark.place}

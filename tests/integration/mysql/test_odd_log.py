@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
+import pymysql
 import pytest
 
 from tests.contract.log_suite import row
-from tests.contract.reading import events, open_stream, read, read_batches
+from tests.contract.reading import events, open_stream, places, read, read_batches
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import root
 from wrackline.control.stack.servers import MysqlServer
 from wrackline.producers.changes import Fault, Reshaped, Step
 from wrackline.producers.plugin import LogStream
 from wrackline.producers.sources.mysql.server_facts import Flavour
-from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.errors import OperatorNeeded, Transient
 from wrackline.schemas.table import SourcePartition
 
 pytestmark = pytest.mark.servers
@@ -158,3 +159,103 @@ def test_a_session_that_logs_statements_stops_the_stream(
     assert raised.value.code == "mysql.statement_logged"
     assert "binlog_format" in raised.value.hint
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("image", ["NOBLOB", "FULL_NODUP"])
+def test_a_row_image_that_leaves_out_what_did_not_change_ends_its_table(
+    server: MysqlServer, world: MySqlWorld, partition: SourcePartition, stream: LogStream, image: str
+) -> None:
+    world.commit(partition, row("a", 1, big="kept"))
+    try:
+        elsewhere(server, world, f"SET binlog_row_image = {image}", "UPDATE orders SET label = 'other'")
+    except pymysql.err.OperationalError:
+        pytest.skip(f"there is no {image} yet")
+    steps = until_fault(world, stream)
+    assert keys(world, steps) == [("a", 1)]
+    assert [code for code, _ in faults(steps)] == ["mysql.row_image"]
+
+
+def test_changed_parts_of_a_json_document_are_whole_documents(
+    server: MysqlServer, world: MySqlWorld, partition: SourcePartition
+) -> None:
+    if world.facts.flavour is Flavour.MARIADB:
+        pytest.skip("its JSON is text")
+    before = """'{"a": [1, 2], "zz": "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"}'"""
+    world.run("ALTER TABLE orders ADD COLUMN j json", "SET @before = " + before)
+    world.run("INSERT INTO orders (shop, number, j) VALUES ('a', 1, @before), ('a', 2, @before)")
+    world.run("COMMIT")
+    stream = open_stream(world, partition)
+    change = "UPDATE orders SET j = JSON_SET(j, '$.a[0]', 'x') WHERE number = "
+    options = "SET binlog_row_value_options = PARTIAL_JSON"
+    elsewhere(server, world, options, f"{change} 1", "SET binlog_transaction_compression = ON", f"{change} 2")
+    steps = read(world, stream, world.commit(partition, row("b", 1)))
+    stream.close()
+    [row_of] = world.run("SELECT DISTINCT CAST(j AS char) AS j FROM orders WHERE shop = 'a'")
+    told = [event.after["j"] for event in events(world, steps) if event.after and event.op == "u"]
+    assert told == [row_of["j"]] * 2
+
+
+def test_rows_that_a_foreign_key_changes_are_in_the_log_where_the_server_is_said_to_log_them(
+    world: MySqlWorld, partition: SourcePartition
+) -> None:
+    world.run(
+        "CREATE TABLE parents (id int PRIMARY KEY)",
+        "CREATE TABLE kids (id int PRIMARY KEY, up int, CONSTRAINT k FOREIGN KEY (up) REFERENCES parents (id)"
+        " ON DELETE CASCADE ON UPDATE CASCADE)",
+        "INSERT INTO parents VALUES (1)",
+        "INSERT INTO kids VALUES (7, 1)",
+        "COMMIT",
+    )
+    kids = world.orders(partition).id._replace(name="kids")
+    stream = world.source.stream(partition, [kids, world.orders(partition).id], None)
+    world.run("UPDATE parents SET id = 2", "COMMIT", "DELETE FROM parents", "COMMIT")
+    steps = read(world, stream, world.commit(partition, row("b", 1)))
+    stream.close()
+    told = [(event.op, event.key) for event in events(world, steps)]
+    logged = [("u", (7,)), ("d", (7,))] if world.facts.cascades_logged else []
+    assert told == [*logged, ("c", ("b", 1))]
+
+
+def test_rows_that_are_logged_and_taken_back_are_not_told(
+    server: MysqlServer, world: MySqlWorld, partition: SourcePartition
+) -> None:
+    """MariaDB logs rows with their ROLLBACK where the transaction made or dropped a temporary table."""
+    began = places(read(world, open_stream(world, partition), world.commit(partition, row("a", 0))))[-1]
+    insert = "INSERT INTO orders (shop, number) VALUES"
+    elsewhere(
+        server,
+        world,
+        "BEGIN",
+        "SAVEPOINT early",
+        f"{insert} ('a', 1)",
+        "CREATE TEMPORARY TABLE one (id int)",
+        "SAVEPOINT s",
+        f"{insert} ('a', 2), ('a', 3)",
+        "ROLLBACK TO s",
+        f"{insert} ('a', 4)",
+        "COMMIT",
+        "BEGIN",
+        f"{insert} ('a', 5)",
+        "DROP TEMPORARY TABLE one",
+        "ROLLBACK",
+        "BEGIN",
+        "SAVEPOINT early",
+        f"{insert} ('a', 6)",
+        "CREATE TEMPORARY TABLE two (id int)",
+        "ROLLBACK TO early",
+        f"{insert} ('a', 7)",
+        "COMMIT",
+    )
+    last = world.commit(partition, row("b", 1))
+    while True:
+        stream = open_stream(world, partition, began.saved())
+        try:
+            steps = read(world, stream, last)
+            break
+        except Transient as error:
+            assert error.code == "mysql.rolled_back"  # noqa: PT017 - where the log came in pieces
+        finally:
+            stream.close()
+    assert keys(world, steps) == [("a", 1), ("a", 4), ("a", 7), ("b", 1)]
+    rows = world.run("SELECT shop, number FROM orders WHERE number > 0 ORDER BY shop, number")
+    assert keys(world, steps) == [tuple(one.values()) for one in rows]

@@ -286,6 +286,24 @@ def test_killed_between_prepare_and_commit_the_rows_are_there_once(made: Made) -
         assert ids(pipe, database) == dict.fromkeys(range(4), 1)
 
 
+def test_what_was_logged_and_taken_back_is_in_no_topic(made: Made) -> None:
+    """MariaDB logs a transaction with its ROLLBACK, where it made a temporary table."""
+    pipe = made()
+    [database, _] = pipe.databases
+    pipe.execute(f"CREATE TABLE {database}.orders (id int PRIMARY KEY, note varchar(200))")
+    running = pipe.run()
+    with root(pipe.server, database=database) as session, session.cursor() as cursor:
+        for number in range(0, 20, 2):
+            cursor.execute(f"INSERT INTO orders VALUES ({number}, 'stays')")
+            cursor.execute("BEGIN")
+            cursor.execute(f"INSERT INTO orders VALUES ({number + 1}, 'goes')")
+            cursor.execute(f"CREATE TEMPORARY TABLE passing_{number} (id int)")
+            cursor.execute("ROLLBACK")
+    wait_until(lambda: len(pipe.records(database, "orders")) >= 10)
+    assert running.stop() == Exit.OK
+    assert ids(pipe, database) == dict.fromkeys(range(0, 20, 2), 1)
+
+
 def purge(pipe: Pipe) -> None:
     """Leave the server without a log of what was written so far; a file that is still read would stay."""
     pipe.execute("FLUSH BINARY LOGS")

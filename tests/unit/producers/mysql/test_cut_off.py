@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fixtures.written_log import BEGUN, WrittenLog
+from tests.fixtures.written_log import BEGUN, FIRST, WrittenLog
 from tests.unit.producers.mysql.test_decode import BOTH, decoder, ids, places, rows, start_of, steps
 from wrackline.producers.changes import Begin, Commit, Rows
 from wrackline.producers.sources.mysql import kinds
 from wrackline.producers.sources.mysql.cut_off import CutOff
-from wrackline.producers.sources.mysql.position import History, position_of
+from wrackline.producers.sources.mysql.position import History, MySqlPosition, position_of
 from wrackline.schemas.errors import Definite, Transient
 
 
@@ -84,3 +84,108 @@ def test_another_transaction_at_such_a_place_counts(kind: str) -> None:
     other.inserted(2, "t", 4)
     start = replace(start_of(other), history=History("here", "binlog.000001", BEGUN + 5))
     assert ids(steps(decoder(other, start, cut_off=cut_off), other.sent())) == [1, 4]
+
+
+def taken_back(kind: str) -> WrittenLog:
+    """A log with a transaction that goes back to a savepoint, then one that is logged with its ROLLBACK."""
+    log = WrittenLog(kind)
+    log.begin(1)
+    log.insert("t", 1)
+    log.query("SAVEPOINT `s`")
+    log.insert("other", 7)
+    log.insert("t", 2, 3)
+    log.query("ROLLBACK TO `S`")
+    log.insert("t", 4)
+    log.commit()
+    log.begin(2)
+    log.insert("t", 5)
+    log.query("ROLLBACK")
+    log.inserted(3, "t", 6)
+    return log
+
+
+def met(log: WrittenLog, cut_off: CutOff, start: MySqlPosition | None = None, most: int = 1 << 20) -> None:
+    """Have somebody meet the next rows that were taken back."""
+    offset = FIRST if start is None else start.offset
+    with pytest.raises(Transient) as raised:
+        steps(decoder(log, start, most, cut_off=cut_off), log.sent(offset))
+    assert raised.value.code == "mysql.rolled_back"
+
+
+@BOTH
+def test_rows_that_are_logged_and_taken_back_are_passed_over_when_the_log_is_opened_again(kind: str) -> None:
+    log, cut_off = taken_back(kind), CutOff()
+    met(log, cut_off)
+    met(log, cut_off)
+    found = steps(decoder(log, cut_off=cut_off), log.sent())
+    assert rows(found) == [(1, 0), (4, 4), (6, 0)]
+    assert places(found)[-1].offset == log.offset
+    assert places(found) == sorted(places(found))
+
+
+@BOTH
+def test_what_nobody_has_seen_yet_is_taken_out(kind: str) -> None:
+    log = taken_back(kind)
+    made = decoder(log)
+    for event in log.sent():
+        made.feed(event, 0, len(event))
+    batch = made.take()
+    assert batch is not None
+    assert rows(batch.steps) == [(1, 0), (4, 4), (6, 0)]
+    told = [step for step in batch.steps if isinstance(step, Begin | Commit)]
+    assert [step.transaction for step in told[::2]] == [step.transaction for step in told[1::2]]
+    assert [place.done for place in places(batch.steps) if place.done] == [1, 5, 1]
+
+
+@BOTH
+def test_a_start_behind_what_was_taken_back_need_not_know_of_it(kind: str) -> None:
+    log, cut_off = taken_back(kind), CutOff()
+    met(log, cut_off)
+    met(log, cut_off)
+    found = steps(decoder(log, most=10, cut_off=cut_off), log.sent())
+    inside = [place for place in places(found) if place.done][:2]
+    assert [place.done for place in inside] == [1, 5]
+    for place, rest in zip(inside, ([4, 6], [6]), strict=True):
+        anew = CutOff()
+        for _ in range(2 if place.done == 1 else 1):
+            met(log, anew, place)
+        assert ids(steps(decoder(log, place, cut_off=anew), log.sent(place.offset))) == rest
+
+
+@BOTH
+def test_what_was_taken_back_and_published_in_part_asks_for_a_read(kind: str) -> None:
+    log = taken_back(kind)
+    back = next(nth for nth, event in enumerate(log.sent()) if b"ROLLBACK TO" in event)
+    told = [step.upto for step in steps(decoder(log, most=10), log.sent()[:back]) if isinstance(step, Rows)]
+    saved = position_of(told[-1].saved())
+    assert saved.done == 4
+    with pytest.raises(Definite) as raised:
+        steps(decoder(log, saved), log.sent(saved.offset))
+    assert raised.value.code == "mysql.rolled_back_published"
+
+
+@BOTH
+def test_what_nobody_captures_is_taken_back_without_a_word(kind: str) -> None:
+    log = WrittenLog(kind)
+    log.begin(1)
+    log.insert("t", 1)
+    log.query("SAVEPOINT s")
+    log.insert("other", 2)
+    log.query("ROLLBACK TO s")
+    log.commit()
+    log.begin(2)
+    log.insert("other", 3)
+    log.query("ROLLBACK")
+    log.inserted(3, "t", 4)
+    assert rows(steps(decoder(log), log.sent())) == [(1, 0), (4, 0)]
+
+
+@BOTH
+def test_a_savepoint_that_nobody_set_is_no_reason_to_guess(kind: str) -> None:
+    log = WrittenLog(kind)
+    log.begin(1)
+    log.insert("t", 1)
+    log.query("ROLLBACK TO s")
+    with pytest.raises(Definite) as raised:
+        steps(decoder(log), log.sent())
+    assert raised.value.code == "mysql.log_out_of_order"

@@ -71,6 +71,27 @@ def test_what_is_found(good: dict[str, str], other: dict[str, str], expected: li
     assert ids(good, **other) == expected
 
 
+@pytest.mark.parametrize(
+    ("shown", "named"),
+    [
+        ({"Binlog_Do_DB": "", "Binlog_Ignore_DB": ""}, []),
+        (
+            {"Binlog_Do_DB": "shop, more", "Binlog_Ignore_DB": ""},
+            ["binlog_do_db keeps changes of the database stock"],
+        ),
+        (
+            {"Binlog_Do_DB": None, "Binlog_Ignore_DB": "shop,else"},
+            ["binlog_ignore_db keeps changes of the database shop"],
+        ),
+    ],
+)
+def test_a_database_that_is_left_out_is_named_with_its_option(
+    shown: dict[str, str | None], named: list[str]
+) -> None:
+    found = list(check_server.left_out([shown], ["stock", "shop", "shop"]))
+    assert [one.description.partition(",")[0] for one in found] == named
+
+
 def test_who_a_server_is() -> None:
     mysql, mariadb = ServerFacts(GOOD_MYSQL), ServerFacts(GOOD_MARIADB)
     assert (mysql.flavour, mariadb.flavour) == (Flavour.MYSQL, Flavour.MARIADB)

@@ -135,6 +135,17 @@ def test_bytes_that_end_too_early_are_refused(end: int) -> None:
     assert refused(MYSQL[:end]) in {"mysql.table_map_broken", "mysql.metadata_minimal"}
 
 
+@pytest.mark.parametrize("wrong", [wire.BLOB, wire.BLOB ^ 0x30])
+@pytest.mark.parametrize("body", [MYSQL, MARIADB], ids=["mysql", "mariadb"])
+def test_a_byte_that_names_another_type_ends_in_a_table_or_a_refusal(body: bytes, wrong: int) -> None:
+    """Also where it stands beside a STRING, as what that really is."""
+    for place in range(len(body)):
+        with suppress(OperatorNeeded):
+            damaged = body[:place] + bytes([wrong]) + body[place + 1 :]
+            for one in parse(damaged, mariadb=body is MARIADB).columns:
+                of_wire(one)
+
+
 @given(st.sampled_from([MYSQL, MARIADB]), st.data())
 def test_damaged_bytes_end_in_a_table_or_a_refusal(body: bytes, data: st.DataObject) -> None:
     damaged = bytearray(body)
