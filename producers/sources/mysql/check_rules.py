@@ -102,7 +102,7 @@ BINLOG_ROW_METADATA = rule(
     ERROR,
     "The log does not name its columns",
     "binlog_row_metadata is {metadata}",
-    "a change does not say which columns its values are of, and its table is set aside",
+    "a change does not say which columns its values are of, and stops the pipeline",
     "as an administrator: {keep} binlog_row_metadata = FULL{stays}",
 )
 LOG_LEAVES_OUT = rule(

@@ -42,7 +42,7 @@ from wrackline.producers.sources.mysql.scope import Reading
 from wrackline.producers.sources.mysql.server_errors import asking
 from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts, facts_of
 from wrackline.producers.sources.mysql.shapes import Shapes
-from wrackline.producers.sources.mysql.stream import MySqlStream
+from wrackline.producers.sources.mysql.stream import Beside, MySqlStream
 from wrackline.producers.sources.mysql.whole import WholeReader
 from wrackline.producers.sources.mysql.xa_open import waited_for
 from wrackline.producers.watch import Watch
@@ -152,8 +152,11 @@ class MySqlSource:
             self._around,
             watch,
             most_silence=self._server.most_silence,
-            end=self._end_of(dumped),
-            part=lambda part: self._part_dump(part, reading.most_event_bytes),
+            beside=Beside(
+                end=self._end_of(dumped),
+                part=lambda part: self._part_dump(part, reading.most_event_bytes),
+                metadata=self._metadata,
+            ),
         )
         finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)
@@ -327,6 +330,10 @@ class MySqlSource:
     def _labels(self, partition: SourcePartition) -> Labels:
         counted = self._settings.flag("provide.transaction.metadata")
         return Labels(versions.OURS, self._connector, partition.server, counted)
+
+    def _metadata(self) -> str:
+        with self._asking() as connection:
+            return facts_of(connection).text("binlog_row_metadata")
 
     @contextmanager
     def _catalogued(self) -> Iterator[Catalogue]:

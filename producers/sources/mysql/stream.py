@@ -3,6 +3,7 @@
     poll      read what the socket holds -> decoder -> batch
     confirm   nothing: a binlog has no reader's mark
     silence   a server with nothing to say sends a heartbeat, four in the time that we wait for one
+    metadata  a server that names no columns any more ends the stream, before a table is set aside for it
 
 The rows of an XA transaction come by a dump of their own, while the log's waits.  Only `poll` waits, for the
 socket, until its deadline.  While nobody polls, the server waits with a full socket, for as long as the
@@ -11,17 +12,19 @@ session was told to (`net_write_timeout`).
 
 import select
 from collections.abc import Callable
+from typing import NamedTuple
 
 from wrackline.producers.bell import Bell
-from wrackline.producers.changes import Batch, Position
+from wrackline.producers.changes import Batch, Fault, Position
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.packets import Packets
 from wrackline.producers.sources.mysql.part_dump import PartDump
 from wrackline.producers.sources.mysql.prepared import Part
 from wrackline.producers.sources.mysql.roll import Picture
+from wrackline.producers.sources.mysql.table_map import METADATA_MINIMAL
 from wrackline.producers.watch import Watch
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
 
 LOG_SILENT = define(
     "mysql.log_silent",
@@ -30,6 +33,22 @@ LOG_SILENT = define(
     hint="see whether the network between here and the server drops connections that it leaves open; "
     "the stream is opened again at the last committed position",
 )
+METADATA_OFF = define(
+    "mysql.metadata_off",
+    OperatorNeeded,
+    "the server does not name columns in its log any more: binlog_row_metadata is {metadata}",
+    hint="as an administrator: SET GLOBAL binlog_row_metadata = FULL; and under [mysqld] in the server's "
+    "file: binlog_row_metadata=FULL; then start the pipeline again: a table that was written meanwhile is "
+    "set aside, and its error says how it is read anew",
+)
+
+
+class Beside(NamedTuple):
+    """What a stream has to do with its server beside the dump."""
+
+    end: Callable[[], None]  # ends the dump there, which may not notice by itself for long
+    part: Callable[[Part], PartDump]  # opens another one
+    metadata: Callable[[], str]  # asks how much the log says of columns now
 
 
 class MySqlStream:
@@ -43,12 +62,11 @@ class MySqlStream:
         watch: Watch[Picture],
         *,
         most_silence: float,
-        end: Callable[[], None],
-        part: Callable[[Part], PartDump],
+        beside: Beside,
     ) -> None:
-        """Take how to end the dump on the server, which may not notice by itself for long; and another's."""
+        """Take the dump, what is made of it, and the watch over the catalogue."""
         self._packets, self._decoder, self._around, self._watch = packets, decoder, around, watch
-        self._most_silence, self._end, self._open_part = most_silence, end, part
+        self._most_silence, self._beside = most_silence, beside
         self._part: PartDump | None = None
         self._silent_since: float | None = None  # nothing has come since we looked at this time
         self._bell = Bell()
@@ -62,6 +80,7 @@ class MySqlStream:
             if (picture := self._watch.take(self._decoder.passed)) is not None:
                 self._decoder.look(picture)
             if (batch := self._decoder.take()) is not None:
+                self._mind_metadata(batch)
                 return batch
             left = deadline - self._around.monotonic()
             if left <= 0:
@@ -98,7 +117,7 @@ class MySqlStream:
             self._packets.close()
             self._bell.close()
             self._close_part()
-            self._end()
+            self._beside.end()
 
     def _read_ahead(self) -> bool:
         """Take events until a batch is full, enough was read, or the socket is empty: then true.
@@ -127,13 +146,21 @@ class MySqlStream:
                 self._close_part()
             return self._packets
         if self._part is None:
-            self._part = self._open_part(wanted)
+            self._part = self._beside.part(wanted)
         return self._part
 
     def _close_part(self) -> None:
         if self._part is not None:
             self._part.close()
             self._part = None
+
+    def _mind_metadata(self, batch: Batch) -> None:
+        """What is missing from the log stays missing; but while more of it comes, all tables would go."""
+        faults = (step.error for step in batch.steps if isinstance(step, Fault))
+        if any(error.code == METADATA_MINIMAL.code for error in faults):
+            metadata = self._beside.metadata()
+            if metadata != "FULL":
+                raise METADATA_OFF(metadata=metadata)
 
     def _mind_silence(self) -> None:
         """Only a server that we listen to can be given up."""

@@ -143,6 +143,24 @@ def test_metadata_that_is_switched_off_ends_the_table(
     assert "SET GLOBAL binlog_row_metadata = FULL" in hint
 
 
+def test_a_server_that_names_no_columns_any_more_stops_the_stream_until_it_does_again(
+    server: MysqlServer, world: MySqlWorld, partition: SourcePartition, stream: LogStream
+) -> None:
+    began = places(read(world, stream, world.commit(partition, row("a", 1))))[-1]
+    elsewhere(server, world, "SET GLOBAL binlog_row_metadata = MINIMAL", "FLUSH TABLES")
+    try:
+        last = world.commit(partition, row("b", 1))
+        with pytest.raises(OperatorNeeded) as raised:
+            read(world, stream, last)
+    finally:
+        elsewhere(server, world, "SET GLOBAL binlog_row_metadata = FULL", "FLUSH TABLES")
+    assert raised.value.code == "mysql.metadata_off"
+    assert "SET GLOBAL binlog_row_metadata = FULL" in raised.value.hint
+    again = open_stream(world, partition, began.saved())
+    assert [code for code, _ in faults(until_fault(world, again))] == ["mysql.metadata_minimal"]
+    again.close()
+
+
 def test_a_session_that_logs_statements_stops_the_stream(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition, stream: LogStream
 ) -> None:
