@@ -96,7 +96,7 @@ class Decoder:
         self._frames = Frames()
         self._maps = Maps(self._mapped)
         self._announced = Announced()
-        self._open: Transaction | None = None
+        self.open: Transaction | None = None  # has begun and not ended
         self._steps: list[Step] = []
         self._rows: list[RowChange] = []  # since the last other step
         self._ready: deque[Batch] = deque()
@@ -125,7 +125,7 @@ class Decoder:
 
     def passed(self, picture: Picture) -> bool:
         """Whether all of the log that a picture shows was told, and no transaction is open."""
-        return self._open is None and (self._place.number, self._place.offset) >= picture.upto
+        return self.open is None and (self._place.number, self._place.offset) >= picture.upto
 
     def look(self, picture: Picture) -> None:
         """Take a picture of the catalogue that the log has passed."""
@@ -148,12 +148,12 @@ class Decoder:
         self._event(data, at, end)
         if data[at + 4] in _MAY_END:
             self._ends_here()
-        if self._open is None and not artificial and data[at + 4] != kinds.ROTATE:
+        if self.open is None and not artificial and data[at + 4] != kinds.ROTATE:
             self._progress()
 
     def say(self) -> None:
         """Say where the log stands, though nothing has happened."""
-        if self._open is None and not self._at.done:
+        if self.open is None and not self._at.done:
             self._said = True
             self._steps.append(Progress(self._at))
 
@@ -172,7 +172,7 @@ class Decoder:
         if kind in kinds.ROWS:
             self._row_event(data, at, end, kind)
         elif kind == kinds.TABLE_MAP:
-            if self._open is None or not self._open.silent:
+            if self.open is None or not self.open.silent:
                 self._maps.take(data[at + HEADER : end])
         elif kind in kinds.PACKED:
             plain = unpacked(data, at, end, self._reading.most_event_bytes)
@@ -197,16 +197,16 @@ class Decoder:
             case Rotate(file, offset):
                 self._place.moved(file, offset)
             case FormatDescription(begun=when, created=started):
-                if started and self._open is not None:
-                    self._cut_off.met(self._open)
-                    self._open = None
+                if started and self.open is not None:
+                    self._cut_off.met(self.open)
+                    self.open = None
                 self._place.begun(when)
             case _:
                 pass
 
     def _heartbeat(self, file: str, offset: int) -> None:
         """The log was sent up to here; what the server left out on the way is none of ours."""
-        if self._open is None and file == self._place.history.file:
+        if self.open is None and file == self._place.history.file:
             self._place.offset = max(self._place.offset, offset)
             self._progress()
             if not self._said:
@@ -226,19 +226,19 @@ class Decoder:
         return self._in().start.behind(done)
 
     def _in(self) -> Transaction:
-        if self._open is None:
+        if self.open is None:
             raise self._out_of_order("no transaction has begun")
-        return self._open
+        return self.open
 
     def _out_of_order(self, reason: str) -> WracklineError:
         return LOG_OUT_OF_ORDER(file=self._place.history.file, offset=self._place.offset, reason=reason)
 
     def _begin(self, event: TransactionBegun | GroupBegun, head: Header) -> None:
-        if self._open is not None:
-            raise self._out_of_order(f"transaction {self._open.id} has not ended")
+        if self.open is not None:
+            raise self._out_of_order(f"transaction {self.open.id} has not ended")
         self._maps.tidy()
         start, out = self._place.entered(event.gtid, head.size)
-        self._open = opened = begun(event, head, start, self._place.history.file)
+        self.open = opened = begun(event, head, start, self._place.history.file)
         opened.lost = self._cut_off.has(opened)
         if out:  # its end may be all that is left to tell
             opened.skip = out
@@ -255,7 +255,7 @@ class Decoder:
     def _commit(self) -> None:
         opened = self._in()
         self._flush()
-        self._open = None
+        self.open = None
         self._place.gtids = with_one(self._place.gtids, opened.gtid)
         if opened.announced:
             self._at = self._place.here()
@@ -285,7 +285,7 @@ class Decoder:
 
     def _ends_here(self) -> None:
         """End a transaction behind the statement that is all of it, as only its place says."""
-        opened = self._open
+        opened = self.open
         if opened is not None and self._xa.part is None and opened.ends_at(self._place.offset):
             self._commit()
 

@@ -3,6 +3,8 @@
     poll      read what the socket holds -> decoder -> batch
     confirm   nothing: a binlog has no reader's mark
     silence   a server with nothing to say sends a heartbeat, four in the time that we wait for one
+    amid      what has come of a transaction waits for the rest, which follows at once, as long as `poll` may
+              wait: MariaDB may log that it took it all back
     metadata  a server that names no columns any more ends the stream, before a table is set aside for it
 
 The rows of an XA transaction come by a dump of their own, while the log's waits.  Only `poll` waits, for the
@@ -75,14 +77,17 @@ class MySqlStream:
 
     def poll(self, deadline: float) -> Batch | None:
         """Return what is there; wait for it until the deadline at most."""
+        may_wait = self._around.monotonic() < deadline
         while True:
             drained = self._read_ahead()
             if (picture := self._watch.take(self._decoder.passed)) is not None:
                 self._decoder.look(picture)
-            if (batch := self._decoder.take()) is not None:
+            left = deadline - self._around.monotonic()
+            amid = drained and self._decoder.open is not None
+            over = may_wait and left <= 0
+            if (over or not amid) and (batch := self._decoder.take()) is not None:
                 self._mind_metadata(batch)
                 return batch
-            left = deadline - self._around.monotonic()
             if left <= 0:
                 return None
             if drained:

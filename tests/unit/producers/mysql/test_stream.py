@@ -1,0 +1,97 @@
+"""What a stream hands out when: a transaction that is still on its way waits for its end, not for ever."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
+
+import pytest
+
+from tests.fixtures.written_log import WrittenLog
+from tests.unit.producers.mysql.test_decode import decoder, rows
+from tests.unit.producers.mysql.test_packets import wire_of
+from wrackline.producers.changes import Batch, Step
+from wrackline.producers.plugin import Surroundings, WriterIds
+from wrackline.producers.sources.mysql.packets import Packets
+from wrackline.producers.sources.mysql.stream import Beside, MySqlStream
+
+SOON, LATE = 0.05, 20.0  # seconds
+
+
+class NoWatch:
+    """A catalogue that never has news."""
+
+    def start(self, ring: Callable[[], None]) -> None:
+        """Nobody is rung for."""
+
+    def take(self, passed: object) -> None:
+        """Nothing was seen."""
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+class Wire:
+    """A stream, and the server's end of it."""
+
+    def __init__(self, log: WrittenLog, stream: MySqlStream, theirs: socket.socket) -> None:
+        self._events, self._stream, self._theirs = log.sent(), stream, theirs
+        self._packets = wire_of(self._events)
+
+    def send(self, until: bytes) -> None:
+        """Send all before the event that has this text; all, where none has it."""
+        before = next((n for n, event in enumerate(self._events) if until in event), len(self._events))
+        whole = wire_of(self._events[:before])
+        self._theirs.sendall(whole)
+        self._events, self._packets = self._events[before:], self._packets[len(whole) :]
+
+    def rest(self) -> None:
+        """Send what is left, as the same packets that it was among."""
+        self._theirs.sendall(self._packets)
+
+    def poll(self, seconds: float) -> Sequence[Step] | None:
+        """What it hands out."""
+        batch: Batch | None = self._stream.poll(time.monotonic() + seconds)
+        return None if batch is None else batch.steps
+
+
+@contextmanager
+def opened(log: WrittenLog) -> Iterator[Wire]:
+    ours, theirs = socket.socketpair()
+    around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
+    beside = Beside(end=lambda: None, part=lambda _: pytest.fail("none"), metadata=lambda: "FULL")
+    packets = Packets(ours, ours.close, user="'me'", most=1 << 20)
+    stream = MySqlStream(packets, decoder(log), around, NoWatch(), most_silence=LATE, beside=beside)  # type: ignore[arg-type]  # all that is asked of a watch
+    with ours, theirs:
+        yield Wire(log, stream, theirs)
+        stream.close()
+
+
+def taken_back() -> WrittenLog:
+    log = WrittenLog("mariadb")
+    log.inserted(1, "t", 1)
+    log.begin(2)
+    log.insert("t", 2)
+    log.query("ROLLBACK")
+    return log
+
+
+def test_rows_that_are_taken_back_a_moment_later_are_never_handed_out() -> None:
+    with opened(taken_back()) as wire:
+        wire.send(b"ROLLBACK")
+        assert wire.poll(0.0) is None
+        later = Timer(SOON, wire.rest)
+        later.start()
+        found = wire.poll(LATE)
+        later.join()
+    assert found is not None
+    assert rows(found) == [(1, 0)]
+
+
+def test_what_has_come_is_handed_out_if_no_end_comes_as_long_as_may_be_waited() -> None:
+    with opened(taken_back()) as wire:
+        wire.send(b"ROLLBACK")
+        found = wire.poll(SOON)
+    assert found is not None
+    assert rows(found) == [(1, 0), (2, 0)]
