@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -10,9 +10,8 @@ from uuid import UUID
 import pytest
 
 from tests.integration.mysql.shop import Shop as Streaming
-from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
+from tests.integration.mysql.world import FLAVOURS, OF_PATH, root, run, settings_of
 from wrackline.control.stack.servers import MysqlServer
-from wrackline.control.stack.stack import Stack
 from wrackline.producers.chunks import Chunk, ChunkRequest
 from wrackline.producers.plugin import Surroundings, Whole, WriterIds
 from wrackline.producers.sources.mysql.check import check
@@ -59,9 +58,9 @@ class Shop:
         return {one.id: one.suggestion for one in check(Server(settings), settings, [])}
 
 
-@pytest.fixture(params=FLAVOURS)
-def shop(stack: Stack, request: pytest.FixtureRequest) -> Iterator[Shop]:
-    made = Shop(getattr(stack, request.param)(), mysql=request.param == "mysql")
+@pytest.fixture(params=[*FLAVOURS, OF_PATH])
+def shop(started: Callable[[str], MysqlServer], request: pytest.FixtureRequest) -> Iterator[Shop]:
+    made = Shop(started(request.param), mysql=request.param == "mysql")
     run(made.server, f"DROP USER IF EXISTS {READER}", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop")
     run(made.server, "CREATE TABLE shop.orders (id int PRIMARY KEY)")
     run(made.server, *statements_of(PAGE.read_text(), mysql=made.mysql))
