@@ -18,7 +18,7 @@ of them was published.
 
 from typing import TypeAlias
 
-from wrackline.producers.changes import Begin, Rows, Signal, Step
+from wrackline.producers.changes import Rows, Signal, Step
 from wrackline.producers.sources.mysql.dump_refusals import LOG_OUT_OF_ORDER
 from wrackline.producers.sources.mysql.position import History, MySqlPosition
 from wrackline.producers.sources.mysql.statements import Control, Word
@@ -91,36 +91,27 @@ class CutOff:
             opened.savepoints[name] = opened.done
         elif name in opened.savepoints:
             self.rolled_back(opened, opened.savepoints[name], steps)
-        else:
+        elif opened.told:
             where = {"file": opened.file, "offset": opened.start.offset}
             raise LOG_OUT_OF_ORDER(
                 **where, reason=f"{opened.id} goes back to a savepoint that it did not set"
             )
 
     def rolled_back(self, opened: Transaction, first: int, steps: list[Step]) -> None:
-        """All behind so many changes is taken back; where some of it was told, say so.
+        """All behind so many changes is taken back; where some of it was handed out, say so.
 
-        A place behind all of it was saved by who knew that already.
+        A place behind all of it was saved by who knew that already; but signals come again from there.
         """
-        if opened.told <= first or opened.skip > opened.done:
+        if opened.told <= first:
             return
-        if opened.skip > first:
+        if first < opened.skip <= opened.done:
             raise ROLLED_BACK_PUBLISHED(**_named(opened))
-        if not _taken_out(steps, opened, first):
+        if opened.handed > first:
             self._spans.setdefault(_place(opened), set()).add((first, opened.done))
             raise ROLLED_BACK(**_named(opened))
-
-
-def _taken_out(steps: list[Step], opened: Transaction, first: int) -> bool:
-    """Take its rows behind so many changes out of the steps, if all of the transaction's are there."""
-    begins = [
-        at for at, step in enumerate(steps) if isinstance(step, Begin) and step.transaction == opened.id
-    ]
-    if begins:
-        behind = opened.start.behind(first)
-        steps[begins[-1] :] = [step for step in steps[begins[-1] :] if not _is_behind(step, behind)]
+        place = opened.start.behind(first)
+        steps[:] = [step for step in steps if not _is_behind(step, place)]
         opened.told = first
-    return bool(begins)
 
 
 def _is_behind(step: Step, place: MySqlPosition) -> bool:

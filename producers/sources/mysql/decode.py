@@ -273,7 +273,7 @@ class Decoder:
 
     def _query(self, query: Query) -> None:
         opened = self._in()
-        opened.thread = query.thread
+        opened.thread = query.thread if self._xa.part is None else opened.thread
         done = () if opened.void or opened.lost else deeds_of(query, self._reading)
         match done:
             case (Control() as control,):
@@ -409,7 +409,7 @@ class Decoder:
         if back := self._cut_off.back(opened):
             self._flush()  # or a place behind these rows would say that they are out
         if back or mapped.decoder is None:
-            opened.done += mapped.count(data, at, end, kind)
+            opened.passes(mapped.table, mapped.count(data, at, end, kind))
         elif mapped.signals is not None:
             self._signals(mapped, data, at, end, kind)
         else:
@@ -421,18 +421,16 @@ class Decoder:
         """Take the rows of a captured table; one that can't be told ends its table's, not its neighbours'."""
         opened = self._announce()
         first, skip = opened.done, max(opened.skip - opened.done, 0)
-        order = opened.order(table, 0) if self._labels.counted else 0
         made: list[RowChange] = []
         frame = opened.frame(self._labels, table)
         error: OperatorNeeded | None = None
         try:
-            size = decoder.decode(data, at, end, kind, frame, first, order, skip, made)
+            size = decoder.decode(data, at, end, kind, frame, first, opened.order(table, 0), skip, made)
         except OperatorNeeded as exc:
             error = exc
         count = decoder.rows
-        opened.told = opened.done = first + count
-        if self._labels.counted:
-            opened.order(table, count)
+        opened.passes(table, count)
+        opened.told = opened.done
         if error is not None:
             self._flush()
             self._maps.give_up(table)
@@ -459,7 +457,7 @@ class Decoder:
             done += 1
             if self._size >= most:
                 self._flush(done)
-                self._end_batch()
+                self._end_batch(done)
 
     def _flush(self, done: int | None = None) -> None:
         """Close the stretch of rows before another step; behind `done` changes, or all that have come."""
@@ -471,7 +469,9 @@ class Decoder:
             self._steps.append(Rows(self._rows, self._at))
             self._rows = []
 
-    def _end_batch(self) -> None:
+    def _end_batch(self, done: int | None = None) -> None:
+        if (opened := self.open) is not None:
+            opened.handed = opened.told if done is None else done
         self._ready.append(Batch(tuple(self._steps), self._size))
         self._steps, self._size = [], 0
 

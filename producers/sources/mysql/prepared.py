@@ -117,6 +117,8 @@ class PartReading:
         match deeds:
             case (Control(Word.XA_START, xid=xid),):
                 self._takes(xid)
+            case (Control(Word.SAVEPOINT | Word.ROLLBACK_TO),):
+                return True
             case () | (Control(),):
                 pass
             case _:

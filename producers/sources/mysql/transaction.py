@@ -33,6 +33,7 @@ class Transaction:
     skip: int = 0  # so many changes are out already
     done: int = 0  # changes that have come
     told: int = 0  # behind the last of a table that is captured
+    handed: int = 0  # of these, behind the last that is in a batch
     savepoints: dict[str, int] = field(default_factory=dict)  # how many changes stand before each
     thread: int | None = None
     announced: bool = False  # `Begin` was handed out
@@ -56,6 +57,11 @@ class Transaction:
         before = self._orders.get(table, 0)
         self._orders[table] = before + count
         return before
+
+    def passes(self, table: TableId, count: int) -> None:
+        """Count changes of one table, whether they are told or not."""
+        self.done += count
+        self._orders[table] = self._orders.get(table, 0) + count
 
     def frame(self, labels: Labels, table: TableId) -> Frame:
         """Return what all of its events of one table have in common."""

@@ -263,6 +263,15 @@ def test_rows_that_are_logged_and_taken_back_are_not_told(
         "ROLLBACK TO early",
         f"{insert} ('a', 7)",
         "COMMIT",
+        "XA START 'x'",
+        f"{insert} ('a', 8)",
+        "SELECT 1" if world.facts.flavour is Flavour.MYSQL else "CREATE TEMPORARY TABLE three (id int)",
+        "SAVEPOINT s",
+        f"{insert} ('a', 9)",
+        "ROLLBACK TO s",
+        "XA END 'x'",
+        "XA PREPARE 'x'",
+        "XA COMMIT 'x'",
     )
     last = world.commit(partition, row("b", 1))
     while True:
@@ -274,7 +283,7 @@ def test_rows_that_are_logged_and_taken_back_are_not_told(
             assert error.code == "mysql.rolled_back"  # noqa: PT017 - where the log came in pieces
         finally:
             stream.close()
-    assert keys(world, steps) == [("a", 1), ("a", 4), ("a", 7), ("b", 1)]
+    assert keys(world, steps) == [("a", 1), ("a", 4), ("a", 7), ("a", 8), ("b", 1)]
     rows = world.run("SELECT shop, number FROM orders WHERE number > 0 ORDER BY shop, number")
     assert keys(world, steps) == [tuple(one.values()) for one in rows]
 

@@ -1,15 +1,18 @@
 """A transaction that a crash of the server cut off: nothing of it is told, or somebody has to know."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from tests.fixtures.written_log import BEGUN, FIRST, WrittenLog
 from tests.unit.producers.mysql.test_decode import BOTH, decoder, ids, places, rows, start_of, steps
-from wrackline.producers.changes import Begin, Commit, Rows
+from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Signal, Step
 from wrackline.producers.sources.mysql import kinds
 from wrackline.producers.sources.mysql.cut_off import CutOff
+from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.position import History, MySqlPosition, position_of
+from wrackline.producers.sources.mysql.transaction import Transaction
 from wrackline.schemas.errors import Definite, Transient
 
 
@@ -189,3 +192,68 @@ def test_a_savepoint_that_nobody_set_is_no_reason_to_guess(kind: str) -> None:
     with pytest.raises(Definite) as raised:
         steps(decoder(log), log.sent())
     assert raised.value.code == "mysql.log_out_of_order"
+
+
+@BOTH
+def test_only_what_was_handed_out_asks_for_the_log_anew(kind: str) -> None:
+    """However many savepoints a large transaction goes back to."""
+    log, cut_off = WrittenLog(kind), CutOff()
+    log.begin(1)
+    for number in range(0, 20, 2):
+        log.insert("t", number)
+        log.query("SAVEPOINT s")
+        log.insert("t", number + 1)
+        log.query("ROLLBACK TO s")
+    log.commit()
+    made, found = decoder(log, cut_off=cut_off), list[Step]()
+    for event in log.sent():
+        made.feed(event, 0, len(event))
+        if b"ROLLBACK TO" in event and (batch := made.take()) is not None:
+            found += batch.steps
+    last = made.take()
+    assert last is not None
+    assert ids([*found, *last.steps]) == list(range(0, 20, 2))
+
+
+@BOTH
+def test_events_are_the_same_whether_rows_were_taken_out_or_passed_over(kind: str) -> None:
+    log, cut_off = taken_back(kind), CutOff()
+    made = counted(log)
+    for event in log.sent():
+        made.feed(event, 0, len(event))
+    batch = made.take()
+    assert batch is not None
+    for _ in range(2):
+        met(log, cut_off)
+    assert changes(steps(counted(log, cut_off), log.sent())) == changes(batch.steps)
+
+
+def counted(log: WrittenLog, cut_off: CutOff | None = None) -> Decoder:
+    """One whose events say which of their transaction and table they are."""
+    made = decoder(log, cut_off=cut_off)
+    made._labels = replace(made._labels, counted=True)
+    return made
+
+
+def changes(found: Sequence[Step]) -> list[RowChange]:
+    return [row for step in found if isinstance(step, Rows) for row in step.rows]
+
+
+@BOTH
+def test_a_savepoint_that_nobody_set_matters_only_where_rows_are_told(kind: str) -> None:
+    log = WrittenLog(kind)
+    log.begin(1)
+    log.query("SAVEPOINT `É`")
+    log.insert("other", 1)
+    log.query("ROLLBACK TO `e`")  # the same to the server
+    log.commit()
+    log.inserted(2, "t", 2)
+    assert ids(steps(decoder(log), log.sent())) == [2]
+
+
+def test_a_signal_that_was_taken_back_is_none_also_where_the_rows_behind_it_are_out() -> None:
+    start = start_of(WrittenLog("mariadb"))
+    opened = Transaction("0-1-1", start, "f", None, 1, 0, 0, alone=False, skip=9, done=4, told=4)
+    told: list[Step] = [Signal("a", "kept", "", start.behind(1)), Signal("b", "gone", "", start.behind(3))]
+    CutOff().rolled_back(opened, 2, told)
+    assert [step.type for step in told if isinstance(step, Signal)] == ["kept"]

@@ -8,11 +8,12 @@ import pytest
 from tests.fixtures.written_log import FIRST, WrittenLog
 from tests.unit.producers.mysql.test_decode import BOTH, decoder, fails, ids, places, start_of, steps
 from wrackline.producers.changes import Begin, Commit, Step
+from wrackline.producers.sources.mysql.cut_off import CutOff
 from wrackline.producers.sources.mysql.decode import Decoder
 from wrackline.producers.sources.mysql.events import Xid
 from wrackline.producers.sources.mysql.place import elsewhere
 from wrackline.producers.sources.mysql.position import MySqlPosition, Prepared, position_of
-from wrackline.schemas.errors import Definite, OperatorNeeded
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 
 A, B = Xid(1, b"a", b""), Xid(7, b"b\xff", b"branch")
 
@@ -29,10 +30,15 @@ def ended(log: WrittenLog, number: int, xid: Xid, how: str = "COMMIT") -> str:
     return log.alone(number, f"XA {how} {xid}")
 
 
-def read(log: WrittenLog, start: MySqlPosition | None = None, most: int = 1 << 20) -> list[Step]:
+def read(
+    log: WrittenLog,
+    start: MySqlPosition | None = None,
+    most: int = 1 << 20,
+    cut_off: CutOff | None = None,
+) -> list[Step]:
     """Read a log, and what it wants of itself."""
     offset = FIRST if start is None or start.history is None else start.offset
-    made = decoder(log, start, most)
+    made = decoder(log, start, most, cut_off=cut_off)
     found: list[Step] = []
     for event in log.sent(offset):
         found += steps(made, [event])
@@ -215,3 +221,21 @@ def test_a_format_that_only_statements_have_room_for_is_the_same(kind: str) -> N
     prepared(log, 1, Xid(5, b"a", b"b"), 1)
     log.alone(2, f"XA COMMIT X'61',X'62',{5 + (1 << 32)}")
     assert ids(read(log)) == [1]
+
+
+@BOTH
+def test_what_a_savepoint_took_back_before_the_prepare_is_not_told(kind: str) -> None:
+    """MariaDB logs it where the transaction made a temporary table."""
+    log = WrittenLog(kind)
+    log.begin(1, xid=A)
+    log.insert("t", 1)
+    log.query("SAVEPOINT `s`")
+    log.insert("t", 2)
+    log.query("ROLLBACK TO `s`")
+    log.insert("t", 3)
+    log.prepare(A)
+    ended(log, 2, A)
+    cut_off = CutOff()
+    with pytest.raises(Transient):
+        read(log, cut_off=cut_off)
+    assert ids(read(log, cut_off=cut_off)) == [1, 3]
