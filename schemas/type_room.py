@@ -16,6 +16,7 @@ _FORM: Final = re.compile(r"([^()]*)(?:\((\d+)\))?([^()]*)")
 _UNWRITTEN: Final = MappingProxyType({"datetime": 0, "timestamp": 0, "time": 0})
 """Types that hold least where no size is written; any other then holds as much as there is."""
 
+_UNSIGNED: Final = " unsigned"
 _FILLED_UP: Final = frozenset({"binary", "character", "bit"})  # values are as long as the type
 _WHOLE: Final = MappingProxyType(
     {
@@ -23,11 +24,11 @@ _WHOLE: Final = MappingProxyType(
         for name, bits in (("tinyint", 8), ("smallint", 16), ("mediumint", 24), ("int", 32), ("bigint", 64))
         for sign, low, high in (
             ("", -(1 << bits - 1), (1 << bits - 1) - 1),
-            (" unsigned", 0, (1 << bits) - 1),
+            (_UNSIGNED, 0, (1 << bits) - 1),
         )
     }
 )
-_GROWN: Final = frozenset({("char", "varchar"), ("character varying", "text")})
+_GROWN: Final = frozenset({("char", "varchar"), ("character varying", "text"), ("text", "character varying")})
 
 
 def keeps_values(old: str, new: str) -> bool:
@@ -43,6 +44,11 @@ def keeps_values(old: str, new: str) -> bool:
         size, room = _size(was, name), _size(becomes, other)
         return size == room or (size < room and name not in _FILLED_UP)
     return False
+
+
+def keeps_sign(old: str, new: str) -> bool:
+    """Whether a column that gets the new type, with a wider carrier, keeps what is below zero."""
+    return old.endswith(_UNSIGNED) or not new.endswith(_UNSIGNED)
 
 
 def _name(form: re.Match[str]) -> str:

@@ -18,9 +18,10 @@ from wrackline.schemas.evolution import (
     Stored,
     Widening,
     changes,
+    widening,
 )
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.type_room import keeps_values
+from wrackline.schemas.type_room import keeps_sign, keeps_values
 from wrackline.schemas.types import ColumnType, Kind
 
 
@@ -48,15 +49,23 @@ def needs_refresh(old: TableSchema, new: TableSchema, filled: frozenset[int]) ->
 def moves_keys(old: TableSchema, new: TableSchema) -> bool:
     """Whether rows may have other keys, with no event of the old ones: a key's column got a narrower type."""
     return any(
-        isinstance(change, ChangeType) and change.name in new.key and not _keeps_values(change)
+        isinstance(change, ChangeType)
+        and change.name in new.key
+        and not _keeps_values(change.old, change.new)
         for change in changes(old, new)
     )
 
 
-def _keeps_values(change: ChangeType) -> bool:
-    if change.widening is Widening.SAME_CARRIER:
-        return keeps_values(change.old.source, change.new.source)
-    return change.widening is Widening.WIDER
+def _keeps_values(old: ColumnType, new: ColumnType) -> bool:
+    if old.element is not None and new.element is not None:
+        return _keeps_values(old.element, new.element)
+    match widening(old, new):
+        case Widening.SAME_CARRIER:
+            return old.kind is Kind.ENUM or keeps_values(old.source, new.source)  # one with the same labels
+        case Widening.WIDER:
+            return keeps_sign(old.source, new.source)
+        case _:
+            return False
 
 
 def _need(change: Change, filled: frozenset[int]) -> Need:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.schemas.type_room import keeps_values
+from wrackline.schemas.type_room import keeps_sign, keeps_values
 
 KEEP = [
     ("datetime", "datetime(6)"),
@@ -15,6 +15,7 @@ KEEP = [
     ("char(10)", "varchar(10)"),
     ("character varying(10)", "text"),
     ("character varying(10)", "character varying"),
+    ("text", "character varying"),
     ("varbinary(4)", "varbinary(8)"),
     ("tinyint", "smallint"),
     ("tinyint unsigned", "smallint"),
@@ -34,6 +35,7 @@ CHANGE = [
     ("character varying", "character varying(10)"),
     ("character(3)", "character(5)"),
     ("character(3)", "text"),
+    ("text", "character varying(10)"),
     ("binary(3)", "binary(5)"),
     ("varbinary(3)", "binary(5)"),
     ("bit(4)", "bit(8)"),
@@ -55,6 +57,20 @@ def test_a_type_with_room_keeps_the_values(old: str, new: str) -> None:
 @pytest.mark.parametrize(("old", "new"), CHANGE)
 def test_a_type_without_room_or_of_which_nothing_is_known_may_change_them(old: str, new: str) -> None:
     assert not keeps_values(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("int", "bigint", True),
+        ("int", "int unsigned", False),
+        ("int unsigned", "decimal(10,0) unsigned", True),
+        ("int unsigned", "decimal(10,0)", True),
+        ("decimal(4,2)", "decimal(6,2) unsigned", False),
+    ],
+)
+def test_a_type_without_a_sign_may_change_what_is_below_zero(old: str, new: str, *, kept: bool) -> None:
+    assert keeps_sign(old, new) is kept
 
 
 @given(st.text(), st.text())
