@@ -44,7 +44,7 @@ class Edition:
     server: Sequence[str]
     """The server's program with what it needs to find its own files."""
     initialise: Sequence[str]
-    """The program that makes an empty data folder, likewise; its places are added."""
+    """The program that makes an empty data folder, likewise; its place is added."""
     settings: Sequence[str]
 
 
@@ -53,7 +53,7 @@ def server(folder: Path, edition: Edition, *, port: int | None = None) -> MysqlS
     folder = folder.absolute()
     listened = choose(folder, "mysql", fixed={} if port is None else {"mysql": port})["mysql"]
     data = folder / "data"
-    command = [*command_prefix(_ACCOUNT), *edition.server, *_places(data)]
+    command = [*command_prefix(_ACCOUNT), *edition.server, f"--datadir={data}", f"--tmpdir={_tmp(data)}"]
     command += [f"--port={listened}", *SETTINGS, *edition.settings]
     program = Program(
         name=edition.name,
@@ -66,19 +66,21 @@ def server(folder: Path, edition: Edition, *, port: int | None = None) -> MysqlS
     return MysqlServer(Process(program), listened)
 
 
-def _places(data: Path) -> list[str]:
-    """Return where a server keeps things; each has its own, for a start removes what others have in /tmp."""
-    return [f"--datadir={data}", f"--tmpdir={data.with_name('tmp')}"]
+def _tmp(data: Path) -> Path:
+    """Each server has its own, for a start removes what others have in /tmp."""
+    return data.with_name("tmp")
 
 
 def _initialise(edition: Edition, data: Path, run: Run) -> None:
-    give(data.with_name("tmp"), _ACCOUNT)
+    give(_tmp(data), _ACCOUNT)
     complete = data.with_name("initialised")
     if complete.exists():
         return
     shutil.rmtree(data, ignore_errors=True)  # what a killed run left
     give(data, _ACCOUNT)
-    run([*command_prefix(_ACCOUNT), *edition.initialise, *_places(data)])
+    # MariaDB's script splits a --tmpdir at its spaces
+    where = ["env", f"TMPDIR={_tmp(data)}"]
+    run([*command_prefix(_ACCOUNT), *where, *edition.initialise, f"--datadir={data}"])
     complete.touch()
 
 

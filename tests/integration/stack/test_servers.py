@@ -1,6 +1,7 @@
 """Every server boots, answers, and comes back from kill -9 with its data and on its port."""
 
 import uuid
+from pathlib import Path
 
 import psycopg
 import pymysql
@@ -11,6 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from tests.fixtures.servers import Database
+from wrackline.control.stack import binlog_server, mariadb, mysql
 from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
 from wrackline.control.stack.stack import Stack
 
@@ -114,3 +116,16 @@ def test_binlog_server_keeps_rows_over_kill_9(stack: Stack, name: str) -> None:
     assert ("binlog_format", "ROW") in settings
     assert ("binlog_row_metadata", "FULL") in settings
     assert ("binlog_row_image", "FULL") in settings
+
+
+@pytest.mark.parametrize("name", ["mariadb", "mysql", "path"])
+def test_a_binlog_server_lives_in_a_folder_with_a_space(tmp_path: Path, name: str) -> None:
+    if name == "path" and not mariadb.on_path():
+        pytest.skip("no MariaDB on PATH")
+    edition = {"mariadb": mariadb.of_central, "mysql": mysql.unpacked, "path": mariadb.of_path}[name]()
+    server = binlog_server.server(tmp_path / "two words", edition)
+    server.process.start()
+    try:
+        assert _query(server, "SELECT 7") == ((7,),)
+    finally:
+        server.process.stop()
