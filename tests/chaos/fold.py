@@ -79,7 +79,8 @@ class Fold:
             if event.op == "r":
                 read[key] = read.get(key, 0) + 1
             held = newest.get(key)
-            if held is not None and _goes_back(held, event):
+            # a key of another schema is another message key, which may lie in another partition
+            if held is not None and held.keyed == event.keyed and _goes_back(held, event):
                 back.append(f"{table} {key.hex()}: {event.op} {event.n} after {held.op} {held.n}")
             if held is None or held.seq <= event.seq:
                 newest[key] = _after(held, event)

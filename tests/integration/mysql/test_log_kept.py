@@ -1,5 +1,6 @@
 """How long the server keeps what we need: bytes behind our place, and when its file is old enough to go."""
 
+import itertools
 import time
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ from wrackline.producers.plugin import Attended, LogState
 pytestmark = pytest.mark.servers
 KEPT = 86_400
 OLD = 2  # seconds
+PATIENCE = 100  # commits
 
 
 @pytest.fixture
@@ -44,22 +46,33 @@ def looked(world: XaWorld, confirmed: Position) -> LogState:
 
 def test_the_gauge_says_what_is_behind_and_when_it_goes(world: XaWorld) -> None:
     stream = open_stream(world, world.partition)
-    first = places(read(world, stream, world.commit(world.partition, row("a", 1))))[-1]
+    numbers = itertools.count(1)
+
+    def caught_up() -> Position:
+        """Read up to the log's end, where MariaDB writes a checkpoint of its own when it likes."""
+        while next(numbers) < PATIENCE:
+            place = places(read(world, stream, world.commit(world.partition, row("a", next(numbers)))))[-1]
+            if looked(world, place).behind == 0:
+                return place
+        pytest.fail("something is behind each place")
+
+    first = caught_up()
     before = looked(world, first)
     assert (before.behind, before.expires_s, before.kept_s) == (0, None, KEPT)
 
-    world.commit(world.partition, row("a", 2))
+    world.commit(world.partition, row("a", next(numbers)))
     time.sleep(OLD)
     written = now(world)
     world.run("FLUSH BINARY LOGS")
-    last = places(read(world, stream, world.commit(world.partition, row("a", 3))))[-1]
+    world.commit(world.partition, row("a", next(numbers)))
     behind = looked(world, first)
     assert behind.behind == behind.end - before.end > 0
     assert behind.expires_s is not None
     assert KEPT - (now(world) - written) <= behind.expires_s <= KEPT, "its age counts from its end"
 
-    after = looked(world, last)
-    assert (after.behind, after.expires_s, after.end) == (0, None, behind.end)
+    after = looked(world, caught_up())
+    assert (after.behind, after.expires_s) == (0, None)
+    assert after.end > behind.end
 
 
 def test_the_file_of_what_is_prepared_is_needed_until_that_has_ended(world: XaWorld) -> None:
