@@ -61,7 +61,7 @@ class Transaction:
     def passes(self, table: TableId, count: int) -> None:
         """Count changes of one table, whether they are told or not."""
         self.done += count
-        self._orders[table] = self._orders.get(table, 0) + count
+        self.order(table, count)
 
     def frame(self, labels: Labels, table: TableId) -> Frame:
         """Return what all of its events of one table have in common."""

@@ -1,4 +1,4 @@
-"""A transaction that a crash of the server cut off: nothing of it is told, or somebody has to know."""
+"""What the server took back, by a crash or a ROLLBACK: nothing of it is told, or somebody has to know."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.fixtures.written_log import BEGUN, FIRST, WrittenLog
-from tests.unit.producers.mysql.test_decode import BOTH, decoder, ids, places, rows, start_of, steps
+from tests.unit.producers.mysql.test_decode import BOTH, decoder, fails, ids, places, rows, start_of, steps
 from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Signal, Step
 from wrackline.producers.sources.mysql import kinds
 from wrackline.producers.sources.mysql.cut_off import CutOff
@@ -32,9 +32,7 @@ def crashed(kind: str, *lost: int) -> WrittenLog:
 @pytest.mark.parametrize("lost", [(), (2, 3)])
 def test_it_is_passed_over_when_the_log_is_opened_again(kind: str, lost: tuple[int, ...]) -> None:
     log, cut_off = crashed(kind, *lost), CutOff()
-    with pytest.raises(Transient) as raised:
-        steps(decoder(log, cut_off=cut_off), log.sent())
-    assert raised.value.code == "mysql.log_cut_off"
+    fails(Transient, "mysql.log_cut_off", decoder(log, cut_off=cut_off), log.sent())
     found = steps(decoder(log, cut_off=cut_off), log.sent())
     assert ids(found) == [1, 9]
     told = [step.transaction for step in found if isinstance(step, Begin | Commit)]
@@ -72,9 +70,7 @@ def test_one_that_was_published_in_part_asks_for_a_read(kind: str) -> None:
     told = [step.upto for step in steps(made, log.sent()[:crash]) if isinstance(step, Rows)]
     saved = position_of(told[-1].saved())
     assert saved.done == 2
-    with pytest.raises(Definite) as raised:
-        steps(decoder(log, saved, cut_off=cut_off), log.sent(saved.offset))
-    assert raised.value.code == "mysql.cut_off_published"
+    fails(Definite, "mysql.cut_off_published", decoder(log, saved, cut_off=cut_off), log.sent(saved.offset))
 
 
 @BOTH
@@ -110,9 +106,7 @@ def taken_back(kind: str) -> WrittenLog:
 def met(log: WrittenLog, cut_off: CutOff, start: MySqlPosition | None = None, most: int = 1 << 20) -> None:
     """Have somebody meet the next rows that were taken back."""
     offset = FIRST if start is None else start.offset
-    with pytest.raises(Transient) as raised:
-        steps(decoder(log, start, most, cut_off=cut_off), log.sent(offset))
-    assert raised.value.code == "mysql.rolled_back"
+    fails(Transient, "mysql.rolled_back", decoder(log, start, most, cut_off=cut_off), log.sent(offset))
 
 
 @BOTH
@@ -162,9 +156,7 @@ def test_what_was_taken_back_and_published_in_part_asks_for_a_read(kind: str) ->
     told = [step.upto for step in steps(decoder(log, most=10), log.sent()[:back]) if isinstance(step, Rows)]
     saved = position_of(told[-1].saved())
     assert saved.done == 4
-    with pytest.raises(Definite) as raised:
-        steps(decoder(log, saved), log.sent(saved.offset))
-    assert raised.value.code == "mysql.rolled_back_published"
+    fails(Definite, "mysql.rolled_back_published", decoder(log, saved), log.sent(saved.offset))
 
 
 @BOTH
@@ -189,9 +181,7 @@ def test_a_savepoint_that_nobody_set_is_no_reason_to_guess(kind: str) -> None:
     log.begin(1)
     log.insert("t", 1)
     log.query("ROLLBACK TO s")
-    with pytest.raises(Definite) as raised:
-        steps(decoder(log), log.sent())
-    assert raised.value.code == "mysql.log_out_of_order"
+    fails(Definite, "mysql.log_out_of_order", decoder(log), log.sent())
 
 
 @BOTH
