@@ -1,0 +1,155 @@
+"""What the hand-written pages say is true where a test can tell: paths, commands, settings, gaps."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from tests.unit.test_house import MAY_IMPORT, ROOT, files
+from wrackline.control.cli import app
+from wrackline.control.explain import all_settings, explained, find_setting
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.not_yet_settings import NOT_YET
+
+PRINTED = {"errors.md", "settings.md", "metrics.md", "types.md", "conformance.md"}
+PAGES = sorted(
+    page
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    if page.name not in PRINTED and page.name != "CHANGELOG.md"
+)
+CODE = re.compile(r"```.*?\n(.*?)```|`([^`\n]+)`", re.DOTALL)
+COMMAND = re.compile(r"(?<!slot )(?<![\w/.-])(?:\./run |\.venv/bin/)?wrackline ((?:--)?[a-z][^\n#;|)`]*)")
+MODULE = re.compile(r"`((?:schemas|producers|consumers|control)/[\w/]+\.py)`")
+SETTING = re.compile(r"`\"?([a-z][a-z0-9]*(?:\.[a-z0-9]+)+)\"?(?: ?= ?[^`]*)?`")
+CODES = {entry.code for entry in explained(None)}
+BEGINS = {setting.name.split(".")[0] for setting in all_settings() if "." in setting.name}
+FILE_ENDINGS = (".py", ".toml", ".md", ".json", ".yml", ".conf", ".pem", ".sh")
+
+
+def code_of(page: Path) -> Iterator[str]:
+    for block, inline in CODE.findall(page.read_text()):
+        yield block or inline
+
+
+NO_SETTINGS = {"database.schema.table", "schema.table", "schema.table.column", "source.query"}
+
+# -- the path of a row
+
+
+def on_the_path() -> set[str]:
+    """Every file that a module of the product imports."""
+    found: set[str] = set()
+    for folder in MAY_IMPORT:
+        for file in files(folder):
+            text = file.read_text().replace("cython.cimports.", "")
+            found.update(re.findall(r"^\s*from (wrackline[\w.]+) import", text, re.MULTILINE))
+            for package, names in re.findall(
+                r"^\s*from (wrackline[\w.]+) import ([\w, ]+)", text, re.MULTILINE
+            ):
+                found.update(f"{package}.{name.strip().split(' ')[0]}" for name in names.split(","))
+    return {name.removeprefix("wrackline.").replace(".", "/") + ".py" for name in found}
+
+
+def named_as_working(text: str) -> list[str]:
+    """The modules which a page's tables give for a step, or as what upholds an invariant."""
+    cells = (row.split("|") for row in text.splitlines() if row.startswith("| "))
+    return [module for row in cells if len(row) > 3 for module in MODULE.findall("|".join(row[2:4]))]
+
+
+def of_no_use(text: str) -> set[str]:
+    return set(named_as_working(text)) - on_the_path()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/invariants.md", "docs/data-path.md"])
+def test_a_module_that_a_page_puts_on_the_path_is_imported_by_the_product(page: str) -> None:
+    assert of_no_use((ROOT / page).read_text()) == set()
+
+
+def test_a_module_that_only_tests_import_would_be_seen() -> None:
+    assert of_no_use("| 5 encode | `schemas/codec.py`, `schemas/frame.py` | x |") == {"schemas/codec.py"}
+
+
+# -- commands
+
+
+def wrong_command(line: str) -> str | None:
+    """What the command line does not know of this call: a verb, or a flag."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    command = get_command(app)
+    while (below := getattr(command, "commands", None)) and words and not words[0].startswith("-"):
+        for verb in words[0].split("|"):
+            if verb not in below:
+                return verb
+        command = below[words.pop(0).split("|")[0]]
+    known = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {
+        "--help"
+    }
+    return next((word for word in words if word.startswith("--") and word.split("=")[0] not in known), None)
+
+
+def commands_of(page: Path) -> list[str]:
+    return [found for code in code_of(page) for found in COMMAND.findall(code)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_command_line_knows_every_command_that_a_page_shows(page: Path) -> None:
+    assert {line: wrong for line in commands_of(page) if (wrong := wrong_command(line))} == {}
+
+
+def test_commands_are_found_and_a_wrong_one_would_be_seen() -> None:
+    assert sum(len(commands_of(page)) for page in PAGES) > 100
+    assert wrong_command("snapshots status pipeline.toml") == "snapshots"
+    assert wrong_command("offsets rewind pipeline.toml --too NOW") == "--too"
+    assert wrong_command("offsets rewind pipeline.toml --to NOW") is None
+
+
+# -- settings and codes
+
+
+def is_known(name: str) -> bool:
+    try:
+        find_setting(name)
+    except WracklineError:
+        return name in CODES
+    return True
+
+
+def unknown_settings(text: str) -> set[str]:
+    """Names that begin as a setting does, and are neither a setting nor the code of an error."""
+    named = {name for name in SETTING.findall(text) if not name.endswith(FILE_ENDINGS)}
+    return {name for name in named if name.split(".")[0] in BEGINS and not is_known(name)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_setting_that_a_page_names_is_known(page: Path) -> None:
+    assert unknown_settings(page.read_text()) - NO_SETTINGS == set()
+
+
+def test_a_setting_that_nobody_knows_would_be_seen() -> None:
+    assert unknown_settings('`snapshot.mode` and `snapshot.moode = "initial"`') == {"snapshot.moode"}
+
+
+# -- what is not there yet
+
+SOURCES = {"SQL Server": "sqlserver", "Oracle": "oracle"}
+TARGETS = {"BigQuery": "bigquery", "Snowflake": "snowflake", "Redshift": "redshift", "Spanner": "spanner"}
+
+
+def test_the_changelog_names_each_source_and_target_that_is_missing_and_no_other() -> None:
+    missing = (ROOT / "CHANGELOG.md").read_text().split("### Not there yet")[1]
+    there = {
+        **{name: (ROOT / "producers/sources" / folder).is_dir() for name, folder in SOURCES.items()},
+        **{name: (ROOT / "consumers/targets" / folder).is_dir() for name, folder in TARGETS.items()},
+    }
+    assert {name: name not in missing for name in there} == there
+
+
+def test_the_changelog_names_each_setting_that_has_no_effect_yet() -> None:
+    missing = (ROOT / "CHANGELOG.md").read_text().split("### Not there yet")[1]
+    assert {entry.name for entry in NOT_YET if f"`{entry.name}`" not in missing} == set()
