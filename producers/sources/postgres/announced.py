@@ -11,7 +11,7 @@ from typing import Final
 
 from wrackline.producers.plugin import Surroundings
 from wrackline.producers.sources.postgres.decode import Writers
-from wrackline.producers.sources.postgres.discover import Catalogue, NotReadable, NotVisible
+from wrackline.producers.sources.postgres.discover import Catalogue, NotOurs, NotVisible
 from wrackline.producers.sources.postgres.facts import TableFacts
 from wrackline.producers.sources.postgres.messages import Relation
 from wrackline.producers.sources.postgres.roll import Roll
@@ -40,20 +40,26 @@ class Announced:
         self._since: float | None = None  # when what is asked now was asked first
 
     def writers(self, relation: Relation) -> Writers | None:
-        """Return what a relation is written with; None where the role may not read it."""
+        """Return what a relation is written with; None where it is none of our tables."""
         now = self._around.monotonic()
         since = now if self._since is None else self._since
         said, exact = self._roll.facts(relation.oid)
         try:
             with self._asking() as catalogue:
-                shape, facts = catalogue.shape_of(relation, said, exact=exact, long=now - since >= LONG_S)
+                shape, facts = catalogue.shape_of(
+                    relation,
+                    said,
+                    exact=exact,
+                    long=now - since >= LONG_S,
+                    captured=self._roll.has(relation.oid),
+                )
         except NotVisible:
             self._since = since
             if now - since >= TOO_LONG_S:
                 named = f"{relation.schema}.{relation.name}"
                 raise CATALOGUE_BEHIND(table=named, seconds=TOO_LONG_S) from None
             raise
-        except NotReadable:
+        except NotOurs:
             self._since = None
             return None
         self._since = None

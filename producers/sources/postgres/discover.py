@@ -89,8 +89,8 @@ SELECT c.oid, c.relfilenode::bigint,
                      AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
    ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1)
 FROM pg_class c WHERE c.oid = ANY (%s)"""
-_READABLE = """
-SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
+_STANDING = """
+SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT'), relispartition
 FROM pg_class WHERE oid = %s"""
 _TYPES = """
 SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
@@ -105,8 +105,8 @@ class NotVisible(Exception):  # noqa: N818 - no error: it says to ask again
     """The log is ahead of the catalogue here."""
 
 
-class NotReadable(Exception):  # noqa: N818 - no error: such a table is left alone
-    """The role may not read this table, so it is none of ours, whatever the publication sends."""
+class NotOurs(Exception):  # noqa: N818 - no error: such a table is left alone
+    """The role may not read this table, or it is a partition, whose rows come as its root's."""
 
 
 class Catalogue:
@@ -170,17 +170,25 @@ class Catalogue:
         return {oid: found.get(oid) or TableFacts(oid, table, ()) for oid, table in tables.items()}
 
     def shape_of(
-        self, relation: Relation, said: TableFacts | None = None, *, exact: bool = False, long: bool = False
+        self,
+        relation: Relation,
+        said: TableFacts | None = None,
+        *,
+        exact: bool = False,
+        long: bool = False,
+        captured: bool = False,
     ) -> tuple[Projection, TableFacts]:
         """Return a relation's shape as the log announced it, what of it goes out, and what is behind it.
 
         `said` is what we heard of the table before; `exact`: by the log itself, so the catalogue is not
         needed.  `long`: we have waited for long, so somebody's lock that explains nothing is no obstacle.
+        `captured`: its rows come as its own until now.
         """
         table = TableId(self._database, relation.schema, relation.name)
+        unsettled = relation.oid in self.altering()  # before the catalogue is read
+        self._check_ours(relation.oid, unsettled=unsettled and not long, captured=captured)
         if said is not None and exact and fits(relation, said.columns):
             return self._logged(relation, said._replace(table=table))
-        unsettled = relation.oid in self.altering()  # before the catalogue is read
         # by the number, not the name: the table may be called otherwise by now
         now = self.facts(relation.oid, table)
         if not now.columns:
@@ -189,8 +197,6 @@ class Catalogue:
             if said is None or not fits(relation, said.columns):
                 raise self._missing(table)
             return self._logged(relation, said._replace(table=table))  # dropped since
-        if not self._readable(relation.oid):
-            raise NotReadable
         if not unsettled:
             return self._logged(relation, now, said)
         if not (long and fits(relation, now.columns)):
@@ -238,9 +244,16 @@ class Catalogue:
         _check_key_logged(shape.source, relation)
         return shape, facts
 
-    def _readable(self, oid: int) -> bool:
-        readable = self._connection.execute(_READABLE, [oid]).fetchone()
-        return readable is None or bool(readable[0])
+    def _check_ours(self, oid: int, *, unsettled: bool, captured: bool) -> None:
+        """See that a relation is one of our tables; one that is a partition only since stays one for now."""
+        found = self._connection.execute(_STANDING, [oid]).fetchone()
+        if found is None:  # dropped since, or not visible yet
+            return
+        readable, partition = found
+        if readable and partition and not captured and unsettled:
+            raise NotVisible
+        if not readable or (partition and not captured):
+            raise NotOurs
 
     def _found(self, table: TableId) -> TableFacts:
         if table in self._kept:

@@ -126,6 +126,8 @@ def add(connection: Connection, name: str, table: TableId) -> Busy | WracklineEr
         return Busy.WRITTEN
     except psycopg.errors.UndefinedTable:
         return Busy.WRITTEN  # it is gone, or has another name: the next look shows it
+    except psycopg.errors.DuplicateObject:
+        return Busy.WRITTEN  # somebody has added it since, or it has become a partition: the same
     except psycopg.OperationalError:
         raise
     except psycopg.Error:  # not the owner of it, or of the publication; a kind of publication that takes none

@@ -342,3 +342,58 @@ def test_a_forged_or_broken_message_of_the_triggers_name_harms_nothing(shop: Sho
     assert shop.rows(steps) == [("a", {"id": 1, "note": "one"})]
     (shape,) = [step.table for step in steps if isinstance(step, Shape)]
     assert [column.identity for column in shape.columns] == [1, 2]
+
+
+PARTS = """
+CREATE TABLE parts (id int, r text, PRIMARY KEY (id, r)) PARTITION BY LIST (r);
+CREATE TABLE parts_a PARTITION OF parts FOR VALUES IN ('a');
+CREATE TABLE parts_b PARTITION OF parts FOR VALUES IN ('b') PARTITION BY RANGE (id);
+CREATE TABLE parts_b1 PARTITION OF parts_b DEFAULT"""
+
+
+def _tables_told(steps: Sequence[Step]) -> set[str]:
+    """The tables that steps name, the rows' aside."""
+    told = {step.table.name for step in steps if isinstance(step, Appeared | Vanished | Fault | Reshaped)}
+    return told | {step.table.id.name for step in steps if isinstance(step, Shape | Found)}
+
+
+@pytest.mark.parametrize("shop", [{}, {"publication.autocreate.mode": "all_tables"}], indirect=True)
+def test_a_partition_is_no_table_of_its_own(shop: Shop) -> None:
+    shop.sql.execute(PARTS.encode())
+    shop.until(Appeared)
+    shop.sql.execute("INSERT INTO parts VALUES (1, 'a'), (2, 'b')")
+    told = shop.read()
+    shop.sql.execute("ALTER TABLE parts ADD note text DEFAULT 'x'")
+    shop.sql.execute("CREATE TABLE parts_c PARTITION OF parts FOR VALUES IN ('c')")
+    shop.sql.execute("INSERT INTO parts VALUES (3, 'a'), (4, 'b'), (5, 'c')")
+    told += shop.read()
+    assert [(name, row["id"]) for name, row in shop.rows(told)] == [("parts", n) for n in range(1, 6)]
+    shop.sql.execute("CREATE TABLE last (id int PRIMARY KEY)")
+    told += shop.until(Appeared)  # so the catalogue has been looked at since
+    assert _tables_told(told) == {"parts", "last"}
+
+
+def test_a_partition_that_is_detached_is_a_table_until_it_is_attached(shop: Shop) -> None:
+    shop.sql.execute(PARTS.encode())
+    shop.until(Appeared)
+    shop.sql.execute("INSERT INTO parts VALUES (1, 'a')")
+    shop.read()
+    shop.sql.execute("ALTER TABLE parts DETACH PARTITION parts_a")
+    assert _tables_told(shop.until(Appeared)) == {"parts_a"}
+    shop.sql.execute("INSERT INTO parts_a VALUES (2, 'a')")
+    assert [(name, row["id"]) for name, row in shop.rows(shop.read())] == [("parts_a", 2)]
+    shop.stop()
+    shop.sql.execute("INSERT INTO parts_a VALUES (3, 'a')")
+    shop.source, shop.stream = shop.start()
+    shop.read()
+    shop.sql.execute("ALTER TABLE parts ATTACH PARTITION parts_a FOR VALUES IN ('a')")
+    shop.sql.execute("INSERT INTO parts VALUES (4, 'a')")
+    assert [step.table.name for step in shop.until(Vanished) if isinstance(step, Vanished)] == ["parts_a"]
+    shop.sql.execute("INSERT INTO parts VALUES (5, 'a')")
+    steps = shop.read()
+    assert _tables_told(steps) <= {"parts"}
+    assert [(name, row["id"]) for name, row in shop.rows(shop.steps)][-3:] == [
+        ("parts_a", 3),
+        ("parts", 4),
+        ("parts", 5),
+    ]
