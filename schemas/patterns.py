@@ -9,7 +9,7 @@ A name written in double quotes part by part is that name, whatever characters i
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,12 +19,20 @@ from wrackline.schemas.table import TableId
 LENGTH_MAX: Final = 512
 REPEAT_MAX: Final = 64
 DEPTH_MAX: Final = 16
+COMPARED_MAX: Final = 2_000_000  # letters of patterns times letters of tables: some seconds
 
 REFUSED = define(
     "pattern.refused",
     Definite,
     "the table pattern is refused at character {at}: {reason}",
     hint='write a name ("schema"."table" or schema.table) or a pattern of letters, ., [a-z], (a|b), *, +, ?',
+)
+
+TOO_MANY = define(
+    "pattern.too_many",
+    Definite,
+    "too many patterns are to be compared with too many tables",
+    hint="name each table as data-collections does, or send several signals",
 )
 
 _QUOTED = re.compile(r'"(?:[^"]|"")+"(?:\."(?:[^"]|"")+"){1,2}')
@@ -50,6 +58,37 @@ class TablePattern:
         """Whether the whole of this text matches."""
         lowered = name.lower()
         return len(lowered) in _reach(self._node, lowered, frozenset({0}))
+
+
+class Among:
+    """Some tables of a request, with which others are compared: as texts first, then as patterns.
+
+    A name may be given with or without its database.  A pattern is matched against every other text, so the
+    comparisons of one request have a bound.
+    """
+
+    def __init__(self, tables: Sequence[TablePattern]) -> None:
+        self._tables = tables
+        self._whole = {table.text.lower() for table in tables}
+        self._ends = {end for text in self._whole for end in _ends(text)}
+        self._letters, self._left = sum(map(len, self._whole)), COMPARED_MAX
+
+    def meets(self, other: TablePattern) -> bool:
+        """Whether it may mean a table that one of these means."""
+        text = other.text.lower()
+        if text in self._ends or not self._whole.isdisjoint(_ends(text)):
+            return True
+        self._left -= len(text) * self._letters
+        if self._left < 0:
+            too_many = TOO_MANY()
+            raise too_many
+        return any(one.matches_name(other.text) or other.matches_name(one.text) for one in self._tables)
+
+
+def _ends(text: str) -> list[str]:
+    """Return the whole text, and what is behind each of its dots."""
+    parts = text.split(".")
+    return [".".join(parts[at:]) for at in range(len(parts))]
 
 
 def compile_pattern(text: str) -> TablePattern:

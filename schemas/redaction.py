@@ -18,10 +18,12 @@ MASK = "***"
 LONGEST_NAME = 120
 SHORTEST_BLIND = 4  # a shorter value is replaced only as a word, or the stars would spell it out
 
-_URL_USER = re.compile(r"(?P<head>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)\S*@(?=[^\s@])", re.IGNORECASE)
+# each expression takes time in proportion to the text: texts of strangers come here, of any length
+_WORD = re.compile(r"\S+")
+_URL_USER = re.compile(r"(?<=[a-z0-9+.-])://[^\s:/@]*:", re.IGNORECASE)
 _NAMED_VALUE = re.compile(
     r"(?P<head>\b(?:password|passwd|pwd|secret|token|api[_.-]?key|sasl\.password)\b[\"']?\s*[=:]\s*)"
-    r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^}]*\}|[^\s;,&'\"]+)",
+    r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^}]*(?:\}|\Z)|[^\s;,&'\"]+)",
     re.IGNORECASE,
 )
 _SALT = re.compile(r"(?P<head>with\.salt\.).*", re.IGNORECASE | re.DOTALL)
@@ -85,8 +87,16 @@ class Redactor:
 
 def redact_by_look(text: str) -> str:
     """Take out passwords in URLs and in `password=...` of connection strings."""
-    text = _URL_USER.sub(rf"\g<head>{MASK}@", text)
+    if "://" in text:
+        text = _WORD.sub(_without_password, text)
     return _NAMED_VALUE.sub(rf"\g<head>{MASK}", text)
+
+
+def _without_password(found: re.Match[str]) -> str:
+    """Mask what lies between the user of a URL and the word's last @ with a host behind it."""
+    word = found[0]
+    user, at = _URL_USER.search(word), word.rstrip("@").rfind("@")
+    return word if user is None or at < user.end() else f"{word[: user.end()]}{MASK}{word[at:]}"
 
 
 def shown_name(name: str) -> str:

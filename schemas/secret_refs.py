@@ -52,8 +52,10 @@ SYSTEM_AUTHORITIES = tuple(
     )
 )
 
-_REFERENCE = re.compile(r"\$\{(?P<provider>[A-Za-z][\w-]*):(?P<rest>[^}]*)\}")
-_UNCLOSED = re.compile(r"\$\{(?:env|file|dir):[^}]*$")
+_REFERENCE = re.compile(
+    r"\$\{(?P<provider>[A-Za-z][\w-]*):(?P<rest>[^}]*)(?:\}|\Z)"
+)  # closed or not, so it is linear
+_BEGUN = re.compile(r"\$\{(?:env|file|dir):")
 _PROPERTY = re.compile(r"\s*(?P<key>(?:[^\s:=\\]|\\.)+)\s*[=:\s]?\s*(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -99,12 +101,14 @@ class Resolver:
         found: list[str] = []
 
         def replaced(reference: re.Match[str]) -> str:
+            if not reference[0].endswith("}"):
+                unclosed = _BEGUN.search(reference[0])
+                if unclosed:
+                    raise MALFORMED(reference=f"{unclosed[0]}...")
+                return reference[0]
             found.append(self._look_up(reference[0], reference["provider"], reference["rest"]))
             return found[-1]
 
-        unclosed = _UNCLOSED.search(text)
-        if unclosed:
-            raise MALFORMED(reference=unclosed[0].partition(":")[0] + ":...")
         return Resolved(_REFERENCE.sub(replaced, text), tuple(found))
 
     def see_file(self, path: str, given: str, *, authorities: bool) -> None:

@@ -18,7 +18,7 @@ Value = bool | int | float | str | Secret | tuple[str, ...] | None
 Validator = Callable[[Value], str | None]  # the reason against a value, or None
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _CLASS = re.compile(r"[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)*")
 _SPLIT = re.compile(r"(?<!\\),")
 

@@ -19,7 +19,7 @@ from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
 from wrackline.schemas.secret_refs import Resolved, may_be_path
 from wrackline.schemas.setting import Declared, Setting, placeholders
-from wrackline.schemas.setting_kinds import Value
+from wrackline.schemas.setting_kinds import Kind, Value
 
 UNKNOWN = define("settings.unknown", Definite, "there is no setting {name}", hint="{nearest}")
 MISSING = define(
@@ -74,6 +74,8 @@ UNDECLARED_GROUP = define(
 
 GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
 DEFAULT_GROUP = "default"
+LONGEST_VALUE = 16 << 10  # letters; a list may name ten thousand tables
+LONGEST_NAME = 1000
 MOST_LIKENED = 100  # wrong names that are compared with all known ones: each takes milliseconds
 
 _LOG_IN = re.compile(r"(?P<head>(?:^|[\s,])[^\s:/@,]+:)[^\s@,]+(?=@[^\s@])")  # user:password@host
@@ -227,6 +229,7 @@ class Registry:
                 problems.append(self._unknown(name, likened=len(problems) < MOST_LIKENED))
                 continue
             try:
+                _refuse_long(name, text, setting)
                 if setting.named is not None:
                     setting.named(name)
                 resolved = resolve(text)
@@ -365,6 +368,13 @@ def _shown_value(
         "errors": errors,
         "visible": True,
     }
+
+
+def _refuse_long(name: str, text: str, setting: Setting) -> None:
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"the name is longer than {LONGEST_NAME} characters")
+    if setting.type is not Kind.LIST and len(text) > LONGEST_VALUE:
+        raise ValueError(f"it is longer than {LONGEST_VALUE} characters")
 
 
 def _masked(name: str, text: str, setting: Setting | None) -> str:

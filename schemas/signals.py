@@ -23,9 +23,9 @@ from pydantic_core import ErrorDetails
 
 from wrackline.schemas import conditions
 from wrackline.schemas.errors import Definite, WracklineError, define
-from wrackline.schemas.patterns import TablePattern, compile_pattern
+from wrackline.schemas.patterns import Among, TablePattern, compile_pattern
 
-SIZE_MAX: Final = 1 << 20
+SIZE_MAX: Final = 64 << 10
 ID_MAX: Final = 256
 
 _SELECT = re.compile(r"\s*SELECT\b", re.IGNORECASE)
@@ -396,11 +396,12 @@ def _execute(signal_id: str, data: object) -> tuple[Signal, Reason | None]:
     payload = _payload(_ExecutePayload, "execute-snapshot", data)
     kind = SnapshotKind(payload.kind)
     tables = _patterns(payload.tables, "execute-snapshot")
+    among = Among(tables)
     signal = ExecuteSnapshot(
         signal_id,
         kind,
         tables,
-        tuple(_condition(c, number, kind, tables) for number, c in enumerate(payload.conditions or ())),
+        tuple(_condition(c, number, kind, among) for number, c in enumerate(payload.conditions or ())),
         payload.surrogate_key,
         _key_range(payload.key_range),
         tuple(tuple(key) for key in payload.keys or ()),
@@ -416,14 +417,12 @@ def _execute(signal_id: str, data: object) -> tuple[Signal, Reason | None]:
     return signal, None if tables else _reason(NOTHING_TO_DO())
 
 
-def _condition(
-    payload: _ConditionPayload, number: int, kind: SnapshotKind, tables: tuple[TablePattern, ...]
-) -> TableCondition:
+def _condition(payload: _ConditionPayload, number: int, kind: SnapshotKind, among: Among) -> TableCondition:
     field = f"additional-conditions.{number}"
     meant = _checked(
         partial(compile_pattern, payload.tables.strip()), "execute-snapshot", f"{field}.data-collection"
     )
-    if not any(_may_meet(meant, table) for table in tables):
+    if not _checked(partial(among.meets, meant), "execute-snapshot", f"{field}.data-collection"):
         raise _bad(f"{field}.data-collection", "it means no table of data-collections")
     whole = kind is SnapshotKind.BLOCKING and _SELECT.match(payload.filter)
     if not whole:
@@ -436,18 +435,6 @@ def _condition(
     if select.condition is None:
         raise _bad(f"{field}.filter", "it has no WHERE; leave it out to read the whole table")
     return TableCondition(meant, select.condition)
-
-
-def _may_meet(one: TablePattern, other: TablePattern) -> bool:
-    """Whether two texts may mean one table; a name may stand with or without its database."""
-    names = one.text.lower(), other.text.lower()
-    return (
-        names[0] == names[1]
-        or names[0].endswith(f".{names[1]}")
-        or names[1].endswith(f".{names[0]}")
-        or one.matches_name(other.text)
-        or other.matches_name(one.text)
-    )
 
 
 def _key_range(payload: _KeyRangePayload | None) -> KeyRange | None:

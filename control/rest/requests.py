@@ -57,7 +57,7 @@ def routes(desks: Mapping[str, Desk]) -> APIRouter:
         """Take a request."""
         desk = desk_of(name)
         body = await json_of(request, signals.SIZE_MAX)
-        read = signals.parse_message(body, str(uuid.uuid4()))
+        read = await run_in_threadpool(signals.parse_message, body, str(uuid.uuid4()))
         if isinstance(read, signals.Rejected):
             status = 413 if read.reason.code == signals.TOO_LARGE.code else 400
             return told(status, read.reason.sentence, read.reason.code, read.reason.hint)

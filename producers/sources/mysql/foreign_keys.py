@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wrackline.producers.sources.mysql.names import identifier
 
 _CONSTRAINT = re.compile(
-    r"^\s+CONSTRAINT `(?P<name>.+?)` FOREIGN KEY \(`(?P<columns>.+?)`\)"
+    r"^[ \t]+CONSTRAINT `(?P<name>.+?)` FOREIGN KEY \(`(?P<columns>.+?)`\)"
     r" REFERENCES (?:`(?P<database>.+?)`\.)?`(?P<parent>.+?)` \(`(?P<referenced>.+?)`\)(?P<rules>[A-Z ]*),?$",
     re.MULTILINE,
 )

@@ -348,3 +348,29 @@ def test_a_condition_may_name_its_table_with_or_without_the_database() -> None:
         condition = {"data-collection": filtered, "filter": "color='blue'"}
         data = {"data-collections": [named], "additional-conditions": [condition]}
         assert executed(orjson.dumps(data).decode()).conditions[0].condition == BLUE
+
+
+def test_conditions_and_tables_are_compared_up_to_a_bound() -> None:
+    tables = [f"{'x' * 20}{number}" for number in range(1000)]
+    conditions = [
+        {"data-collection": f"{'z' * 20}{number}|{tables[-1]}", "filter": "a=1"} for number in range(200)
+    ]
+    message = orjson.dumps(
+        {
+            "id": "1",
+            "type": "execute-snapshot",
+            "data": {"data-collections": tables, "additional-conditions": conditions},
+        }
+    )
+    rejected = parse_message(message, "f")
+    assert isinstance(rejected, Rejected)
+    assert "too many patterns" in rejected.reason.sentence
+
+
+def test_a_condition_for_each_of_many_tables_is_taken() -> None:
+    tables = [f"public.{'x' * 5}{number}" for number in range(700)]
+    conditions = [{"data-collection": f"shop.{table}", "filter": "a=1"} for table in tables]
+    signal = executed(
+        orjson.dumps({"data-collections": tables, "additional-conditions": conditions}).decode()
+    )
+    assert len(signal.conditions) == 700

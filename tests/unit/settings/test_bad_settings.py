@@ -174,6 +174,15 @@ def test_a_value_out_of_bounds_is_named_and_not_repeated(name: str, value: str) 
         assert value not in text
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("topic.prefix", "x" * 16_385), ("database.hostname", "a." * 9000)]
+)
+def test_a_value_may_have_so_many_characters_at_most(name: str, value: str) -> None:
+    found = checked({**GOOD, name: value})
+    assert codes(found) == [(name, INVALID)]
+    assert "longer than 16384 characters" in str(found.problems[0].error)
+
+
 @pytest.mark.parametrize("name", [n for n in GOOD if n not in {"database.password", "snapshot.mode"}])
 def test_a_required_setting_that_is_missing_is_named(name: str) -> None:
     found = checked({k: v for k, v in GOOD.items() if k != name})
