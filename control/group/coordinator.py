@@ -33,13 +33,13 @@ class Pen:
         self._transactor: Transactor | None = None
         self.office: Office | None = None
 
-    def take(self, worker: str, url: str) -> Office:
+    def take(self, worker: str, url: str, *, users: bool) -> Office:
         """Fence whoever wrote before, and say that we write."""
         self.drop()
         named = self._client.producer(Identity(self._group, worker, 0, 0))
         settings = named | {"transactional.id": f"{self._group}.coordinator"}
         transactor = Transactor(settings, self._slot, time.monotonic, _SLOWER * self._client.slow)
-        taken = Office(worker, url, uuid.uuid4().hex)
+        taken = Office(worker, url, uuid.uuid4().hex, users)
         try:
             transactor.fence(PATIENCE)
             transactor.commit(office(taken), (), ())
@@ -61,7 +61,7 @@ class Pen:
             raise
         if self._transactor.doubtful:  # a repeated end of this transaction may reach the next
             with suppress(WracklineError):  # what was asked for is written
-                self.take(self.office.worker, self.office.url)
+                self.take(self.office.worker, self.office.url, users=self.office.users)
 
     def drop(self) -> None:
         """Write no more."""

@@ -10,7 +10,6 @@ In: what is heard (`hands.py`), and the pen while this worker is the coordinator
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from threading import Event, Lock
 from typing import Final
 
@@ -31,7 +30,7 @@ from wrackline.control.rest.crews import NO_CONNECTOR, NO_COORDINATOR, NO_PARTIT
 from wrackline.control.rest.shapes import Standing
 from wrackline.producers.changes import Saved
 from wrackline.producers.connect.supervision import State, Wish
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.secret_refs import Resolver
@@ -49,6 +48,14 @@ NOT_HEARD = define(
 )
 
 
+OPEN_COORDINATOR = define(
+    "group.open_coordinator",
+    OperatorNeeded,
+    "the group's coordinator, {worker}, asks nobody to log in, as this worker does; nothing is sent to it",
+    hint="start {worker} again with the same --rest-users as the other workers",
+)
+
+
 class GroupCrew:
     """All connectors of the group."""
 
@@ -61,6 +68,7 @@ class GroupCrew:
         threads: Threads,
     ) -> None:
         self.worker = self._url = ""  # known once it listens
+        self._users = False  # whether one has to log in here
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = Pen(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
@@ -68,9 +76,9 @@ class GroupCrew:
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
         self._thread = threads.make("coordinator", self._keep_office)
 
-    def begin(self, worker: str, url: str) -> None:
-        """Be ready to be the coordinator, under this name."""
-        self.worker, self._url = worker, url
+    def begin(self, worker: str, url: str, *, users: bool) -> None:
+        """Be ready to be the coordinator, under this name; `users`: one has to log in here."""
+        self.worker, self._url, self._users = worker, url, users
         self._thread.start()
 
     def end(self) -> None:
@@ -91,15 +99,18 @@ class GroupCrew:
         if office is None or office.worker == self.worker or office.worker != owner:
             unknown = NO_COORDINATOR()
             raise unknown
+        if self._users and not office.users:  # it would do whatever anybody asks
+            raise OPEN_COORDINATOR(worker=office.worker)
         return office.url
 
     @property
     def led(self) -> bool:
         """Whether it is known who does what writes."""
-        with suppress(WracklineError):
+        try:
             self.elsewhere()
-            return True
-        return False
+        except WracklineError as error:
+            return error.code == OPEN_COORDINATOR.code
+        return True
 
     def names(self) -> Sequence[str]:
         """Name the connectors."""
@@ -216,7 +227,7 @@ class GroupCrew:
     def _take(self) -> None:
         try:
             with self._lock:
-                office = self._pen.take(self.worker, self._url)
+                office = self._pen.take(self.worker, self._url, users=self._users)
             self._holds = self._follower.wait_for(lambda: self._hands.office() == office, PATIENCE)
         except WracklineError as error:
             self._tell(error)

@@ -1,6 +1,6 @@
 """What a group keeps of its connectors: the records of `<group>-configs`, and what they add up to.  Pure.
 
-    coordinator         {"worker", "url", "term"}   who writes here; a new one says so first
+    coordinator         {"worker", "url", "term", "users"}   who writes here, and whether users log in there
     connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
     target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
@@ -56,6 +56,7 @@ class Office:
     worker: str
     url: str
     term: str
+    users: bool = False  # whether one has to log in there
 
 
 class Kept:
@@ -78,7 +79,7 @@ class Kept:
         self._made = None
         match kind:
             case "coordinator" if document is not None:
-                self.office = Office(document["worker"], document["url"], document["term"])
+                self.office = _office(document)
             case "connector":
                 _keep(self._configs, name, document, lambda read: (_texts(read["config"]), int(read["cut"])))
             case "target":
@@ -106,7 +107,9 @@ class Kept:
 
 def office(new: Office) -> tuple[bytes, bytes]:
     """Say who writes from here on."""
-    return _COORDINATOR, orjson.dumps({"worker": new.worker, "url": new.url, "term": new.term})
+    return _COORDINATOR, orjson.dumps(
+        {"worker": new.worker, "url": new.url, "term": new.term, "users": new.users}
+    )
 
 
 def put(connector: Connector) -> list[Change]:
@@ -140,6 +143,13 @@ def _keep(known: dict[str, T], name: str, document: Document | None, read: Calla
         known.pop(name, None)
     else:
         known[name] = read(document)
+
+
+def _office(read: Document) -> Office:
+    worker, url = read["worker"], read["url"]
+    if url not in (f"http://{worker}", f"https://{worker}"):  # passwords go to this address
+        raise ValueError("an address that is not the worker's")
+    return Office(worker, url, read["term"], read.get("users") is True)
 
 
 def _slot(read: Document) -> int:

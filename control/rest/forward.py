@@ -4,7 +4,8 @@ In: an application, and who says where the coordinator is.  Out: the same, behin
 came over that hop is never sent on: two workers that take each other for the coordinator would send it to and
 fro.  Where there is no coordinator just now, it waits a while for one.  Nothing goes over but the method, the
 path, the body with its type, and who asks (Authorization).  The answer is passed on as it is; a redirect is
-not followed.
+not followed.  Where users log in, the role is looked at here before anything is sent: the coordinator may
+have another file of users, and what it is sent has the caller's password.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from wrackline.control.rest.answer import told
 from wrackline.control.rest.body import body_of
 from wrackline.control.rest.crews import NO_COORDINATOR
 from wrackline.control.rest.given import MOST
+from wrackline.control.rest.roles import NOT_ALLOWED, permit, route_of
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 
 AWAY = define(
@@ -46,7 +48,11 @@ TOO_LARGE = define(
 )
 
 MARK: Final = "X-Wrackline-Forwarded"
-_STATUS: Final = {NO_ANSWER.code: 504, TOO_LARGE.code: 413}  # others: 409, as Connect's while it rebalances
+_STATUS: Final = {
+    NO_ANSWER.code: 504,
+    TOO_LARGE.code: 413,
+    NOT_ALLOWED.code: 403,
+}  # others: 409, as Connect's while it rebalances
 _WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _PORTS: Final = {"http": 80, "https": 443}
 _SENT: Final = ("content-type", "authorization")
@@ -81,9 +87,15 @@ class Forward:
         if scope["type"] != "http" or not _writes(scope["method"], scope["path"]):
             await self._app(scope, receive, send)
             return
+        route = route_of(scope["method"], scope["path"])
+        if route is None:  # the application says so
+            await self._app(scope, receive, send)
+            return
         request, deadline = _Read(scope, receive), time.monotonic() + _CHOOSING_S
         while True:
             try:
+                if "user" in scope:
+                    permit(route, scope["user"])
                 url = self._elsewhere()
                 answer = await (self._done(scope, request) if url is None else self._asked(request, url))
             except WracklineError as error:

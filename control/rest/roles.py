@@ -12,9 +12,10 @@ table is refused to everybody.
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from fastapi import Request
+from starlette.routing import compile_path
 
 from wrackline.schemas.errors import Definite, define
 
@@ -26,6 +27,20 @@ class Role(IntEnum):
     VIEWER = 1
     OPERATOR = 2
     ADMIN = 3
+
+
+class User(Protocol):
+    """Somebody who logged in."""
+
+    @property
+    def name(self) -> str:
+        """As the users' file has it."""
+        ...
+
+    @property
+    def role(self) -> Role:
+        """What the user may ask."""
+        ...
 
 
 NOT_ALLOWED = define(
@@ -86,14 +101,25 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
 )
 
 
+_PATHS: Final = tuple((route.split()[0], compile_path(route.split()[1])[0], route) for route in ROLES)
+
+
+def route_of(method: str, path: str) -> str | None:
+    """Return the route of the table that a request means, before it is routed; None: there is none."""
+    return next((route for one, form, route in _PATHS if one == method and form.match(path)), None)
+
+
 async def allowed(request: Request) -> None:
     """Refuse what the one who logged in may not do; runs in the chosen route, before all of its own."""
-    route = f"{request.method} {request.scope['route'].path}"
+    permit(f"{request.method} {request.scope['route'].path}", request.scope.get("user"))
+
+
+def permit(route: str, user: User | None) -> None:
+    """Raise unless a user may ask a route; without a user only what is open to everybody may be asked."""
     needed = ROLES.get(route)
     if needed is None:
         raise UNLISTED(route=route)
     if needed is Role.OPEN:
         return
-    user = request.scope["user"]  # nobody comes here without it
-    if user.role < needed:
-        raise NOT_ALLOWED(user=user.name, role=needed.name.lower())
+    if user is None or user.role < needed:
+        raise NOT_ALLOWED(user="nobody" if user is None else user.name, role=needed.name.lower())

@@ -372,3 +372,22 @@ def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
         )
         assert answer.status_code == status, answer.text
         assert (list(coordinator.names()), list(follower.names())) == (["shop"] if status == 201 else [], [])
+
+
+def test_a_role_is_looked_at_before_anything_is_sent(serve: Serve, says: Says, tmp_path: Path) -> None:
+    url, heard = says(ACCEPTED)
+    follower = FakeGroup()
+    follower.coordinator = url
+    port = serve(follower, settings=RestSettings(0, users=written(tmp_path)))
+
+    def asked(method: str, path: str, role: str) -> requests.Response:
+        return requests.request(method, f"http://{HOST}:{port}{path}", headers=bearer(role), timeout=10)
+
+    for method, path in (("PUT", "/connectors/shop/stop"), ("DELETE", "/connectors/shop")):
+        refused = asked(method, path, "viewer")
+        assert (refused.status_code, refused.json()["code"]) == (403, "rest.not_allowed")
+    assert asked("DELETE", "/connectors/shop", "operator").status_code == 403
+    assert asked("PUT", "/connectors/shop/nothing", "admin").status_code == 404
+    assert not heard
+    assert asked("PUT", "/connectors/shop/stop", "operator").status_code == 202
+    assert len(heard) == 1

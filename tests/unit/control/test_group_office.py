@@ -1,0 +1,51 @@
+"""Where a worker of a group sends what writes: to a member of its group, and to none that lets anybody in."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from wrackline.control.group import records
+from wrackline.control.group.crew import GroupCrew
+from wrackline.control.group.records import Kept, Office
+from wrackline.schemas.errors import WracklineError
+
+OTHER = "b:8083"
+
+
+def worker(office: Office, *, users: bool) -> GroupCrew:
+    hands = SimpleNamespace(office=lambda: office, owners=lambda: {0: OTHER})
+    threads = SimpleNamespace(make=lambda *_: SimpleNamespace(start=lambda: None))
+    group = SimpleNamespace(client=None, id="g")
+    parts = (group, hands, None, print, threads)
+    made = GroupCrew(*cast("tuple[Any, Any, Any, Any, Any]", parts))
+    made.begin("a:8083", "http://a:8083", users=users)
+    return made
+
+
+def test_a_worker_with_users_sends_nothing_to_a_coordinator_without() -> None:
+    follower = worker(Office(OTHER, f"http://{OTHER}", "1"), users=True)
+    with pytest.raises(WracklineError) as raised:
+        follower.elsewhere()
+    assert raised.value.code == "group.open_coordinator"
+    assert follower.led  # it is known who it is
+
+
+@pytest.mark.parametrize(("here", "there"), [(False, False), (False, True), (True, True)])
+def test_other_workers_send_it(*, here: bool, there: bool) -> None:
+    office = Office(OTHER, f"http://{OTHER}", "1", users=there)
+    assert worker(office, users=here).elsewhere() == f"http://{OTHER}"
+
+
+def test_an_office_is_read_as_it_was_written() -> None:
+    kept = Kept()
+    for office in (Office(OTHER, f"https://{OTHER}", "1", users=True), Office(OTHER, f"http://{OTHER}", "2")):
+        kept.apply(*records.office(office))
+        assert kept.office == office
+
+
+def test_an_address_that_is_not_the_workers_own_is_not_taken() -> None:
+    kept = Kept()
+    with pytest.raises(ValueError, match="not the worker's"):
+        kept.apply(*records.office(Office(OTHER, "http://elsewhere:80", "1", users=True)))
+    assert kept.office is None
