@@ -19,7 +19,8 @@ NOT_LOOKED_AT = rule(
     "target not looked at",
     "{module} is not installed here, and the target {kind} is reached with it",
     "what stands in the way of its tables shows when they are merged",
-    "where wrackline consume runs: pip install 'wrackline[spark]'; then: wrackline check <pipeline.toml>",
+    "in the clone where wrackline consume runs: .venv/bin/python -m pip install -e '.[spark]';"
+    " then: wrackline check <pipeline.toml>",
 )
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, TextIO, cast
 
@@ -50,6 +51,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -68,10 +70,19 @@ for verb in (remote.connectors, remote.pause, remote.resume, remote.restart, rem
     app.command()(verb)
 
 
+def _version(asked: bool) -> None:  # noqa: FBT001 - so typer calls it
+    if asked:
+        say(f"wrackline {version('wrackline')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     context: typer.Context,
     *,
+    _shown: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Copies live databases into lakehouses and warehouses, and keeps the copies exact."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from wrackline.control.stack import java
 from wrackline.schemas.errors import WracklineError
 
-LEAST_DISK = 5 << 30  # the demo's jars, logs and tables
+LEAST_DISK = 6_000_000_000  # as `run` asks for: the packages, the servers' jars and a demo's data
 LEAST_MEMORY = 4 << 30  # Kafka, a registry, a database and Spark side by side
 DEBIAN_POSTGRES = Path("/usr/lib/postgresql")
 
@@ -103,4 +103,4 @@ def _major_of_folder(program: Path) -> int:
 
 
 def _size(count: int) -> str:
-    return f"{count / (1 << 30):.1f} GB"
+    return f"{count / 1_000_000_000:.1f} GB"

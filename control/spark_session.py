@@ -29,7 +29,7 @@ CLIENT_MISSING = define(
     "spark.connect_missing",
     OperatorNeeded,
     "{module} is not installed, and spark.remote is reached with it",
-    hint="pip install 'wrackline[connect]'",
+    hint="in the clone: .venv/bin/python -m pip install -e '.[connect]'",
 )
 BOTH = define(
     "spark.submitted_and_remote",

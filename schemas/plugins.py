@@ -22,7 +22,7 @@ DRIVER_MISSING = define(
     "plugin.driver_missing",
     OperatorNeeded,
     "the {side} {kind} needs the Python package that holds {module}, which is not installed",
-    hint="pip install 'wrackline[{kind}]'",
+    hint="in the clone: .venv/bin/python -m pip install -e '.[{kind}]'",
 )
 
 

@@ -35,7 +35,7 @@ PYSPARK_MISSING = define(
     "stack.pyspark_missing",
     OperatorNeeded,
     "PySpark is not installed, and with it the Ivy that fetches jars",
-    hint="{python} -m pip install 'wrackline[spark]'",
+    hint="in the clone: {python} -m pip install -e '.[spark]'",
 )
 
 _SETTINGS = """<ivysettings>

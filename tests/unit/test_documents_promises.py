@@ -9,6 +9,7 @@ import pytest
 from typer.main import get_command
 
 from tests.unit.test_house import MAY_IMPORT, ROOT, files
+from wrackline.control import doctor
 from wrackline.control.cli import app
 from wrackline.control.explain import all_settings, explained, find_setting
 from wrackline.schemas.errors import WracklineError
@@ -153,3 +154,17 @@ def test_the_changelog_names_each_source_and_target_that_is_missing_and_no_other
 def test_the_changelog_names_each_setting_that_has_no_effect_yet() -> None:
     missing = (ROOT / "CHANGELOG.md").read_text().split("### Not there yet")[1]
     assert {entry.name for entry in NOT_YET if f"`{entry.name}`" not in missing} == set()
+
+
+# -- figures that stand in several places
+
+
+def test_the_disk_that_is_needed_is_one_figure() -> None:
+    [asked] = re.findall(r"^need_mb=(\d+)", (ROOT / "run").read_text(), re.MULTILINE)
+    [said] = re.findall(r"Some (\d+) GB of disk", (ROOT / "README.md").read_text())
+    assert int(asked) * 1_000_000 == int(said) * 1_000_000_000 == doctor.LEAST_DISK
+
+
+def test_no_text_asks_an_index_for_a_package_that_is_not_there() -> None:
+    hints = [entry.hint for entry in explained(None)] + [page.read_text() for page in PAGES]
+    assert [text for text in hints if re.search(r"install[^`]*'?wrackline\[", text)] == []

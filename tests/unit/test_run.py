@@ -59,13 +59,15 @@ class Clone:
         """Let the disk have so much room."""
         self.tool("df", f"#!/bin/sh\nprintf '%s\\n' 'Filesystem etc.' 'disk 9 9 {megabytes * 1024} 9% /'\n")
 
-    def run(self, *words: str, **environ: str) -> tuple[int, str, list[str]]:
+    def run(self, *words: str, cwd: Path | None = None, **environ: str) -> tuple[int, str, list[str]]:
         """Return the exit code, what was said, and what was asked of Python."""
         shell = [self._shell, "sh"] if self._shell.endswith("busybox") else [self._shell]
         clean = {name: value for name, value in os.environ.items() if name not in {"PYTHON", "JAVA_HOME"}}
         environ = {**clean, "PATH": str(self.folder / "tools"), **environ}
         command = [*shell, str(self.folder / "run"), *words]
-        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environ)
+        said = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, env=environ, cwd=cwd
+        )
         asked = self.folder / "asked"
         lines = asked.read_text().splitlines() if asked.exists() else []
         asked.unlink(missing_ok=True)
@@ -145,3 +147,14 @@ def test_an_unknown_word_shows_how_it_is_used(clone: Clone) -> None:
     code, said, asked = clone.run()
     assert (code, asked) == (0, [])
     assert "./run demo" in said
+
+
+def test_the_command_runs_where_it_was_called(clone: Clone, tmp_path: Path) -> None:
+    clone.run("bench")
+    command = clone.folder / ".venv" / "bin" / "wrackline"
+    command.write_text('#!/bin/sh\nprintf "%s %s\\n" "$(pwd)" "$*"\n')
+    command.chmod(0o755)
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    _, said, _ = clone.run("wrackline", "init", "pipeline.toml", cwd=elsewhere)
+    assert said == f"{elsewhere} init pipeline.toml\n"

@@ -25,7 +25,7 @@ from wrackline.producers.sources.postgres.check_tables import Table
 from wrackline.producers.sources.postgres.connect import Connection, Server
 from wrackline.producers.sources.postgres.continuity import slot_lost
 from wrackline.producers.sources.postgres.discover import TABLE_MISSING, Catalogue
-from wrackline.producers.sources.postgres.names import identifier, psql
+from wrackline.producers.sources.postgres.names import identifier, psql, slot_name
 from wrackline.producers.sources.postgres.slot import (
     FAILOVER_SINCE,
     FAILOVER_UNSUPPORTED,
@@ -143,7 +143,7 @@ def _wanted(settings: Values, connection: Connection) -> _Wanted:
     return _Wanted(
         role=connection.info.user,
         database=connection.info.dbname,
-        slot=settings.text("slot.name"),
+        slot=slot_name(settings),
         publication=settings.text("publication.name"),
         create=publication.mode_of(settings),
         failover=settings.flag("slot.failover"),

@@ -35,8 +35,9 @@ SETTINGS = Declared(
         Setting(
             "slot.name",
             Kind.STRING,
-            "The replication slot; one for each pipeline.",
-            "wrackline",
+            "The replication slot; each pipeline needs its own. Unless it is given it is wrackline_ and the "
+            "pipeline's name.",
+            None,
             HIGH,
             GROUP,
             validator=matching(r"[a-z0-9_]{1,63}", "1 to 63 small letters, digits or _"),

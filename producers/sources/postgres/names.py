@@ -4,17 +4,37 @@ A hint is read by somebody who copies it: a table called `weird Name` or `a"b` m
 Names that the server was asked about anyway are quoted by the server; these are for where nobody is.
 """
 
+import re
 import shlex
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Mapping
 
 from psycopg import conninfo
 
+from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
+
+_LONGEST_SLOT = 63
 
 
 def identifier(name: str) -> str:
     """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def slot_name(settings: Values, saved: Mapping[str, object] | None = None) -> str:
+    """Return the slot that is set, else the saved position's, else the pipeline's own."""
+    given = settings["slot.name"] or (saved or {}).get("slot")
+    return str(given) if given else own_slot(settings.text("name"))
+
+
+def own_slot(pipeline: str) -> str:
+    """Make a slot's name of a pipeline's; two pipelines never get the same one."""
+    made = "wrackline_" + re.sub("[^a-z0-9_]", "_", pipeline.lower())
+    if made == f"wrackline_{pipeline}" and len(made) <= _LONGEST_SLOT:
+        return made
+    told_apart = f"_{zlib.crc32(pipeline.encode()):08x}"
+    return made[: _LONGEST_SLOT - len(told_apart)] + told_apart
 
 
 def literal(text: str) -> str:

@@ -37,7 +37,8 @@ SLOT_BUSY = define(
     "pg.slot_busy",
     Transient,
     "replication slot {slot} is in use by process {pid} of the server, which {who} started",
-    hint="end it, if it is not another pipeline's: SELECT pg_terminate_backend({pid})",
+    hint="if {who} is another pipeline, give this one a slot of its own: slot.name; else see what holds it:"
+    " SELECT * FROM pg_stat_activity WHERE pid = {pid}",
 )
 SLOT_WAITS = define(
     "pg.slot_waits",

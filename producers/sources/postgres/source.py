@@ -14,6 +14,7 @@ from wrackline.producers.selection import Selection
 from wrackline.producers.sources.postgres import (
     check,
     config,
+    names,
     publication,
     publication_fit,
     removal,
@@ -69,6 +70,7 @@ class PgSource:
     def __init__(self, settings: Values, around: Surroundings) -> None:
         self._settings, self._around = settings, around
         self._server = Server(settings)
+        self._slot = names.slot_name(settings)  # until a saved position names another
         self._rules = ColumnRules.of(settings)
         self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table)
         self._connection: Guarded | None = None
@@ -113,7 +115,8 @@ class PgSource:
     ) -> PgStream:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
         settings = self._settings
-        slot_name, name = settings.text("slot.name"), settings.text("publication.name")
+        self._slot = names.slot_name(settings, saved)
+        name = settings.text("publication.name")
         mode = publication.mode_of(settings)
         self._mark_kind()  # refused here, where somebody looks
         signal_table = self._signal_table()
@@ -132,8 +135,8 @@ class PgSource:
             start = slot.ensure_slot(
                 self._server,
                 connection,
-                slot_name,
-                slot_health.begins(saved, slot_name),
+                self._slot,
+                slot_health.begins(saved, self._slot),
                 failover=settings.flag("slot.failover"),
             )
         epoch = None if saved is None else slot_health.fresh_epoch(saved)
@@ -147,7 +150,7 @@ class PgSource:
         explained = Announced(self._catalogued, roll, self._around)
         decoder = Decoder(start, self._labels(partition), roll, explained, signal_table)
         decoder.leave_out(unfit)
-        wire = begin(self._server.replicate(), slot_name, name, start, rhythm.most_silence)
+        wire = begin(self._server.replicate(), self._slot, name, start, rhythm.most_silence)
         looker = Looker(
             self._server.guarded,
             self._catalogue_over,
@@ -158,7 +161,7 @@ class PgSource:
             added=set() if saved is None else set(added) - set(fresh),
         )
         watch = Watch(looker, roll, CATALOGUE_UNSEEN, psycopg.Error)
-        stream = PgStream(wire, decoder, start, self._around, slot=slot_name, rhythm=rhythm, watch=watch)
+        stream = PgStream(wire, decoder, start, self._around, slot=self._slot, rhythm=rhythm, watch=watch)
         finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)
         return stream
@@ -186,7 +189,7 @@ class PgSource:
         """Look at the slot, which knows itself what is confirmed."""
         del partition, confirmed
         with self._asking() as connection:
-            return slot_health.log_state(connection, self._settings.text("slot.name"))
+            return slot_health.log_state(connection, self._slot)
 
     def beat(self, partition: SourcePartition) -> None:
         """Write a heartbeat into the log."""
@@ -195,17 +198,17 @@ class PgSource:
 
     def place(self, saved: Saved) -> str:
         """Write a position as people read it."""
-        return slot_health.place(saved, self._settings.text("slot.name"))
+        return slot_health.place(saved, names.slot_name(self._settings, saved))
 
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
         """Say whether the log still reaches back there."""
         del partition
         with self._asking() as connection:
-            slot_health.resumable(connection, saved, self._settings.text("slot.name"))
+            slot_health.resumable(connection, saved, names.slot_name(self._settings, saved))
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
-        return slot_health.anew(saved, newest, self._settings.text("slot.name"))
+        return slot_health.anew(saved, newest, names.slot_name(self._settings, saved or newest))
 
     def lost(self, error: WracklineError) -> SourcePartition | None:
         """Say whether the log is not the one that was read, or lacks a part."""
@@ -215,7 +218,7 @@ class PgSource:
         """Give up a slot that is of no use; return an epoch of its own, wherever the slot then begins."""
         del partition
         with self._asking() as connection:
-            slot.let_go(connection, self._settings.text("slot.name"), error)
+            slot.let_go(connection, names.slot_name(self._settings, saved), error)
         return self.anew(None, saved)
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
@@ -257,7 +260,10 @@ class PgSource:
     def _belongings(self, saved: Saved | None) -> Belongings:
         settings = self._settings
         return Belongings(
-            settings.text("name"), settings.text("slot.name"), settings.text("publication.name"), saved
+            settings.text("name"),
+            names.slot_name(settings, saved),
+            settings.text("publication.name"),
+            saved,
         )
 
     @contextmanager

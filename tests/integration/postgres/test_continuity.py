@@ -27,6 +27,7 @@ from wrackline.producers.sources.postgres import publication
 from wrackline.producers.sources.postgres import slot as slots
 from wrackline.producers.sources.postgres.connect import Server, history
 from wrackline.producers.sources.postgres.continuity import _needed
+from wrackline.producers.sources.postgres.names import own_slot
 from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text, position_of
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.table import TableId
@@ -140,11 +141,36 @@ def test_somebody_elses_reader_is_waited_for_and_named(pipe: Pipe, monkeypatch: 
         refused = pipe.refused()
         assert (refused.code, type(refused)) == ("pg.slot_busy", Transient)
         assert "stranger" in refused.sentence
-        assert f"pg_terminate_backend({other.backend_pid})" in refused.hint
+        assert "slot.name" in refused.hint
+        assert f"pid = {other.backend_pid}" in refused.hint
+        assert "terminate" not in refused.hint
     finally:
         other.finish()
     pipe.sql("INSERT INTO orders VALUES (2)")
     pipe.pull(1)
+
+
+def test_two_pipelines_that_name_no_slot_have_one_each(pipe: Pipe) -> None:
+    first, second = (Pipe(pipe.dsn, "", {"name": name}) for name in (f"{pipe.slot}_a", f"{pipe.slot}_b"))
+    for each in (first, second):
+        source, stream = each.open()
+        stream.close()
+        source.close()
+    pipe.sql("INSERT INTO orders VALUES (2)")
+    first.pull(1)
+    second.pull(1)
+    found = pipe.sql(
+        "SELECT slot_name FROM pg_replication_slots WHERE slot_name LIKE 'wrackline%' ORDER BY 1"
+    )
+    assert found == [(own_slot(first.more["name"]),), (own_slot(second.more["name"]),)]
+
+
+def test_a_slot_that_is_named_no_longer_stays_the_one_of_the_position(pipe: Pipe) -> None:
+    pipe.sql("INSERT INTO orders VALUES (2)")
+    again = Pipe(pipe.dsn, "", saved=pipe.saved)
+    again.pull(1)
+    assert again.saved is not None
+    assert again.saved["slot"] == pipe.slot
 
 
 def test_a_failover_slot_is_made_where_the_server_has_them(database: Database) -> None:

@@ -46,7 +46,7 @@ STRATEGIES = {MarkKind.FENCE: "fence", MarkKind.MESSAGE: "message", MarkKind.SIG
 
 
 def settings_of(dsn: str, **more: str) -> Values:
-    """Settings for a database of the local stack."""
+    """Settings for a database of the local stack; one that is given as an empty text is left out."""
     parts = conninfo.conninfo_to_dict(dsn)
     given = {
         "name": "test",
@@ -62,6 +62,7 @@ def settings_of(dsn: str, **more: str) -> Values:
         "slot.name": f"slot_{parts['dbname']}",
         **more,
     }
+    given = {name: text for name, text in given.items() if text}
     reading = Settings(CORE, SETTINGS).read(given, Resolver(Allowed(folders=(Path("/"),)), {}))
     assert reading.values is not None, reading.problems
     return reading.values

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,11 @@ def test_a_wrong_command_line_says_how_it_is_used(arguments: list[str]) -> None:
     said = wrackline(*arguments)
     assert said.returncode == Exit.USAGE
     assert "Usage: wrackline" in said.stderr
+
+
+def test_the_version_and_short_help_are_where_people_look() -> None:
+    assert wrackline("--version").stdout == f"wrackline {version('wrackline')}\n"
+    assert wrackline("status", "-h").stdout == wrackline("status", "--help").stdout != ""
 
 
 def test_an_error_code_is_explained() -> None:

@@ -71,7 +71,7 @@ def test_without_the_client_of_a_server_the_other_ways_stay() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["wrackline.consumers.spark_remote"]
-    assert "pip install 'wrackline[connect]'" in done.stderr
+    assert "pip install -e '.[connect]'" in done.stderr
 
 
 def test_the_application_is_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from wrackline.producers.lanes import Health
 from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
 from wrackline.producers.metrics import Measures
 from wrackline.producers.plugin import LogState
+from wrackline.producers.status import document
 from wrackline.schemas import exposition
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 from wrackline.schemas.offset_replay import State
@@ -205,3 +206,17 @@ def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Cloc
     aliases = (*ALIASES, *SNAPSHOT_ALIASES, SCANNED)
     assert names == [metric.name for metric in METRICS] + [alias.name for alias in aliases]
     assert len(set(names)) == len(names)
+
+
+def test_a_loss_that_lies_far_away_is_not_foretold_to_people(clock: Clock) -> None:
+    measures = clock.measures()
+    measures.looked(PARTITION, log(1000, 5000))
+    clock.seconds += 2
+    measures.looked(PARTITION, log(1200, 100 * 7 * 7 * 86_400))
+    assert _lost_in(measures) == 7 * 7 * 86_400
+    measures.looked(PARTITION, log(1200, 10**18))
+    assert _lost_in(measures) is None
+
+
+def _lost_in(measures: Measures) -> object:
+    return document(measures, "shop", 0, 0)["databases"][PARTITION.database]["lost_in_s"]
