@@ -71,8 +71,8 @@ def decoder(start: PgPosition, *, counted: bool = False, errors: Iterable[Wrackl
                 raise left.pop(0)
             return Writers(everything(TABLE), 1, 2)
 
-        def shape(self, _: TableFacts) -> TableSchema:
-            return TABLE
+        def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema]:
+            return facts, TABLE
 
     roll = Roll({TABLE.id}.__contains__, [TABLE.id])
     return Decoder(start, Labels("1", "s", "d", counted), roll, Explained())

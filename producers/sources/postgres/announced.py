@@ -66,10 +66,11 @@ class Announced:
         ids = self._around.register(shape.table)
         return Writers(shape, ids.key or 0, ids.value, facts)
 
-    def shape(self, facts: TableFacts) -> TableSchema | None:
-        """Return what goes out of a table as a DDL message shows it; None where its rows would be refused."""
-        try:
-            with self._asking() as catalogue:
-                return catalogue.projected(facts).table
-        except OperatorNeeded:
-            return None
+    def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None]:
+        """Return a table as a DDL message shows it, and what goes out; None where its rows are refused."""
+        with self._asking() as catalogue:
+            carried = catalogue.carried(facts)
+            try:
+                return carried, catalogue.projected(carried).table
+            except OperatorNeeded:
+                return carried, None

@@ -128,15 +128,16 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         found += wanted.tables.findings(table.id for table in everything)
         found += _tables(server, connection, wanted, chosen)
         readable = [table.id for table in chosen if not _hidden(table)]
-        found += check_columns.ruled(connection, wanted.columns, readable)
+        found += check_columns.ruled(connection, wanted.columns, readable, wanted.publication)
         first = FirstReads.of(settings)
-        found += check_first_reads.findings(connection, first, wanted.columns, readable)
+        found += check_first_reads.findings(connection, first, wanted.columns, readable, wanted.publication)
     return sorted(found, key=lambda finding: (_ORDER.index(finding.severity), finding.table or ("", "", "")))
 
 
 def support(connection: Connection, settings: Values, table: TableId) -> Sequence[ColumnSupport]:
     """Say of every copied column of one table how far it is carried."""
-    return tuple(check_tables.columns(table, _catalogue(connection), ColumnRules.of(settings)))
+    catalogue = _catalogue(connection, settings.text("publication.name"))
+    return tuple(check_tables.columns(table, catalogue, ColumnRules.of(settings)))
 
 
 def _wanted(settings: Values, connection: Connection) -> _Wanted:
@@ -256,7 +257,7 @@ def _tables(
         yield rules.NO_TABLES(
             role=identifier(wanted.role), database=identifier(wanted.database), tables=_list_tables(wanted)
         )
-    catalogue = _catalogue(connection)
+    catalogue = _catalogue(connection, wanted.publication)
     catalogue.keep([table.id for table in chosen])
     stored = check_tables.leaves(connection, chosen)
     digits = None
@@ -281,7 +282,6 @@ def _tables(
             wanted.columns,
             digits=digits,
             publication=identifier(wanted.publication),
-            generated_in_log=publication is not None and publication.generated == "s",
         )
         yield from check_tables.snapshot_findings(table, wanted.columns, key)
 
@@ -290,9 +290,9 @@ def _list_tables(wanted: _Wanted) -> str:
     return psql(dbname=wanted.database) + r" -c '\dt *.*'"
 
 
-def _catalogue(connection: Connection) -> Catalogue:
+def _catalogue(connection: Connection, publication: str) -> Catalogue:
     """Read types as they are: what the rules make of them is asked column by column."""
-    return Catalogue(connection, connection.info.dbname, ColumnRules(), Kind.ZONED_TIMESTAMP)
+    return Catalogue(connection, connection.info.dbname, ColumnRules(), Kind.ZONED_TIMESTAMP, publication)
 
 
 def _of_error(error: WracklineError) -> Finding:

@@ -20,18 +20,22 @@ _UNDERSTOOD_OR_NOT = ColumnRules.of(
 )  # a type that is not known is named elsewhere
 
 
-def ruled(connection: Connection, rules: ColumnRules, tables: Sequence[TableId]) -> Iterator[Finding]:
+def ruled(
+    connection: Connection, rules: ColumnRules, tables: Sequence[TableId], publication: str
+) -> Iterator[Finding]:
     """Apply the rules to each table and say what does not fit."""
     database = connection.info.dbname
     as_set = Catalogue(connection, database, rules, Kind.ZONED_TIMESTAMP)
     as_text = Catalogue(connection, database, _UNDERSTOOD_OR_NOT, Kind.ZONED_TIMESTAMP)
-    for catalogue in (as_set, as_text):
+    carried = Catalogue(connection, database, rules, Kind.ZONED_TIMESTAMP, publication)
+    for catalogue in (as_set, as_text, carried):
         catalogue.keep(tables)
     sources = []
     for table in tables:
         source = as_text.describe(table).source
         try:
             source = as_set.describe(table).source
+            carried.describe(table)
         except WracklineError as error:
             if error.code.startswith("filter."):
                 yield _of_error(error, table)

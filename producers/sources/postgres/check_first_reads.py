@@ -19,10 +19,14 @@ from wrackline.schemas.types import Kind
 
 
 def findings(
-    connection: Connection, first: FirstReads, rules: ColumnRules, tables: Sequence[TableId]
+    connection: Connection,
+    first: FirstReads,
+    rules: ColumnRules,
+    tables: Sequence[TableId],
+    publication: str,
 ) -> Iterator[Finding]:
     """Say what of the settings is for no table, and which condition can't be answered."""
-    catalogue = Catalogue(connection, connection.info.dbname, rules, Kind.ZONED_TIMESTAMP)
+    catalogue = Catalogue(connection, connection.info.dbname, rules, Kind.ZONED_TIMESTAMP, publication)
     yield from first.unmatched(tables)
     for table in tables:
         if (condition := first.condition(table)) is not None:

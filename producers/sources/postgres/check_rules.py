@@ -264,7 +264,7 @@ COLUMN_GENERATED = rule(
     WARNING,
     "The log does not carry a generated column",
     "{path} is generated, and the log leaves it out",
-    "the copy has it from snapshots only",
+    "the copy does not have this column",
     "{mend}",
 )
 MONEY_DIGITS = rule(

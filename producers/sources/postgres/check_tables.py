@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from wrackline.producers.sources.postgres import check_rules as rules
+from wrackline.producers.sources.postgres import generated
 from wrackline.producers.sources.postgres.chunks import KEY_HIDDEN
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.discover import Catalogue
@@ -23,7 +24,6 @@ from wrackline.schemas.patterns import only
 from wrackline.schemas.table import TableId
 from wrackline.schemas.types import ColumnType, Kind
 
-GENERATED_SINCE = 180_000  # the log can carry stored generated columns
 MONEY_DIGITS = 2  # of the session that we read in
 
 _TABLES = """
@@ -140,8 +140,8 @@ def identity(table: Table, stored: Sequence[Leaf], key: Sequence[str], *, change
 
 def columns(table: TableId, catalogue: Catalogue, about: ColumnRules) -> Iterator[ColumnSupport]:
     """Say of each column that is copied how far it is carried."""
-    for name, pg_type, typmod, _ in catalogue.types(table):
-        if about.drops(table, name):
+    for name, pg_type, typmod, carried in catalogue.types(table):
+        if about.drops(table, name) or not carried:
             continue
         made = _known(table, name, pg_type, typmod, as_text=about.as_text(table, name))
         text = written(pg_type, typmod)
@@ -161,19 +161,18 @@ def column_findings(
     *,
     digits: int | None,
     publication: str,
-    generated_in_log: bool,
 ) -> Iterator[Finding]:
     """Name the columns whose values do not arrive, or not as they are."""
-    for name, pg_type, typmod, generated in catalogue.types(table.id):
+    for name, pg_type, typmod, carried in catalogue.types(table.id):
         if about.drops(table.id, name):
             continue
         made = _known(table.id, name, pg_type, typmod, as_text=about.as_text(table.id, name))
         if isinstance(made, OperatorNeeded):
             yield rules.of_error(made, table.id, name, impact="the table is set aside")
         path = only(table.id.schema, table.id.name, name)
-        if generated and not generated_in_log:
-            mend = f"compute it in the target, and leave it out here: column.exclude.list={path}"
-            if catalogue.server_version >= GENERATED_SINCE:
+        if not carried:
+            mend = f"compute it in the target; to have it left out by name: column.exclude.list={path}"
+            if catalogue.server_version >= generated.SINCE:
                 publish = f"ALTER PUBLICATION {publication} SET (publish_generated_columns = stored)"
                 mend = f"where it is STORED: {publish}; else {mend}"
             yield rules.COLUMN_GENERATED(table.id, name, path=path, mend=mend)

@@ -68,8 +68,8 @@ class Shapes(Protocol):
         """Return what a relation is written with; None where it is none of ours."""
         ...
 
-    def shape(self, facts: TableFacts) -> TableSchema | None:
-        """Return what goes out of a table that a DDL message shows."""
+    def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None]:
+        """Return what the log carries of a table that a DDL message shows, and what goes out of it."""
         ...
 
 
@@ -304,7 +304,7 @@ class Decoder:
         if facts is None:
             self._roll.stir()
             return
-        news = self._roll.altered(facts, self._explained.shape(facts))
+        news = self._roll.altered(*self._explained.told(facts))
         if self._done >= self._skip:
             self._tell(news)
 

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from wrackline.producers.sources.postgres import generated
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
 from wrackline.producers.sources.postgres.identity import Named, Numbered, likely_numbers, numbers_of
@@ -112,11 +113,21 @@ class NotOurs(Exception):  # noqa: N818 - no error: such a table is left alone
 class Catalogue:
     """Reads the catalogue over a connection of the caller's; types are kept, tables only if asked for."""
 
-    def __init__(self, connection: Connection, database: str, rules: ColumnRules, instants: Kind) -> None:
-        """Take what is done to columns, and the kind that timestamptz becomes."""
+    def __init__(
+        self,
+        connection: Connection,
+        database: str,
+        rules: ColumnRules,
+        instants: Kind,
+        publication: str | None = None,
+    ) -> None:
+        """Take what is done to columns, the kind that timestamptz becomes, and what fills the log.
+
+        Without a publication a table has all its columns, as if the log carried them.
+        """
         self._connection = connection
         self._database = database
-        self._rules, self._instants = rules, instants
+        self._rules, self._instants, self._publication = rules, instants, publication
         self._types: dict[int, PgType] = {}
         self._kept: dict[TableId, TableFacts] = {}
 
@@ -130,7 +141,7 @@ class Catalogue:
         oids = list(named)
         for first in range(0, len(oids), AT_ONCE):
             some = {oid: named[oid] for oid in oids[first : first + AT_ONCE]}
-            self._kept |= {facts.table: facts for facts in self.facts_of(some).values()}
+            self._kept |= {facts.table: facts for facts in self._stored(some).values()}
 
     def tables(self) -> list[TableId]:
         """List the tables that this role can read, partitions as their root."""
@@ -141,7 +152,7 @@ class Catalogue:
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's shape now, and what of it goes out."""
-        return self.projected(self._found(table))
+        return self.projected(self.carried(self._found(table)))
 
     def projected(self, facts: TableFacts) -> Projection:
         """Return the shape that these facts describe, and what of it goes out."""
@@ -160,7 +171,20 @@ class Catalogue:
         return self.facts_of({oid: table})[oid]
 
     def facts_of(self, tables: Mapping[int, TableId]) -> dict[int, TableFacts]:
-        """The same of many, with one statement."""
+        """The same of many at once."""
+        return self._carried(self._stored(tables))
+
+    def carried(self, facts: TableFacts) -> TableFacts:
+        """Leave out of a table's facts what the log does not carry."""
+        return self._carried({facts.oid: facts})[facts.oid]
+
+    def _carried(self, tables: dict[int, TableFacts]) -> dict[int, TableFacts]:
+        if self._publication is None:
+            return tables
+        return generated.left_out(self._connection, self._publication, tables)
+
+    def _stored(self, tables: Mapping[int, TableId]) -> dict[int, TableFacts]:
+        """Read them as they are, with one statement."""
         found: dict[int, TableFacts] = {}
         rows: Iterable[Any] = self._connection.execute(_FACTS, [list(tables)])
         for oid, file, columns, key in rows:
@@ -216,20 +240,22 @@ class Catalogue:
         return self._connection.info.server_version
 
     def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
-        """Return each column's name, type, typmod and whether it is generated; also of unknown types."""
-        columns = self._found(table).columns
-        live = [(column.name, column) for column in columns if column.name is not None]
+        """Return each column's name, type, typmod and whether the log carries it; also of unknown types."""
+        stored = self._found(table)
+        carried = {column.number for column in self.carried(stored).columns if column.name is not None}
+        live = [(column.name, column) for column in stored.columns if column.name is not None]
         self._learn(column.type_oid for _, column in live)
         return [
-            (name, self._types[column.type_oid], column.typmod, bool(column.generated))
+            (name, self._types[column.type_oid], column.typmod, column.number in carried)
             for name, column in live
         ]
 
     def key(self, table: TableId) -> tuple[str, ...]:
         """Return the columns of the primary key, else of the unique index that stands in for it."""
-        facts = self._found(table)
+        facts = self.carried(self._found(table))
         names = {column.number: column.name for column in facts.columns}
-        return tuple(name for number in facts.key if (name := names[number]) is not None)
+        key = tuple(name for number in facts.key if (name := names[number]) is not None)
+        return key if len(key) == len(facts.key) else ()
 
     def _logged(
         self, relation: Relation, now: TableFacts, said: TableFacts | None = None
@@ -261,7 +287,8 @@ class Catalogue:
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
         if found is None:
             raise self._missing(table)
-        return self.facts(int(str(found[0])), table)
+        oid = int(str(found[0]))
+        return self._stored({oid: table})[oid]
 
     def _missing(self, table: TableId) -> Exception:
         return TABLE_MISSING(table=table, psql=psql(dbname=table.database))
@@ -307,7 +334,10 @@ class Catalogue:
 
 
 def _numbers(relation: Relation, now: TableFacts) -> list[int]:
-    there = [Numbered(one.number, one.name, not one.generated, one.type_oid) for one in now.columns]
+    there = [
+        Numbered(one.number, one.name, one.name is not None or not one.generated, one.type_oid)
+        for one in now.columns
+    ]
     numbers = numbers_of([column.name for column in relation.columns], there)
     if numbers is None:
         named = [Named(column.name, column.type_oid) for column in relation.columns]

@@ -21,7 +21,7 @@ class ColumnFacts(NamedTuple):
     """One column; `default` is anything that differs as soon as the expression does."""
 
     number: int
-    name: str | None  # None: dropped
+    name: str | None  # None: dropped, or generated and not in the log
     type_oid: int
     typmod: int
     not_null: bool = False
@@ -94,6 +94,7 @@ class Picture:
 def reasons(before: TableFacts, after: TableFacts) -> frozenset[Reason]:
     """Name all that may have changed stored rows; a column that `after` lacks is gone, or not its matter."""
     was = {column.number: column for column in before.columns if column.name is not None}
+    left_out = {column.number for column in before.columns if column.name is None and column.generated}
     rewritten = before.file != after.file
     found: set[Reason] = set()
     for now in after.columns:
@@ -101,7 +102,8 @@ def reasons(before: TableFacts, after: TableFacts) -> frozenset[Reason]:
         if now.name is None:
             continue
         if then is None:
-            if now.filled or (rewritten and before.file and after.file):
+            written = rewritten and before.file and after.file
+            if now.filled or written or now.number in left_out:
                 found.add(("added", now.number, None))
         elif then.type_oid != now.type_oid or (
             then.typmod != now.typmod and (rewritten or not after.file)  # a mere widening writes nothing
@@ -142,7 +144,7 @@ def unchanged(relation: Relation, said: TableFacts, now: TableFacts) -> list[int
     if not fits(relation, said.columns):
         return None
     there = {column.number for column in now.columns if column.name is not None}
-    left = [column for column in said.columns if column.number in there and not column.generated]
+    left = [column for column in said.columns if column.number in there]
     if [column.name for column in left] != [column.name for column in relation.columns]:
         return None
     return [column.number for column in left]
@@ -152,7 +154,7 @@ def logged(relation: Relation, numbers: tuple[int, ...], now: TableFacts) -> Tab
     """Return a table as the log announced it, with what only the catalogue knows of its columns.
 
     Columns that the log does not name were there at the time if their number is below one that it
-    names, and count as such if they are generated: neither is in the log.
+    names, and count as such if they are generated: the log may leave those out.
     """
     of_now = {column.number: column for column in now.columns}
     highest = max(numbers, default=0)

@@ -23,7 +23,7 @@ class Numbered(NamedTuple):
 
     number: int
     name: str | None
-    published: bool = True  # generated columns are not in the log
+    published: bool = True  # false: generated, and not in the log
     type_oid: int = 0
 
 

@@ -61,8 +61,7 @@ PUBLICATION_LACKS = define(
 _OPERATIONS = {"c": "insert", "u": "update", "d": "delete", "t": "truncate"}
 # What 14 does not have is asked for through JSON: a column that is not there is null.
 _PUBLICATION = """
-SELECT pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot,
-       coalesce(to_jsonb(p) ->> 'pubgencols', 'n'), puballtables
+SELECT pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot, puballtables
 FROM pg_publication p WHERE pubname = %s"""
 _PUBLISHED = """
 SELECT t.schemaname::text, t.tablename::text, to_jsonb(t) ->> 'rowfilter',
@@ -90,7 +89,6 @@ class Publication(NamedTuple):
     delete: bool
     truncate: bool
     via_root: bool
-    generated: str
     everything: bool  # it is of all tables
 
 

@@ -302,7 +302,8 @@ class PgSource:
 
     def _catalogue_over(self, connection: Connection) -> Catalogue:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]
-        return Catalogue(connection, self._server.database, self._rules, instants)
+        publication_name = self._settings.text("publication.name")
+        return Catalogue(connection, self._server.database, self._rules, instants, publication_name)
 
 
 class PgPlugin:

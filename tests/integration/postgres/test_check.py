@@ -359,9 +359,7 @@ def test_money_of_other_digits_is_refused(database: Database, sql: Sql) -> None:
     assert ids(found(database)) == set()  # this database's own sessions write two digits as well
     catalogue = Catalogue(sql, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP)
     [table] = check_tables.all_tables(sql, database.name)
-    findings = check_tables.column_findings(
-        table, catalogue, ColumnRules(), digits=0, publication="p", generated_in_log=False
-    )
+    findings = check_tables.column_findings(table, catalogue, ColumnRules(), digits=0, publication="p")
     assert [one.id for one in findings] == [check_rules.MONEY_DIGITS.id]
 
 

@@ -227,7 +227,6 @@ ALTERATIONS = [
 ]
 ONLY_WHILE_LOOKING = [
     ("ADD c uuid DEFAULT gen_random_uuid(); ALTER TABLE a ALTER c DROP DEFAULT", True),
-    ("ADD c int GENERATED ALWAYS AS (id * 2) STORED", True),
     ("ALTER note SET NOT NULL", False),
     ("DROP CONSTRAINT a_pkey, ADD UNIQUE (note), ALTER note SET NOT NULL", True),
 ]

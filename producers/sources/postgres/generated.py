@@ -1,0 +1,44 @@
+"""Which generated columns the log carries; one that it does not carry is left out of the copy altogether.
+
+    pg_publication, its column list  ->  the numbers that are carried  ->  TableFacts without the others
+
+The log, the chunks and the catalogue must show one shape, because a column that only some of them have would
+come and go in the target and be read again at each start.  So a column that is left out has no name in the
+facts, like one that was dropped.  It keeps its number: when it becomes an ordinary column, its rows hold
+values that no event told.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from wrackline.producers.sources.postgres.connect import Connection
+from wrackline.producers.sources.postgres.facts import TableFacts
+
+SINCE: Final = 180_000  # before, no publication carries a generated column
+_CARRIED = """
+SELECT a.attrelid, a.attnum FROM pg_publication p CROSS JOIN pg_attribute a
+LEFT JOIN pg_publication_rel r ON r.prpubid = p.oid AND r.prrelid = a.attrelid
+WHERE p.pubname = %s AND a.attrelid = ANY (%s) AND a.attgenerated = 's'
+  AND CASE WHEN r.prattrs IS NULL THEN p.pubgencols = 's' ELSE a.attnum = ANY (r.prattrs::int2[]) END"""
+
+
+def left_out(
+    connection: Connection, publication: str, tables: Mapping[int, TableFacts]
+) -> dict[int, TableFacts]:
+    """Return the tables without the generated columns that this publication does not carry."""
+    some = [oid for oid, facts in tables.items() if any(column.generated for column in facts.columns)]
+    carried: set[tuple[object, object]] = set()
+    if some and connection.info.server_version >= SINCE:
+        carried = {(oid, number) for oid, number in connection.execute(_CARRIED, [publication, some])}
+    found = dict(tables)
+    for oid in some:
+        found[oid] = _without(tables[oid], {number for of, number in carried if of == oid})
+    return found
+
+
+def _without(facts: TableFacts, carried: Collection[object]) -> TableFacts:
+    columns = tuple(
+        column._replace(name=None) if column.generated and column.number not in carried else column
+        for column in facts.columns
+    )
+    return facts._replace(columns=columns)
