@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from wrackline.producers import garbage
 from wrackline.producers.batching import QUIET, Policy
 from wrackline.producers.chunks import Bound
-from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.control_records import ControlRecords, Origin, Register, Wanted
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.heartbeat import beating
 from wrackline.producers.kafka import offsets_topic, requests_topic, signal_topic
@@ -26,6 +26,7 @@ from wrackline.producers.kafka.topics import Topics, creation
 from wrackline.producers.kafka.transaction import Slot
 from wrackline.producers.lanes import NoticeWitness, QueueWitness, Reading, ShapeWitness, SourceLanes, Witness
 from wrackline.producers.left_out import Bounds
+from wrackline.producers.message_filter import MessageFilter
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import SourcePlugin, Surroundings, WriterIds
@@ -78,10 +79,8 @@ def task(
         topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
         wanted, tell = _wanted(values), _tell_of(witness)
 
-        def control_of(partition: SourcePartition) -> ControlRecords:
-            database, now_ms = partition.database, moments.now_ms
-            return ControlRecords(topics, wanted, origin, database, registry.register, now_ms=now_ms)
-
+        made = partial(ControlRecords, topics, wanted, origin, now_ms=moments.now_ms, tell=tell)
+        control_of = partial(_control_of, made, registry.register)
         signals_of = partial(_signals, values, server, topics.signal, owner)
         receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
         lanes = SourceLanes(
@@ -116,6 +115,12 @@ def task(
             chance=moments.chance,
             stopping=stopping,
         )
+
+
+def _control_of(
+    made: Callable[[str, Register], ControlRecords], register: Register, partition: SourcePartition
+) -> ControlRecords:
+    return made(partition.database, register)
 
 
 class _Schemas:
@@ -189,6 +194,7 @@ def _wanted(values: Values) -> Wanted:
         values.flag("provide.transaction.metadata"),
         values.flag("include.schema.changes"),
         notifications=str(topic) if isinstance(channels, tuple) and "sink" in channels else None,
+        messages=MessageFilter.of(values),
     )
 
 

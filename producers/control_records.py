@@ -6,21 +6,24 @@ wire format as the rows.  The ids of the schemas are asked for when the first re
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import fastavro
 
 from wrackline.producers.changes import Appeared, Coming, Message, Renamed, Reshaped, Shape, Vanished
+from wrackline.producers.message_filter import MESSAGES_TOO_LARGE, MessageFilter
 from wrackline.producers.part import Record
 from wrackline.schemas import control_events
 from wrackline.schemas.envelope import Schema, dump, value_schema
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import TableId, TableSchema
 from wrackline.schemas.topics import ControlTopics
 
 Avro = Mapping[str, Any]
 Register = Callable[[str, str], int]  # subject, schema text -> id
 
+_SELDOM_MS: Final = 60_000  # between two notices of messages that are left out
 _ZEROES: Final[Mapping[object, object]] = {"string": "", "long": 0, "int": 0, "boolean": False, "bytes": b""}
 
 
@@ -42,6 +45,7 @@ class Wanted:
     schema_changes: bool = True  # include.schema.changes
     own_prefixes: tuple[str, ...] = ("wrackline",)  # messages that are marks of ours
     notifications: str | None = None  # their topic: notification.sink.topic.name
+    messages: MessageFilter = field(default_factory=MessageFilter)
 
 
 class _Event(Protocol):
@@ -78,8 +82,11 @@ class ControlRecords:
         register: Register,
         *,
         now_ms: Callable[[], int],
+        tell: Callable[[WracklineError], None] = lambda _: None,
     ) -> None:
+        """Take whom to tell of messages that are left out."""
         self._topics, self._wanted, self._origin, self._register = topics, wanted, origin, register
+        self._tell, self._too_large, self._told_ms = tell, 0, -_SELDOM_MS
         self._database, self._now_ms = database, now_ms
         self._source_schema = _source_schema(origin)
         self._writers: dict[str, _Writer] = {}
@@ -116,14 +123,28 @@ class ControlRecords:
         return self._transactions().write(control_events.End(transaction, ts_ms, named))
 
     def message(self, step: Message, ts_ms: int) -> Record | None:
-        """A logical message, unless it is one of ours."""
+        """A logical message, unless it is one of ours, is not wanted or is too large."""
         if step.prefix.partition(".")[0] in self._wanted.own_prefixes:
+            return None
+        if (size := self._wanted.messages.excess(step)) is not None:
+            self._leave_out(size)
+            return None
+        if not self._wanted.messages.takes(step.prefix):
             return None
         writer = self._writer(
             self._topics.message, control_events.message_key_schema, control_events.message_value_schema
         )
         source = self._source(TableId(self._database, "", ""), ts_ms)
         return writer.write(control_events.Message(step.prefix, step.content, source, ts_ms))
+
+    def _leave_out(self, size: int) -> None:
+        """Count a message that is too large, and say so now and then: anybody may write thousands."""
+        self._too_large += 1
+        now = self._now_ms()
+        if now - self._told_ms >= _SELDOM_MS:
+            self._told_ms = now
+            most = self._wanted.messages.most
+            self._tell(MESSAGES_TOO_LARGE(count=self._too_large, size=size, most=most))
 
     def shape(self, step: Shape, ts_ms: int) -> Record | None:
         """A table that had another shape before, or was told of without its columns; else it is no change."""

@@ -17,7 +17,7 @@ from concurrent.futures import Future, wait
 from functools import partial
 from threading import Event
 
-from wrackline.producers import background
+from wrackline.producers import background, garbage
 from wrackline.producers.existing_rows import ReopenError
 from wrackline.producers.failpoints import reach
 from wrackline.producers.kafka.failures import TopicRefusedError
@@ -74,6 +74,7 @@ class Task:
 
     def _session(self) -> bool:
         """From one start of the publisher to the next error, or until asked to stop; whether all is done."""
+        garbage.let_go()
         self._witness.health(Health.STARTING, None)
         started = background.begin(self._publisher.start, "start")
         if not self._ended(started):

@@ -87,10 +87,10 @@ class TableFilter:
     def of(cls, values: Mapping[str, Value]) -> Self:
         """Read the lists; where the tables of one server lie in many databases, those are its schemas."""
         return cls(
-            (*_listed(values, "schema.include.list"), *_listed(values, "database.include.list")),
-            (*_listed(values, "schema.exclude.list"), *_listed(values, "database.exclude.list")),
-            _listed(values, "table.include.list"),
-            _listed(values, "table.exclude.list"),
+            (*listed(values, "schema.include.list"), *listed(values, "database.include.list")),
+            (*listed(values, "schema.exclude.list"), *listed(values, "database.exclude.list")),
+            listed(values, "table.include.list"),
+            listed(values, "table.exclude.list"),
         )
 
     def captures(self, table: TableId) -> bool:
@@ -128,14 +128,14 @@ class ColumnRules:
     def of(cls, values: Mapping[str, Value]) -> Self:
         """Read every setting about columns."""
         return cls(
-            _listed(values, "column.include.list"),
-            _listed(values, "column.exclude.list"),
-            _listed(values, "column.as.text"),
+            listed(values, "column.include.list"),
+            listed(values, "column.exclude.list"),
+            listed(values, "column.as.text"),
             tuple(
                 (one, mask)
                 for name in values
                 if (mask := mask_of(name)) is not None
-                for one in _listed(values, name)
+                for one in listed(values, name)
             ),
             tuple(_keys(values.get(KEYS))),
         )
@@ -174,7 +174,8 @@ def _names(table: TableId) -> tuple[str, str]:
     return f"{table.schema}.{table.name}", str(table)
 
 
-def _listed(values: Mapping[str, Value], setting: str) -> tuple[Listed, ...]:
+def listed(values: Mapping[str, Value], setting: str) -> tuple[Listed, ...]:
+    """Compile the patterns of a setting; none where it is not set."""
     texts = values.get(setting)
     return tuple(Listed.of(setting, text) for text in texts) if isinstance(texts, tuple) else ()
 

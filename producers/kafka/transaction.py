@@ -34,6 +34,7 @@ _TRY: Final = 1.0
 _HIDING: Final = frozenset(
     {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}  # noqa: SLF001 - the client's own names
 )
+_AT_ONCE: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.MSG_SIZE_TOO_LARGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,11 @@ class Transactor:
 
     def _place(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         for key, value in records:
-            self._producer.produce(self._slot.topic, value, key, self._slot.partition)
+            try:
+                self._producer.produce(self._slot.topic, value, key, self._slot.partition)
+            except KafkaException as exc:
+                self._refused_at_once(exc, self._slot.topic)
+                raise
 
     def _produce(self, records: Sequence[Record]) -> None:
         reach("inside_events")
@@ -188,15 +193,17 @@ class Transactor:
                 except BufferError:  # not taken: it waits for room
                     self._produce_late(topic, key, value)
                 except KafkaException as exc:
-                    self._denied_at_once(exc, topic)
+                    self._refused_at_once(exc, topic)
                     raise
         finally:
             del produce  # an error's traceback would keep the producer alive
 
-    def _denied_at_once(self, error: KafkaException, topic: str) -> None:
-        """Note whose trouble it is that a client which was denied a topic before does not ask again."""
-        denied = error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
-        if denied and self._watch.failed is None:
+    def _refused_at_once(self, error: KafkaException, topic: str) -> None:
+        """Note whose trouble it is that the client refuses a record and asks no broker.
+
+        It was denied the topic before, or the record is larger than it sends.
+        """
+        if error.args[0].code() in _AT_ONCE and self._watch.failed is None:
             self._watch.failed = (error.args[0], topic)
 
     def _produce_late(self, topic: str, key: bytes | None, value: bytes | None) -> None:
@@ -208,7 +215,7 @@ class Transactor:
             except BufferError:
                 continue
             except KafkaException as exc:
-                self._denied_at_once(exc, topic)
+                self._refused_at_once(exc, topic)
                 raise
             return
 

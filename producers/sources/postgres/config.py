@@ -1,11 +1,12 @@
 """What can be set about a PostgreSQL source; names and defaults are Debezium's."""
 
+from wrackline.schemas.core_settings import PATTERNS
 from wrackline.schemas.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
-from wrackline.schemas.setting import Declared, NotHonoured, NotYet, Setting
+from wrackline.schemas.setting import Declared, NotHonoured, Setting
 from wrackline.schemas.setting_kinds import Kind, Value, between, in_bytes, matching, one_of
 from wrackline.schemas.source_settings import ACTION_NEEDS, action_query, instants
 
-_PREFIXES = "Regular expressions of the logical messages' prefixes {what}."
+_PREFIXES = "Regular expressions of the logical messages' prefixes {what}; the whole prefix, in either case."
 _OURS = "our own reader speaks pgoutput only"
 _TAKE_OUT = "take the line out"
 
@@ -81,11 +82,17 @@ SETTINGS = Declared(
             recommended=("filtered", "all_tables", "no_tables", "disabled"),
         ),
         action_query(GROUP),
-        Setting(
-            "message.prefix.include.list", Kind.LIST, _PREFIXES.format(what="to publish"), None, LOW, GROUP
-        ),
-        Setting(
-            "message.prefix.exclude.list", Kind.LIST, _PREFIXES.format(what="to leave out"), None, LOW, GROUP
+        *(
+            Setting(
+                f"message.prefix.{way}.list",
+                Kind.LIST,
+                _PREFIXES.format(what=what),
+                None,
+                LOW,
+                GROUP,
+                validator=PATTERNS,
+            )
+            for way, what in (("include", "to publish"), ("exclude", "to leave out"))
         ),
         Setting(
             "status.update.interval.ms",
@@ -140,12 +147,6 @@ SETTINGS = Declared(
                 ("database.query.timeout.ms", "set it for the role: ALTER ROLE ... SET statement_timeout"),
                 ("database.sslfactory", "there is no Java here"),
             )
-        ),
-    ),
-    not_yet=(
-        *(
-            NotYet(f"message.prefix.{way}.list", "every logical message is published", _TAKE_OUT)
-            for way in ("include", "exclude")
         ),
     ),
 )

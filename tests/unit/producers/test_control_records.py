@@ -10,7 +10,9 @@ from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.changes import Appeared, Message, Renamed, Reshaped, Shape, Vanished
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
+from wrackline.producers.message_filter import MessageFilter
 from wrackline.producers.part import Record
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
 from wrackline.schemas.topics import control_topics
 
@@ -134,3 +136,44 @@ def test_only_a_changed_shape_is_a_schema_change() -> None:
     (change,) = value["tableChanges"]
     assert (change["type"], change["id"]) == ("ALTER", '"db0"."public"."orders"')
     assert [column["name"] for column in change["table"]["columns"]] == ["shop", "number", "label", "big"]
+
+
+def test_messages_are_published_by_their_whole_prefix_in_either_case() -> None:
+    def published(**lists: tuple[str, ...]) -> list[str]:
+        values = {f"message.prefix.{way}.list": texts for way, texts in lists.items()}
+        wanted = Wanted(messages=MessageFilter.of({"max.row.bytes": 100, **values}))
+        records = ControlRecords(
+            control_topics("server"), wanted, ORIGIN, "db0", Subjects().register, now_ms=lambda: 0
+        )
+        prefixes = ("shop.a", "SHOP.b", "my.shop.a", "other", "wrackline.ddl")
+        messages = [Message(prefix, b"", Place(1, 0)) for prefix in prefixes]
+        return [one.prefix for one in messages if records.message(one, 0) is not None]
+
+    assert published() == ["shop.a", "SHOP.b", "my.shop.a", "other"]
+    assert published(include=(r"shop\..*",)) == ["shop.a", "SHOP.b"]
+    assert published(exclude=(r"shop\..*", "OTHER")) == ["my.shop.a"]
+    assert published(include=(".*",)) == ["shop.a", "SHOP.b", "my.shop.a", "other"]
+
+
+def test_a_message_that_is_too_large_is_left_out_and_said_once_a_minute() -> None:
+    told: list[WracklineError] = []
+    clock = [0]
+    records = ControlRecords(
+        control_topics("server"),
+        Wanted(messages=MessageFilter(most=10)),
+        ORIGIN,
+        "db0",
+        Subjects().register,
+        now_ms=lambda: clock[0],
+        tell=told.append,
+    )
+    large, fits = Message("note", b"1234567", Place(1, 0)), Message("note", b"123456", Place(1, 0))
+    for clock[0] in (0, 1, 59_999, 60_000):
+        assert records.message(large, 0) is None
+    assert records.message(fits, 0) is not None
+    assert records.message(Message("p" * 1025, b"", Place(1, 0)), 0) is None
+    assert records.message(Message("wrackline.mark", b"x" * 11, Place(1, 0)), 0) is None
+    assert [one.sentence.partition(";")[0] for one in told] == [
+        "1 logical messages were too large and are left out",
+        "4 logical messages were too large and are left out",
+    ]

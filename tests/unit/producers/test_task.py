@@ -1,6 +1,7 @@
 """A task says that it runs once every log's position is in Kafka, and not before."""
 
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import cast
 
@@ -16,16 +17,19 @@ from tests.unit.producers.test_batching import PlainControl
 from wrackline.producers.batching import Policy, Publication
 from wrackline.producers.changes import Batch, Fault
 from wrackline.producers.first_reads import NO_READS
+from wrackline.producers.garbage import looked_for_seldom
 from wrackline.producers.kafka.recovery import Publisher
-from wrackline.producers.lanes import Health, Reading, SourceLanes
+from wrackline.producers.lanes import Health, Lane, Reading, SourceLanes
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.task import Task
+from wrackline.schemas.errors import Transient, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Offset, PositionKey, canonical
 from wrackline.schemas.table import SourcePartition
 
+FAILS = define("test.fails", Transient, "try {number} fails", hint="try again")
 BEGINS, BEGINS_LATE = SourcePartition("server", "a"), SourcePartition("server", "b")
 NOWHERE = State({}, {}, ())
 LATE_POLLS = 3
@@ -62,14 +66,14 @@ class Notes:
     def __init__(self, state: State, clock: Ticking) -> None:
         self.told: list[str] = []
         self.stopping = threading.Event()
-        self._state, self._clock = state, clock
+        self._state, self.clock = state, clock
 
     def start(self) -> State:
         return self._state
 
     def publish(self, publications: Sequence[Publication]) -> float:
         self.told += [f"Kafka has {one.partition.database}" for one in publications]
-        return self._clock.now
+        return self.clock.now
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -90,14 +94,35 @@ class Notes:
         """Told by `publish`."""
 
 
+class Failing(Notes):
+    """Kafka refuses the first transactions."""
+
+    fails = 2
+
+    def publish(self, publications: Sequence[Publication]) -> float:
+        if self.fails:
+            self.fails -= 1
+            raise FAILS(number=self.fails)
+        return super().publish(publications)
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        super().health(health, error if health is not Health.RECOVERING else None)
+
+
 def told(state: State) -> list[str]:
     """What happens from the start of a task over two logs until it runs."""
-    clock, registry = Ticking(), Registry()
-    notes = Notes(state, clock)
+    notes = Notes(state, Ticking())
+    run(notes, SourceLanes)
+    return notes.told
+
+
+def run(notes: Notes, kind: type[SourceLanes]) -> None:
+    """Run a task over two logs until it is stopped."""
+    clock, registry = notes.clock, Registry()
     databases = {partition: Database(orders(partition)) for partition in (BEGINS, BEGINS_LATE)}
     source = FakeSource(databases, MarkKind.FENCE, Surroundings(clock, lambda: 0, registry.register))
     source.stream_of = Late
-    lanes = SourceLanes(
+    lanes = kind(
         source,
         "c",
         Policy(linger=0.0),
@@ -107,9 +132,9 @@ def told(state: State) -> list[str]:
         moments=Moments(clock, lambda: 0, lambda: 0.5),
     )
     publisher = cast("Publisher", notes)
-    task = Task(lanes, publisher, notes, Limits(), clock=clock, chance=lambda: 0.5, stopping=notes.stopping)
+    limits = Limits(longest_wait=0.0)
+    task = Task(lanes, publisher, notes, limits, clock=clock, chance=lambda: 0.5, stopping=notes.stopping)
     task.run()
-    return notes.told
 
 
 def test_who_begins_now_runs_once_kafka_has_every_log_s_first_position() -> None:
@@ -123,3 +148,21 @@ def test_who_goes_on_need_not_wait_for_what_kafka_has(known: tuple[SourcePartiti
     awaited = [] if BEGINS_LATE in known else ["Kafka has b"]
     found = told(State(positions, {}, ()))
     assert [line for line in found if line != "Kafka has a"] == ["starting", *awaited, "running"]
+
+
+def test_what_a_try_held_is_freed_before_the_next_one() -> None:
+    """A try that failed holds what was read, and the collector looks for cycles too seldom to free it."""
+    held: list[weakref.ref[object]] = []
+    before: list[int] = []
+
+    class Watched(SourceLanes):
+        def open(self, partition: SourcePartition, state: State) -> Lane:
+            if partition == BEGINS:
+                before.append(sum(one() is not None for one in held))
+            lane = super().open(partition, state)
+            held.extend((weakref.ref(lane.cutter), weakref.ref(lane.existing)))
+            return lane
+
+    with looked_for_seldom():
+        run(Failing(NOWHERE, Ticking()), Watched)
+    assert before == [0, 2, 2], "the last try's is asked whose topic was refused, until its log is open again"

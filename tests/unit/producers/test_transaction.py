@@ -6,17 +6,19 @@ from confluent_kafka import KafkaError, KafkaException
 from wrackline.producers.kafka.transaction import Transactor, _Watch
 
 
-def test_a_topic_that_is_denied_at_once_is_the_topics_trouble() -> None:
-    """The client asks no broker again for a topic that it was denied before: `produce` itself raises."""
+def test_what_the_client_refuses_at_once_is_the_topics_trouble() -> None:
+    """It asks no broker for a topic that it was denied before, or for a record too large."""
 
     class Denied:
         def produce(self, *record: object) -> None:
             if record[0] == "denied":
                 raise KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+            if record[0] == "large":
+                raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
             if record[0] == "fenced":
                 raise KafkaException(KafkaError(KafkaError._FENCED))
 
-    for topic, noted in (("denied", True), ("fenced", False)):
+    for topic, noted in (("denied", True), ("large", True), ("fenced", False)):
         transactor = object.__new__(Transactor)
         transactor._producer, transactor._watch = Denied(), _Watch()  # type: ignore[assignment]  # only what is asked
         with pytest.raises(KafkaException):

@@ -79,7 +79,6 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
     [
         ("snapshot.fetch.size", "10"),
         ("tasks.max", "4"),
-        ("message.prefix.include.list", "shop.*"),
     ],
 )
 def test_who_sets_it_is_told_and_the_pipeline_still_starts(name: str, value: str) -> None:
