@@ -25,7 +25,7 @@ cdef class RowEvents:
     cdef Py_ssize_t beside
     cdef Writer writer
     cdef int column
-    cdef Py_ssize_t put_cell(self, unsigned char* out, Py_ssize_t at, int column, const unsigned char* data, Cells cells) except -1
+    cdef Py_ssize_t put_cell(self, unsigned char* out, Py_ssize_t at, Py_ssize_t limit, int column, const unsigned char* data, Cells cells) except -1
     cdef Py_ssize_t inserted(self, const unsigned char* data, Cells cells, Frame frame, long long ordinal, long long of_table, list events) except -1
     cdef Py_ssize_t deleted(self, const unsigned char* data, Cells cells, Frame frame, long long ordinal, long long of_table, list events) except -1
     cdef Py_ssize_t updated(self, const unsigned char* data, Cells old, Cells new, object unsent, Frame frame, long long ordinal, long long of_table, list events) except -1
@@ -33,4 +33,4 @@ cdef class RowEvents:
     cdef bytes key(self, const unsigned char* data, Cells cells)
     cdef bytes value(self, const unsigned char* data, Cells before, Cells after, Frame frame, unsigned char op, bytes unchanged, long long ordinal, long long of_table)
     cdef Py_ssize_t _room(self, Cells cells) noexcept
-    cdef Py_ssize_t _row(self, unsigned char* out, Py_ssize_t at, const unsigned char* data, Cells cells) except -1
+    cdef Py_ssize_t _row(self, unsigned char* out, Py_ssize_t at, Py_ssize_t limit, const unsigned char* data, Cells cells) except -1

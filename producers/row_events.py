@@ -16,6 +16,7 @@ from wrackline.producers.changes import RowChange, Unsent
 from wrackline.producers.chunks import ChunkRow
 from wrackline.schemas.frame import NO_COLUMNS, unchanged_columns
 from wrackline.schemas.projection import Projection
+from wrackline.schemas.writer import NoRoom
 
 if not cython.compiled:
     from wrackline.schemas.frame import Frame
@@ -80,6 +81,7 @@ class RowEvents:
         self,
         out: cython.p_uchar,
         at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
         column: cython.int,
         data: cython.p_const_uchar,
         cells: Cells,
@@ -155,9 +157,9 @@ class RowEvents:
         key = self.key(data, cells)
         self.writer.reserve(_PER_CELL + self._room(cells))
         out: cython.p_uchar = self.writer.raw
-        at: cython.Py_ssize_t = put_raw(out, 0, self.value_header, 0, 5)
+        at: cython.Py_ssize_t = put_raw(out, 0, self.writer.size, self.value_header, 0, 5)
         out[at] = 0  # no before
-        return key, self.writer.take(self._row(out, at + 1, data, cells))
+        return key, self.writer.take(self._row(out, at + 1, self.writer.size, data, cells))
 
     @cython.cfunc
     def key(self, data: cython.p_const_uchar, cells: Cells) -> bytes | None:
@@ -175,15 +177,17 @@ class RowEvents:
                 raise Unfit("it is part of the key, and the log does not hold it")
         self.writer.reserve(size)
         out: cython.p_uchar = self.writer.raw
-        at: cython.Py_ssize_t = put_raw(out, 0, self.key_header, 0, 5)
+        at: cython.Py_ssize_t = put_raw(out, 0, self.writer.size, self.key_header, 0, 5)
         for i in range(self.key_size):
             column = self.key_places[i]
+            if at > self.writer.size:
+                raise NoRoom
             if self.key_nullable[i]:
                 out[at] = 0 if cells.kinds[column] == NULL else 2
                 at += 1
             if cells.kinds[column] != NULL:
                 self.column = column
-                at = self.put_cell(out, at, column, data, cells)
+                at = self.put_cell(out, at, self.writer.size, column, data, cells)
         return self.writer.take(at)
 
     @cython.cfunc
@@ -202,10 +206,11 @@ class RowEvents:
         size: cython.Py_ssize_t = _PER_CELL + frame.bound + len(unchanged)
         self.writer.reserve(size + self._room(before) + self._room(after))
         out: cython.p_uchar = self.writer.raw
-        at: cython.Py_ssize_t = put_raw(out, 0, self.value_header, 0, 5)
-        at = self._row(out, at, data, before)
-        at = self._row(out, at, data, after)
-        at = frame.put(out, at, op, unchanged, ordinal, of_table)
+        at: cython.Py_ssize_t = put_raw(out, 0, self.writer.size, self.value_header, 0, 5)
+        limit: cython.Py_ssize_t = self.writer.size
+        at = self._row(out, at, limit, data, before)
+        at = self._row(out, at, limit, data, after)
+        at = frame.put(out, at, limit, op, unchanged, ordinal, of_table)
         return self.writer.take(at)
 
     @cython.cfunc
@@ -224,7 +229,12 @@ class RowEvents:
     @cython.cfunc
     @cython.exceptval(-1, check=False)
     def _row(
-        self, out: cython.p_uchar, at: cython.Py_ssize_t, data: cython.p_const_uchar, cells: Cells | None
+        self,
+        out: cython.p_uchar,
+        at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
+        data: cython.p_const_uchar,
+        cells: Cells | None,
     ) -> cython.Py_ssize_t:
         """`before` or `after`: null, or every column as null or its value."""
         i: cython.int
@@ -235,13 +245,15 @@ class RowEvents:
         out[at] = 2
         at += 1
         for i in range(self.count):
+            if at > limit:
+                raise NoRoom
             if kinds[i] == NULL or kinds[i] == UNSENT:
                 out[at] = 0
                 at += 1
             else:
                 out[at] = 2
                 self.column = i
-                at = self.put_cell(out, at + 1, i, data, cells)
+                at = self.put_cell(out, at + 1, limit, i, data, cells)
         return at
 
 

@@ -10,9 +10,9 @@ snapshot row is released stands behind the row: releasing it is one concatenatio
 import cython
 
 if not cython.compiled:
-    from wrackline.schemas.writer import put_bytes, put_long, put_raw
+    from wrackline.schemas.writer import SLACK, put_bytes, put_long, put_raw
 else:
-    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw
+    from cython.cimports.wrackline.schemas.writer import SLACK, put_bytes, put_long, put_raw
 
 NO_COLUMNS = b"\x00"  # `unchanged`: null
 _ORDINAL_DIGITS = cython.declare(cython.longlong, 8)
@@ -22,7 +22,7 @@ def avro_text(text: str) -> bytes:
     """Return an Avro string's bytes."""
     raw = text.encode()
     out = bytearray(len(raw) + 10)
-    return bytes(out[: put_bytes(out, 0, raw, 0, len(raw))])
+    return bytes(out[: put_bytes(out, 0, len(out), raw, 0, len(raw))])
 
 
 def avro_long(value: int) -> bytes:
@@ -62,28 +62,29 @@ class Frame:
         self.bound = 64 + sum(map(len, (source, self.chunk, self.moment, self.transaction, self.seq)))
 
     @cython.cfunc
-    @cython.exceptval(check=False)
+    @cython.exceptval(-1, check=False)
     def put(
         self,
         out: cython.p_uchar,
         at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
         op: cython.uchar,
         unchanged: bytes,
         ordinal: cython.longlong,
         of_table: cython.longlong,
     ) -> cython.Py_ssize_t:
         """Write the tail; the caller has reserved `bound` and the length of `unchanged`."""
-        at = put_raw(out, at, self.source, 0, len(self.source))
-        at = put_raw(out, at, unchanged, 0, len(unchanged))
-        at = put_raw(out, at, self.chunk, 0, len(self.chunk))
+        at = put_raw(out, at, limit, self.source, 0, len(self.source))
+        at = put_raw(out, at, limit, unchanged, 0, len(unchanged))
+        at = put_raw(out, at, limit, self.chunk, 0, len(self.chunk))
         out[at] = 2
         out[at + 1] = op
-        at = put_raw(out, at + 2, self.moment, 0, len(self.moment))
-        at = put_raw(out, at, self.transaction, 0, len(self.transaction))
+        at = put_raw(out, at + 2, limit, self.moment, 0, len(self.moment))
+        at = put_raw(out, at, limit, self.transaction, 0, len(self.transaction))
         if self.counted:
             at = put_long(out, at, ordinal + 1)
             at = put_long(out, at, of_table + 1)
-        at = put_raw(out, at, self.seq, 0, len(self.seq))
+        at = put_raw(out, at, limit, self.seq, 0, len(self.seq))
         place: cython.int
         digit: cython.int
         for place in range(_ORDINAL_DIGITS):  # lower-case hex
@@ -93,5 +94,6 @@ class Frame:
 
     def tail(self, op: str, ordinal: int = 0, of_table: int = 0, unchanged: bytes = NO_COLUMNS) -> bytes:
         """Return the tail alone, for snapshot rows and for events off the hot path."""
-        out = bytearray(self.bound + len(unchanged))
-        return bytes(out[: self.put(out, 0, ord(op), unchanged, ordinal, of_table)])
+        limit = self.bound + len(unchanged)
+        out = bytearray(limit + SLACK)
+        return bytes(out[: self.put(out, 0, limit, ord(op), unchanged, ordinal, of_table)])

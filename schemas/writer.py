@@ -1,8 +1,10 @@
 """Avro's primitives, written straight into a growing buffer.
 
 Compiled where a C compiler is, plain Python elsewhere: the same file, the same bytes.
-The functions write at a place that the caller has reserved and return the place after;
-they check nothing, so that a row costs one reservation and no Python object per column.
+The functions write at a place that the caller has reserved and return the place after, so that a row
+costs one reservation and no Python object per column.  How much is reserved is computed from the columns'
+types.  What is longer than a number is compared with the reservation's end (`limit`), and a number fits
+into the `SLACK` behind it: a reservation that was computed too small ends in `NoRoom`, never in other memory.
 """
 
 import cython
@@ -12,8 +14,13 @@ if cython.compiled:
 
 COMPILED: bool = cython.compiled
 
+SLACK = cython.declare(cython.longlong, 64)  # bytes behind every reservation
 _SMALL = cython.declare(cython.longlong, 4096)
 _KEEP = cython.declare(cython.longlong, 1 << 20)  # a buffer grown beyond this is given back at once
+
+
+class NoRoom(ValueError):  # noqa: N818 - it names what is missing
+    """More is to be written than was reserved."""
 
 
 @cython.cfunc
@@ -30,16 +37,19 @@ def put_long(out: cython.p_uchar, at: cython.Py_ssize_t, value: cython.longlong)
 
 
 @cython.cfunc
-@cython.exceptval(check=False)
+@cython.exceptval(-1, check=False)
 def put_raw(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     """Bytes as they are."""
     i: cython.Py_ssize_t
+    if size > limit - at:
+        raise NoRoom
     if cython.compiled:
         if size < 16:  # most cells: a call costs more than the loop
             for i in range(size):
@@ -52,16 +62,17 @@ def put_raw(
 
 
 @cython.cfunc
-@cython.exceptval(check=False)
+@cython.exceptval(-1, check=False)
 def put_bytes(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     """Avro bytes and string: the length, then the bytes."""
-    return put_raw(out, put_long(out, at, size), data, start, size)
+    return put_raw(out, put_long(out, at, size), limit, data, start, size)
 
 
 @cython.cfunc
@@ -85,11 +96,11 @@ def put_units(out: cython.p_uchar, at: cython.Py_ssize_t, units: cython.longlong
 @cython.final
 @cython.cclass
 class Writer:
-    """The buffer; `raw` is its memory, good until the next reservation."""
+    """The buffer; `raw` is its memory, good until the next reservation; `size` is its limit."""
 
     def __init__(self) -> None:
         self.size = _SMALL
-        self.buffer = bytearray(self.size)
+        self.buffer = bytearray(self.size + SLACK)
         self.raw = self.buffer
 
     @cython.cfunc
@@ -97,7 +108,7 @@ class Writer:
         """Make room for `size` bytes from the start; what was written before is gone."""
         if size > self.size:
             self.size = size
-            self.buffer = bytearray(size)
+            self.buffer = bytearray(size + SLACK)
             self.raw = self.buffer
 
     @cython.cfunc
@@ -106,6 +117,6 @@ class Writer:
         taken: bytes = self.raw[:size] if cython.compiled else bytes(self.raw[:size])
         if self.size > _KEEP:
             self.size = _SMALL
-            self.buffer = bytearray(self.size)
+            self.buffer = bytearray(self.size + SLACK)
             self.raw = self.buffer
         return taken

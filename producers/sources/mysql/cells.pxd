@@ -1,4 +1,4 @@
 # The C face of cells.py, for rows.py.
-cdef Py_ssize_t put_value(unsigned char* out, Py_ssize_t at, int done, int meta, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) except -1
+cdef Py_ssize_t put_value(unsigned char* out, Py_ssize_t at, Py_ssize_t limit, int done, int meta, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) except -1
 cdef long long ENUM
 cdef long long ENUM_SET

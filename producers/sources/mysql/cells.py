@@ -15,6 +15,7 @@ from wrackline.producers.sources.mysql.moments import form_of
 from wrackline.producers.sources.mysql.odd_cells import wide_units
 from wrackline.producers.sources.mysql.table_map import WireColumn
 from wrackline.schemas.types import Kind
+from wrackline.schemas.writer import NoRoom
 
 if not cython.compiled:
     from wrackline.producers.sources.mysql.moments import (
@@ -109,6 +110,7 @@ def meta_of(column: WireColumn, kind: Kind, *, result: bool) -> int:
 def put_value(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     done: cython.int,
     meta: cython.int,
     data: cython.p_const_uchar,
@@ -117,15 +119,15 @@ def put_value(
 ) -> cython.Py_ssize_t:
     """Write one value that is not null; the caller has reserved what `forms` says."""
     if done == COPY:
-        return put_bytes(out, at, data, start, size)
+        return put_bytes(out, at, limit, data, start, size)
     if done == SIGNED:
         return put_long(out, at, signed_number(data, start, size))
     if done == UNSIGNED:
         return put_long(out, at, little_number(data, start, size))
     if done == DECIMAL:
-        return _put_decimal(out, at, meta, data, start, size)
+        return _put_decimal(out, at, limit, meta, data, start, size)
     if done == DECIMAL_TEXT:
-        return _put_decimal_text(out, at, data, start, size)
+        return _put_decimal_text(out, at, limit, data, start, size)
     if done == MICROS:
         return put_long(out, at, micros_of(moment(meta, data, start, size)))
     if done == ZONED:
@@ -135,13 +137,13 @@ def put_value(
     if done == DURATION:
         return put_long(out, at, duration(meta, data, start, size))
     if done == FLOAT:
-        return put_raw(out, at, data, start, size)
+        return put_raw(out, at, limit, data, start, size)
     if done == UINT64:
         return _put_uint64(out, at, data, start, size)
     if done == BOOLEAN:
         out[at] = data[start] & 1 if size else 0
         return at + 1
-    return _put_rare(out, at, done, meta, data, start, size)
+    return _put_rare(out, at, limit, done, meta, data, start, size)
 
 
 @cython.cfunc
@@ -149,6 +151,7 @@ def put_value(
 def _put_rare(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     done: cython.int,
     meta: cython.int,
     data: cython.p_const_uchar,
@@ -160,6 +163,8 @@ def _put_rare(
         return put_long(out, at, 1900 + data[start] if data[start] else 0)
     if done == BITS:  # the first byte is the highest; Debezium's Bits are the other way round
         at = put_long(out, at, size)
+        if size > limit - at:
+            raise NoRoom
         for i in range(size):
             out[at + i] = data[start + size - 1 - i]
         return at + size
@@ -168,10 +173,12 @@ def _put_rare(
             at = put_long(out, at, size // 4)
         for i in range(size // 4):
             out[at] = 2
-            at = put_raw(out, at + 1, data, start + 4 * i, 4)
+            at = put_raw(out, at + 1, limit, data, start + 4 * i, 4)
         out[at] = 0
         return at + 1
-    at = put_raw(out, put_long(out, at, max(meta, size)), data, start, size)  # PADDED
+    at = put_raw(out, put_long(out, at, max(meta, size)), limit, data, start, size)  # PADDED
+    if meta - size > limit - at:
+        raise NoRoom
     for i in range(meta - size):
         out[at + i] = 0
     return at + max(meta - size, 0)
@@ -208,6 +215,7 @@ def _put_uint64(
 def _put_decimal(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     meta: cython.int,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
@@ -221,7 +229,7 @@ def _put_decimal(
     scale: cython.int = meta & 255
     if digits > _FAST_DIGITS:
         wide: bytes = wide_units(bytes(data[start : start + size]), digits, scale)
-        return put_bytes(out, at, wide, 0, len(wide))
+        return put_bytes(out, at, limit, wide, 0, len(wide))
     flip: cython.int = 0 if data[start] > 127 else 255
     left: cython.int = digits - scale  # digits still to come, first before the point
     group: cython.int = left % 9
@@ -253,6 +261,7 @@ def _put_decimal(
 def _put_decimal_text(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
@@ -263,7 +272,7 @@ def _put_decimal_text(
     if size > _FAST_DIGITS:
         number = int(bytes(data[start:end]).replace(b".", b""))
         wide: bytes = number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
-        return put_bytes(out, at, wide, 0, len(wide))
+        return put_bytes(out, at, limit, wide, 0, len(wide))
     negative: cython.bint = size > 0 and data[start] == 45  # -
     while start < end:
         if 48 <= data[start] <= 57:

@@ -84,12 +84,17 @@ def _node(cell: bytes) -> Node:
 @cython.final
 @cython.cclass
 class _Document:
-    """One document; `left` is how many values its bytes can hold, so that none is told again and again."""
+    """One document.  `left` is how many values its bytes can hold, `unread` how many bytes may be read.
+
+    A server writes each value in bytes of its own.  The limits refuse a document that refers to the same
+    bytes again and again, because its text would be far larger than itself.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.size = len(data)
         self.left = self.size
+        self.unread = 2 * self.size
 
     @cython.ccall
     def value(self, kind: cython.int, at: cython.Py_ssize_t, depth: cython.int) -> Node:
@@ -142,8 +147,9 @@ class _Document:
 
     @cython.cfunc
     def _bytes(self, at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> bytes:
-        if at < 0 or size < 0 or size > self.size - at:
+        if at < 0 or size < 0 or size > self.size - at or size > self.unread:
             raise Unfit("it is no document")
+        self.unread -= size
         return self.data[at : at + size]
 
     @cython.cfunc

@@ -13,7 +13,7 @@ cdef class MySqlRows(RowEvents):
     cdef long long[::1] meta
     cdef list labels
     cdef list odd
-    cdef Py_ssize_t _put_labels(self, unsigned char* out, Py_ssize_t at, int column, const unsigned char* data, Cells cells) except -1
+    cdef Py_ssize_t _put_labels(self, unsigned char* out, Py_ssize_t at, Py_ssize_t limit, int column, const unsigned char* data, Cells cells) except -1
     cdef int make(self, bytes event, RowCells cells, RowCells before) except -1
 
 cdef class RowDecoder(MySqlRows):

@@ -98,6 +98,7 @@ class MySqlRows(RowEvents):
         self,
         out: cython.p_uchar,
         at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
         column: cython.int,
         data: cython.p_const_uchar,
         cells: Cells,
@@ -106,10 +107,12 @@ class MySqlRows(RowEvents):
         done: cython.int = self.done[column]
         if cells.kinds[column] == MADE:
             text: bytes = cython.cast(RowCells, cells).made[column]  # type: ignore[attr-defined]
-            return put_bytes(out, at, text, 0, len(text))
+            return put_bytes(out, at, limit, text, 0, len(text))
         if done == ENUM or done == ENUM_SET:
-            return self._put_labels(out, at, column, data, cells)
-        return put_value(out, at, done, self.meta[column], data, cells.starts[column], cells.sizes[column])
+            return self._put_labels(out, at, limit, column, data, cells)
+        return put_value(
+            out, at, limit, done, self.meta[column], data, cells.starts[column], cells.sizes[column]
+        )
 
     @cython.cfunc
     @cython.exceptval(-1, check=False)
@@ -117,6 +120,7 @@ class MySqlRows(RowEvents):
         self,
         out: cython.p_uchar,
         at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
         column: cython.int,
         data: cython.p_const_uchar,
         cells: Cells,
@@ -133,7 +137,7 @@ class MySqlRows(RowEvents):
             if bits > len(labels):
                 raise Unfit("it has a label that the column does not have")
             label: bytes = labels[bits - 1] if bits else b""
-            return put_bytes(out, at, label, 0, len(label))
+            return put_bytes(out, at, limit, label, 0, len(label))
         if len(labels) < 64 and bits >> len(labels):
             raise Unfit("it has a label that the column does not have")
         for i in range(len(labels)):
@@ -143,7 +147,7 @@ class MySqlRows(RowEvents):
         for i in range(len(labels)):
             if bits >> i & 1:
                 label = labels[i]
-                at = put_raw(out, at, label, 0, len(label))
+                at = put_raw(out, at, limit, label, 0, len(label))
                 size -= len(label) + 1
                 if size:
                     out[at] = 44  # a comma
@@ -236,7 +240,7 @@ class RowDecoder(MySqlRows):
             raise self.unreadable(len(event))
         try:
             return self._decode(event, at, end, kind, frame, ordinal, of_table, skip, events)
-        except (ValueError, LookupError, struct.error) as exc:
+        except (ValueError, LookupError, ArithmeticError, struct.error) as exc:
             self.rows = max(self.images.rows(event, at, end, kind), 0)
             raise self.unfit(exc) from None
 
@@ -323,7 +327,7 @@ class ResultDecoder(MySqlRows):
             if self.odd:
                 self.make(row, self.new, None)
             return self.found(row, self.new)
-        except (ValueError, LookupError, struct.error) as exc:
+        except (ValueError, LookupError, ArithmeticError, struct.error) as exc:
             raise self.unfit(exc) from None
 
 

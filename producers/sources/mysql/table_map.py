@@ -119,7 +119,7 @@ def parse(
 def _key(fields: Mapping[int, bytes], count: int) -> tuple[int, ...]:
     whole = _Reader(fields.get(_KEY, b"")).numbers()
     key = whole or _Reader(fields.get(_PREFIX_KEY, b"")).numbers()[::2]
-    if max(key, default=-1) >= count:
+    if max(key, default=-1) >= count or len(set(key)) < len(key):
         raise _Broken
     return tuple(key)
 
@@ -144,12 +144,16 @@ def _meta(kind: int, raw: bytes) -> tuple[int, int]:
         if real not in wire.AS_STRING:
             raise _Broken
         # two bits of a length above 255 stand in the type, inverted
-        return real, length | (raw[0] & 0x30 ^ 0x30) << 4
-    if kind == wire.BIT:
-        return kind, raw[1] * 8 + raw[0]
-    if kind in wire.LENGTHS and not 1 <= raw[0] <= _LONGEST:
+        kind, value = real, length | (raw[0] & 0x30 ^ 0x30) << 4
+    elif kind == wire.BIT:
+        value = raw[1] * 8 + raw[0] if raw[0] < 8 else 0
+    else:
+        value = int.from_bytes(raw, "big" if kind == wire.NEWDECIMAL else "little")
+    if kind == wire.NEWDECIMAL and not (raw[1] <= raw[0] and raw[1] <= _MOST_PLACES):
         raise _Broken
-    return kind, int.from_bytes(raw, "big" if kind == wire.NEWDECIMAL else "little")
+    if value not in wire.METAS.get(kind, (value,)):
+        raise _Broken
+    return kind, value
 
 
 def _columns(
@@ -164,7 +168,7 @@ def _columns(
     characters = wire.CHARACTERS | {wire.GEOMETRY} if mariadb else wire.CHARACTERS
     names = _Reader(fields[_NAMES]).texts()
     visible = _bits(fields[_VISIBLE]) if _VISIBLE in fields else [True] * len(kinds)
-    if len(names) != len(kinds) or len(visible) < len(kinds):
+    if len(names) != len(kinds) or len(set(names)) < len(names) or len(visible) < len(kinds):
         raise _Broken
     signs = _placed(kinds, wire.NUMBERS, _bits(fields.get(_SIGNS, b"")))
     collations = _placed(kinds, characters, _collations(fields, _COLLATION, _COLLATIONS, kinds, characters))
@@ -175,7 +179,10 @@ def _columns(
     )
     if any(kind in wire.WITH_COLLATION and place not in collations for place, kind in enumerate(kinds)):
         raise _Broken
-    labels = _placed(kinds, {wire.SET}, _Reader(fields.get(_SET_LABELS, b"")).lists())
+    sets = _Reader(fields.get(_SET_LABELS, b"")).lists()
+    if max(map(len, sets), default=0) > _MOST_IN_SET:
+        raise _Broken
+    labels = _placed(kinds, {wire.SET}, sets)
     labels |= _placed(kinds, {wire.ENUM}, _Reader(fields.get(_ENUM_LABELS, b"")).lists())
     geometry = _placed(kinds, {wire.GEOMETRY}, _Reader(fields.get(_GEOMETRY, b"")).numbers())
     if max(geometry.values(), default=0) > wire.LAST_GEOMETRY:
@@ -290,6 +297,7 @@ class _Reader:
             yield one()
 
 
-_LONGEST = 4  # bytes of a length
+_MOST_PLACES = 38  # of a decimal behind its point: MariaDB's; MySQL has 30
+_MOST_IN_SET = 64
 _LONGER = 251  # from here on, the byte says how many bytes follow
 _PACKED = {252: 2, 253: 3, 254: 8}

@@ -56,6 +56,10 @@ def spans(events: bytes) -> Iterator[tuple[int, int]]:
             raise EVENT_BROKEN(
                 kind=kinds.TRANSACTION_PAYLOAD, position=0, reason="what it holds does not end with an event"
             )
+        if events[at + 4] in kinds.PACKED:
+            raise EVENT_BROKEN(
+                kind=kinds.TRANSACTION_PAYLOAD, position=0, reason="what it holds is packed once more"
+            )
         yield at, at + size
         at += size
 

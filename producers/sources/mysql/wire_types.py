@@ -1,5 +1,7 @@
 """MySQL's and MariaDB's numbers for types, as the log writes them (MYSQL_TYPE_* in the servers' sources)."""
 
+from collections.abc import Container, Mapping
+
 DECIMAL, TINY, SHORT, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP, LONGLONG, INT24, DATE, TIME, DATETIME, YEAR = (
     range(14)
 )
@@ -20,6 +22,18 @@ WITH_COLLATION = CHARACTERS - {VECTOR} | LABELLED  # which nothing can be said o
 # Those whose cells begin with a length; how many bytes that has stands beside the type.
 LENGTHS = frozenset({BLOB, BLOB_COMPRESSED, GEOMETRY, JSON, VECTOR})
 LAST_GEOMETRY = 7  # geometrycollection
+
+# What may stand beside a type, where not everything may; cells are read and written by it.
+METAS: Mapping[int, Container[int]] = {
+    **dict.fromkeys(LENGTHS, range(1, 5)),
+    **dict.fromkeys((TIME2, DATETIME2, TIMESTAMP2), range(7)),  # decimal places of a second
+    FLOAT: (4,),
+    DOUBLE: (8,),
+    BIT: range(1, 65),
+    NEWDECIMAL: range(1 << 8, 66 << 8),  # digits, and decimal places in the lower byte
+    ENUM: (1, 2),
+    SET: (1, 2, 3, 4, 8),
+}
 
 # How many bytes the log keeps beside a type's number; a type that is not here is not known.
 META_BYTES = {

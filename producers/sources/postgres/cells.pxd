@@ -1,3 +1,3 @@
 # The C face of cells.py, for rows.py.
 cdef long long COPY
-cdef Py_ssize_t put_cell(unsigned char* out, Py_ssize_t at, int done, int scale, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) except -1
+cdef Py_ssize_t put_cell(unsigned char* out, Py_ssize_t at, Py_ssize_t limit, int done, int scale, const unsigned char* data, Py_ssize_t start, Py_ssize_t size) except -1

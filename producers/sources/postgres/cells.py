@@ -20,15 +20,16 @@ from wrackline.producers.sources.postgres.odd_cells import (
     zoned_time,
 )
 from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.writer import NoRoom
 
 if not cython.compiled:
     import struct
 
-    from wrackline.schemas.writer import put_bytes, put_long, put_raw, put_units
+    from wrackline.schemas.writer import SLACK, put_bytes, put_long, put_raw, put_units
 else:
     from cython.cimports.libc.string import memcpy
     from cython.cimports.wrackline.producers.sources.postgres.parse import PyOS_string_to_double
-    from cython.cimports.wrackline.schemas.writer import put_bytes, put_long, put_raw, put_units
+    from cython.cimports.wrackline.schemas.writer import SLACK, put_bytes, put_long, put_raw, put_units
 
 # What is done to a cell; one per kind, tens apart from Kind so that the hot loop compares numbers.
 COPY = cython.declare(cython.longlong, 0)
@@ -89,6 +90,11 @@ def growth_of(column: ColumnType) -> int:
     return 1 if done_to(column) in {COPY, BYTEA} else 2
 
 
+def beside_of(column: ColumnType) -> int:
+    """Return how many more a cell may take: the zeros of a decimal, which its text leaves out."""
+    return (column.scale or 0) if done_to(column) == DECIMAL else 0
+
+
 def scale_of(column: ColumnType) -> int:
     """Return the decimal places of the column, or of its elements."""
     return scale_of(column.element) if column.element is not None else column.scale or 0
@@ -99,23 +105,24 @@ def scale_of(column: ColumnType) -> int:
 def put_cell(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     done: cython.int,
     scale: cython.int,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """Write one value that is not null; the caller has reserved 15 bytes and `growth_of` a character."""
+    """Write one value that is not null; `growth_of` a character, `beside_of` and 15 bytes are reserved."""
     if done == COPY:
-        return put_bytes(out, at, data, start, size)
+        return put_bytes(out, at, limit, data, start, size)
     if done == INTEGER:
         return put_long(out, at, _integer(data, start, start + size))
     if done == DECIMAL:
-        return _put_decimal(out, at, scale, data, start, size)
+        return _put_decimal(out, at, limit, scale, data, start, size)
     if done == TIMESTAMP or done == INSTANT:
         return put_long(out, at, _timestamp(data, start, start + size))
     if done == ZONED_TIMESTAMP:
-        return _put_zoned_timestamp(out, at, data, start, size)
+        return _put_zoned_timestamp(out, at, limit, data, start, size)
     if done == BOOLEAN:
         out[at] = 1 if data[start] == 116 or data[start] == 49 else 0  # t, or the 1 of a bit(1)
         return at + 1
@@ -126,8 +133,8 @@ def put_cell(
     if done == FLOAT64 or done == FLOAT32:
         return _put_float(out, at, done == FLOAT32, data, start, size)
     if done == BYTEA:
-        return _put_bytea(out, at, data, start, size)
-    return _put_odd(out, at, done, scale, bytes(data[start : start + size]))
+        return _put_bytea(out, at, limit, data, start, size)
+    return _put_odd(out, at, limit, done, scale, bytes(data[start : start + size]))
 
 
 @cython.cfunc
@@ -154,6 +161,7 @@ def _integer(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_s
 def _put_decimal(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     scale: cython.int,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
@@ -169,7 +177,7 @@ def _put_decimal(
         i += 1
     if end - i + scale > _FAST_DIGITS:
         wide: bytes = wide_decimal(bytes(data[start:end]), scale)
-        return put_bytes(out, at, wide, 0, len(wide))
+        return put_bytes(out, at, limit, wide, 0, len(wide))
     while i < end:
         if data[i] == 46:  # .
             places = 0
@@ -260,6 +268,7 @@ def _timestamp(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py
 def _put_zoned_timestamp(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
@@ -273,13 +282,13 @@ def _put_zoned_timestamp(
         blank += 1
     if blank - start != 10 or data[end - 1] == 67:  # a year of five digits, or BC
         odd: bytes = far_timestamp(bytes(data[start:end]))
-        return put_bytes(out, at, odd, 0, len(odd))
+        return put_bytes(out, at, limit, odd, 0, len(odd))
     if data[end - 3] != 43 or data[end - 2] != 48 or data[end - 1] != 48:  # +00
         raise Unfit("the session's time zone is not UTC")
     at = put_long(out, at, size - 2)  # three characters of zone become one
-    at = put_raw(out, at, data, start, 10)
+    at = put_raw(out, at, limit, data, start, 10)
     out[at] = 84  # T
-    at = put_raw(out, at + 1, data, start + 11, size - 14)
+    at = put_raw(out, at + 1, limit, data, start + 11, size - 14)
     out[at] = 90  # Z
     return at + 1
 
@@ -301,7 +310,7 @@ def _put_float(
     if not cython.compiled:
         text = bytes(data[start : start + size])
         packed = struct.pack("<f", nearest_single(text)) if single else struct.pack("<d", float(text))
-        at = put_raw(out, at, packed, 0, len(packed))
+        at = put_raw(out, at, at + len(packed), packed, 0, len(packed))
     else:
         i: cython.int
         narrow: cython.float = 0
@@ -334,6 +343,7 @@ def _put_float(
 def _put_bytea(
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
     data: cython.p_const_uchar,
     start: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
@@ -343,8 +353,10 @@ def _put_bytea(
         raise Unfit("bytea_output is not hex")
     count: cython.Py_ssize_t = (size - 2) // 2
     at = put_long(out, at, count)
+    if count > limit - at:
+        raise NoRoom
     if not cython.compiled:
-        put_raw(out, at, bytes.fromhex(data[start + 2 : start + size].decode()), 0, count)
+        put_raw(out, at, limit, bytes.fromhex(data[start + 2 : start + size].decode()), 0, count)
     else:
         i: cython.Py_ssize_t
         high: cython.int
@@ -361,11 +373,16 @@ def _put_bytea(
 @cython.cfunc
 @cython.exceptval(-1, check=False)
 def _put_odd(
-    out: cython.p_uchar, at: cython.Py_ssize_t, done: cython.int, scale: cython.int, text: bytes
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
+    done: cython.int,
+    scale: cython.int,
+    text: bytes,
 ) -> cython.Py_ssize_t:
     """Write the kinds that are rare enough to cost a Python object."""
     if done >= ARRAY:
-        return _put_array(out, at, done - ARRAY, scale, text)
+        return _put_array(out, at, limit, done - ARRAY, scale, text)
     made: bytes
     if done == MONEY:
         made = money_units(text)
@@ -373,30 +390,38 @@ def _put_odd(
         made = zoned_time(text)
     else:
         made = bits(text)
-    return put_bytes(out, at, made, 0, len(made))
+    return put_bytes(out, at, limit, made, 0, len(made))
 
 
 @cython.cfunc
 @cython.exceptval(-1, check=False)
 def _put_array(
-    out: cython.p_uchar, at: cython.Py_ssize_t, done: cython.int, scale: cython.int, text: bytes
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
+    done: cython.int,
+    scale: cython.int,
+    text: bytes,
 ) -> cython.Py_ssize_t:
     """Avro array of nullable elements: their count, the elements, and a block of none."""
     elements: list[bytes | None] = array_elements(text)
     if elements:
         at = put_long(out, at, len(elements))
     for element in elements:
+        if at > limit:
+            raise NoRoom
         if element is None:
             out[at] = 0
             at += 1
         else:
             out[at] = 2
-            at = put_cell(out, at + 1, done, scale, element, 0, len(element))
+            at = put_cell(out, at + 1, limit, done, scale, element, 0, len(element))
     out[at] = 0
     return at + 1
 
 
 def avro_of(column: ColumnType, text: bytes) -> bytes:
     """Return the Avro bytes of one value: for keys of requests, and for tests of every type."""
-    out = bytearray(16 + growth_of(column) * len(text))
-    return bytes(out[: put_cell(out, 0, done_to(column), scale_of(column), text, 0, len(text))])
+    limit = 16 + beside_of(column) + growth_of(column) * len(text)
+    out = bytearray(limit + SLACK)
+    return bytes(out[: put_cell(out, 0, limit, done_to(column), scale_of(column), text, 0, len(text))])

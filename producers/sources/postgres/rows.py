@@ -13,7 +13,7 @@ import cython
 from wrackline.producers.changes import RowChange, Unsent
 from wrackline.producers.chunks import ChunkRow
 from wrackline.producers.row_events import Unfit
-from wrackline.producers.sources.postgres.cells import done_to, growth_of, scale_of
+from wrackline.producers.sources.postgres.cells import beside_of, done_to, growth_of, scale_of
 from wrackline.producers.sources.postgres.veil import veil_of
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.projection import Projection
@@ -128,6 +128,7 @@ class RowDecoder(RowEvents):
         """Take the table's ref in changes, its shape (columns in the rows' order), its schemas' ids."""
         columns = shape.table.columns
         super().__init__(ref, shape, key_id, value_id, bytes(growth_of(column.type) for column in columns))
+        self.beside += sum(beside_of(column.type) for column in columns)
         self.veil = veil_of(shape)
         self.announced = len(shape.actions)
         self.every_done = bytes(done_to(column.type) for column in columns)
@@ -143,6 +144,7 @@ class RowDecoder(RowEvents):
         self,
         out: cython.p_uchar,
         at: cython.Py_ssize_t,
+        limit: cython.Py_ssize_t,
         column: cython.int,
         data: cython.p_const_uchar,
         cells: Cells,
@@ -150,10 +152,11 @@ class RowDecoder(RowEvents):
         """Write one value that is there; most are copied, and are spared a call."""
         done: cython.int = self.done[column]
         if done == COPY:
-            return put_bytes(out, at, data, cells.starts[column], cells.sizes[column])
+            return put_bytes(out, at, limit, data, cells.starts[column], cells.sizes[column])
         return put_cell(
             out,
             at,
+            limit,
             done,
             self.scales[column],
             data,
@@ -198,7 +201,7 @@ class RowDecoder(RowEvents):
             if letter == _INSERT:
                 return self.inserted(data, cells, frame, ordinal, of_table, events)
             return self.deleted(data, cells, frame, ordinal, of_table, events)
-        except Unfit as exc:
+        except (ValueError, LookupError, ArithmeticError) as exc:
             raise self._unfit(exc) from None
 
     def read(self, row: bytes) -> ChunkRow:
@@ -224,7 +227,7 @@ class RowDecoder(RowEvents):
     def _found(self, row: bytes) -> ChunkRow:
         try:
             return self.found(row, self.new)
-        except Unfit as exc:
+        except (ValueError, LookupError, ArithmeticError) as exc:
             raise self._unfit(exc) from None
 
     @cython.cfunc
@@ -272,7 +275,9 @@ class RowDecoder(RowEvents):
             column.name for i, column in enumerate(self.table.columns) if self.new.kinds[i] == _UNSENT
         )
 
-    def _unfit(self, reason: Exception) -> Exception:
+    def _unfit(self, error: Exception) -> Exception:
+        """Say which column's value it was; never the value, which Python's own words would show."""
+        reason = str(error) if isinstance(error, Unfit) else "its text is not what its type says"
         column = self.table.columns[self.column]
         return VALUE_UNFIT(column=column.name, table=self.table.id, type=column.type.source, reason=reason)
 

@@ -53,7 +53,7 @@ class Veil:
         if read >= end:
             return b""
         self.writer.reserve(end + _TUPLES * self.growth)
-        self.at = put_raw(self.writer.raw, 0, message, 0, read)
+        self.at = put_raw(self.writer.raw, 0, self.writer.size, message, 0, read)
         while read < end and left > 0:
             self.writer.raw[self.at] = data[read]  # K, O or N
             self.at += 1
@@ -98,11 +98,11 @@ class Veil:
                 if size < 0 or at > end:
                     return 0
             if self.actions[i] != _KEEP:
-                self.at = put_raw(out, self.at, data, run, cell - run)
+                self.at = put_raw(out, self.at, self.writer.size, data, run, cell - run)
                 run = at
                 if self.actions[i] == _MASK:
                     self._mask(i, message, cell, at)
-        self.at = put_raw(out, self.at, data, run, at - run)
+        self.at = put_raw(out, self.at, self.writer.size, data, run, at - run)
         return at
 
     @cython.cfunc
@@ -123,7 +123,7 @@ class Veil:
         out[self.at + 2] = (size >> 16) & 255
         out[self.at + 3] = (size >> 8) & 255
         out[self.at + 4] = size & 255
-        self.at = put_raw(out, self.at + 5, made, 0, size)
+        self.at = put_raw(out, self.at + 5, self.writer.size, made, 0, size)
         return 0
 
 

@@ -119,3 +119,13 @@ def test_values_that_stand_for_each_other_again_and_again_are_refused() -> None:
 
 def test_other_control_characters_stay() -> None:
     assert quoted("\x7fé😀".encode()) == '"\x7fé😀"'.encode()
+
+
+def test_a_document_whose_values_share_their_bytes_is_refused() -> None:
+    """Else a cell of 100 kB has a text of 500 MB."""
+    count, text = 1000, b"x" * 5000
+    head = 8 + 5 * count
+    values = (b"\x0c" + struct.pack("<I", head)) * count
+    cell = b"\x03" + struct.pack("<II", count, head + 2 + len(text)) + values + b"\x88\x27" + text
+    with pytest.raises(Unfit, match="no document"):
+        text_of(cell)

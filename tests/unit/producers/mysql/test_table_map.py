@@ -159,3 +159,60 @@ def test_damaged_bytes_end_in_a_table_or_a_refusal(body: bytes, data: st.DataObj
     for one in made.columns:
         with suppress(OperatorNeeded):
             of_wire(one)
+
+
+@pytest.mark.parametrize(
+    ("type_", "meta"),
+    [
+        (wire.NEWDECIMAL, b"\x00\x00"),
+        (wire.NEWDECIMAL, b"\x00\x0e"),
+        (wire.NEWDECIMAL, b"\x0a\x0b"),
+        (wire.NEWDECIMAL, b"\x42\x02"),
+        (wire.NEWDECIMAL, b"\x41\x27"),
+        (wire.FLOAT, b"\x08"),
+        (wire.DOUBLE, b"\x00"),
+        (wire.DATETIME2, b"\x07"),
+        (wire.TIMESTAMP2, b"\xff"),
+        (wire.TIME2, b"\x07"),
+        (wire.BIT, b"\x08\x00"),
+        (wire.BIT, b"\x01\x08"),
+        (wire.BIT, b"\x00\x00"),
+        (wire.STRING, bytes([wire.ENUM, 3])),
+        (wire.STRING, bytes([wire.SET, 5])),
+        (wire.BLOB, b"\x05"),
+    ],
+)
+def test_what_no_server_says_of_a_type_is_refused(type_: int, meta: bytes) -> None:
+    assert refused(body(bytes([type_]), meta, (2, b"\x3f"), (10, b"\x3f"))) == "mysql.table_map_broken"
+
+
+@pytest.mark.parametrize(
+    ("type_", "meta"),
+    [
+        (wire.NEWDECIMAL, b"\x41\x26"),
+        (wire.NEWDECIMAL, b"\x01\x00"),
+        (wire.FLOAT, b"\x04"),
+        (wire.DOUBLE, b"\x08"),
+        (wire.DATETIME2, b"\x06"),
+        (wire.BIT, b"\x00\x08"),
+        (wire.STRING, bytes([wire.SET, 8])),
+    ],
+)
+def test_the_widest_that_a_server_says_is_taken(type_: int, meta: bytes) -> None:
+    assert parse(body(bytes([type_]), meta, (2, b"\x3f"), (10, b"\x3f")), mariadb=False).columns
+
+
+@pytest.mark.parametrize("key", [(8, b"\0\0"), (9, b"\0\x01\0\x02"), (8, b"\x01")])
+def test_a_key_with_a_column_twice_or_of_another_table_is_refused(key: tuple[int, bytes]) -> None:
+    assert refused(body(bytes([wire.LONG]), b"", key)) == "mysql.table_map_broken"
+
+
+def test_a_name_that_two_columns_have_is_refused() -> None:
+    made = body(bytes([wire.LONG, wire.LONG]), b"")
+    assert refused(made.replace(b"\x01a\x01b", b"\x01a\x01a")) == "mysql.table_map_broken"
+
+
+def test_a_set_with_more_labels_than_bits_is_refused() -> None:
+    labels = b"\x41" + b"\x01a" * 65
+    made = body(bytes([wire.STRING]), bytes([wire.SET, 8]), (10, b"\x3f"), (5, labels))
+    assert refused(made) == "mysql.table_map_broken"

@@ -115,3 +115,10 @@ def test_a_cut_one_of_a_real_server_is_an_error_of_ours(name: str) -> None:
                     plain(data[:end])
                 tried += 1
     assert tried > 50
+
+
+@pytest.mark.parametrize("kind", [kinds.TRANSACTION_PAYLOAD, kinds.QUERY_COMPRESSED])
+def test_what_is_packed_within_a_payload_is_refused(kind: int) -> None:
+    """Each level would hold as many bytes as one event may have."""
+    inner = event(kind, b"abc")
+    assert code_of(payload(inner, method=255, plain_size=len(inner))) == "mysql.event_broken"
