@@ -105,7 +105,7 @@ def _read(file: Path) -> tuple[plugin.TargetPlugin, Values]:
     allowed = Allowed.from_environment(os.environ).widened(
         split_list(given.get("secrets.allow.env", "")), split_list(given.get("secrets.allow.folders", ""))
     )
-    found = Registry(FEEDS, target.settings).read(given, Resolver(allowed, os.environ))
+    found = Registry(FEEDS, target.settings).read(given, Resolver(allowed.of_the_owner(), os.environ))
     problems = [one.error.sentence for one in (*faults, *found.problems) if not one.warning]
     if problems or found.values is None:
         raise FILE(file=file, faults="; ".join(problems))

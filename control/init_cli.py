@@ -147,7 +147,7 @@ class Asking:
             split_list(self.given.get("secrets.allow.env", "")),
             split_list(self.given.get("secrets.allow.folders", "")),
         )
-        checked = check(self.given, self._plugins, Resolver(allowed, os.environ))
+        checked = check(self.given, self._plugins, Resolver(allowed.of_the_owner(), os.environ))
         later = [one for one in checked.problems if one.error.code == secret_refs.NOT_FOUND.code]
         wrong = [one for one in checked.problems if one not in later and not one.warning]
         if wrong:

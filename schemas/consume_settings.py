@@ -4,6 +4,7 @@ What Kafka Connect and Spark have a name for is named so here too.  Whatever els
 on as it is, except what makes the values right: the zone, the case of names, and the rules of a cast.
 """
 
+from wrackline.schemas import handed_on
 from wrackline.schemas.redaction import Secret
 from wrackline.schemas.setting import Importance, Setting
 from wrackline.schemas.setting_kinds import Kind, Value, at_least, between, matching, one_of
@@ -145,6 +146,7 @@ CONSUME = (
         validator=matching(
             r"local(\[[^\]\s]+\])?|spark://\S+|yarn|k8s://\S+", "local[*], spark://host:port, ..."
         ),
+        judged=handed_on.SPARK,
     ),
     Setting(
         "spark.remote",
@@ -155,6 +157,7 @@ CONSUME = (
         Importance.MEDIUM,
         "Spark",
         validator=_by_connect,
+        judged=handed_on.SPARK,
     ),
     Setting(
         "spark.driver.memory",
@@ -164,14 +167,17 @@ CONSUME = (
         Importance.MEDIUM,
         "Spark",
         validator=matching(r"[1-9][0-9]*[kmgtKMGT]?b?", "a size, as 512m or 4g"),
+        judged=handed_on.SPARK,
     ),
     Setting(
         "spark.<rest>",
         Kind.STRING,
-        "Any other setting of Spark, handed on as it is.",
+        "Any other setting of Spark, handed on as it is. Over REST and in a group only those that name sizes,"
+        " counts, times and switches, and what spark.allow of the group's file names.",
         None,
         Importance.LOW,
         "Spark",
         named=_handed_on,
+        judged=handed_on.SPARK,
     ),
 )

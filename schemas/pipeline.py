@@ -202,6 +202,7 @@ def load(path: Path, plugins: Plugins, environ: Mapping[str, str]) -> Pipeline:
     allowed = Allowed.from_environment(environ).widened(
         split_list(given.get("secrets.allow.env", "")), split_list(given.get("secrets.allow.folders", ""))
     )
+    allowed = allowed.of_the_owner()
     checked = check(given, plugins, Resolver(allowed, environ))
     if not faults:
         return checked

@@ -12,11 +12,12 @@ is never looked at for further references.  An error names the reference, never 
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from wrackline.schemas.errors import Definite, OperatorNeeded, define
+from wrackline.schemas.redaction import shown_name
 
 NOT_ALLOWED = define(
     "secret.not_allowed",
@@ -36,6 +37,14 @@ MALFORMED = define(
     Definite,
     "{reference} is not a reference to a secret",
     hint="write ${{env:NAME}}, ${{file:PATH:KEY}} or ${{dir:PATH:KEY}}, not nested",
+)
+
+NOT_FROM_ELSEWHERE = define(
+    "settings.not_from_elsewhere",
+    Definite,
+    "{name} is refused: {why}",
+    hint='take the line out; or allow it on the machine, in the group\'s file: spark.allow = ["{name}"];'
+    " a pipeline's own file (wrackline run <pipeline.toml>) may hold it",
 )
 
 ALLOW_VARIABLE = "WRACKLINE_SECRETS_ALLOW"
@@ -67,6 +76,9 @@ class Allowed:
 
     names: tuple[str, ...] = (OWN_NAMES,)
     folders: tuple[Path, ...] = ()
+    handed_on: tuple[
+        str, ...
+    ] = ()  # names of settings for Spark and its like, beside those that everybody may give
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
@@ -78,7 +90,15 @@ class Allowed:
 
     def widened(self, names: tuple[str, ...], folders: tuple[str, ...]) -> Self:
         """Add what a pipeline's own file allows (secrets.allow.env, secrets.allow.folders)."""
-        return type(self)((*self.names, *names), (*self.folders, *(Path(folder) for folder in folders)))
+        return replace(
+            self,
+            names=(*self.names, *names),
+            folders=(*self.folders, *(Path(folder) for folder in folders)),
+        )
+
+    def of_the_owner(self) -> Self:
+        """Let any setting be handed on, because the file is one of this machine and its owner runs it."""
+        return replace(self, handed_on=("*",))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -118,6 +138,11 @@ class Resolver:
         if not may_be_path(given):
             given = "a file that is not named by its whole path"
         self._allowed_file(given, Path(path), SYSTEM_AUTHORITIES if authorities else ())
+
+    def see_handed_on(self, name: str, why: str | None) -> None:
+        """Raise for what Spark and its like may not be handed, unless the machine's owner allows the name."""
+        if why and not any(fnmatch.fnmatchcase(name, pattern) for pattern in self.allowed.handed_on):
+            raise NOT_FROM_ELSEWHERE(name=shown_name(name), why=why)
 
     def _look_up(self, reference: str, provider: str, rest: str) -> str:
         if "${" in rest or not rest.isprintable():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from wrackline.schemas.handed_on import Judge
 from wrackline.schemas.setting_kinds import Kind, Validator, Value, parse_value
 
 _PLACEHOLDER = re.compile(r"<(\w+)>")
@@ -41,6 +42,7 @@ class Setting:
     recommended: tuple[str, ...] = ()
     named: Callable[[str], object] | None = None  # of a family: raises for a name that can't be obeyed
     file: bool = False  # the value is a path: it must lie in a folder that settings may read
+    judged: Judge | None = None  # of what another program is handed: why nobody elsewhere may give it
     authorities: bool = False  # of a file: or the system's own ones, which anybody may name
 
     def __post_init__(self) -> None:

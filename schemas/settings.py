@@ -97,6 +97,10 @@ class Resolve(Protocol):
         """
         ...
 
+    def see_handed_on(self, name: str, why: str | None) -> None:
+        """Raise for what another program may not be handed; `why` is the reason from elsewhere."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -236,6 +240,9 @@ class Registry:
                 value = setting.parse(resolved.text)
                 if setting.file:
                     resolve.see_file(str(value), text, authorities=setting.authorities)
+                if setting.judged is not None:
+                    shown = value.reveal() if isinstance(value, Secret) else str(value)
+                    resolve.see_handed_on(name, setting.judged(name, shown))
                 values[name] = value
             except WracklineError as error:
                 problems.append(Problem(name, error))

@@ -12,7 +12,7 @@ goes for every connector that does not name its own; the group's own topics are 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ from wrackline.schemas.core_settings import CORE
 from wrackline.schemas.pipeline import parse, read_file
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.setting import Declared, Importance, Setting
-from wrackline.schemas.setting_kinds import Kind, matching, split_list
+from wrackline.schemas.setting_kinds import Kind, each, matching, split_list
 from wrackline.schemas.settings import Registry
 
 _GROUP: Final = "Group"
@@ -45,6 +45,22 @@ _OWN = (
         validator=matching(
             r"(?!\.{1,2}$|wrackline-)[A-Za-z0-9._-]{1,100}",
             "1 to 100 letters, digits, dots, _ or -, and not as a pipeline's own topics begin: wrackline-",
+        ),
+    ),
+    Setting(
+        "spark.allow",
+        Kind.LIST,
+        "Names of settings that connectors may hand to Spark, Hadoop or Iceberg, beside sizes, counts, times"
+        " and switches: spark.*, target.storage.*, target.catalog.*; * stands for anything. Some of them run"
+        " programs, so who may write connectors may then do on the workers what the workers may.",
+        None,
+        Importance.LOW,
+        _GROUP,
+        validator=each(
+            matching(
+                r"(spark|target\.storage|target\.catalog)\.\S+",
+                "names that begin with spark., target.storage. or target.catalog.",
+            )
         ),
     ),
 )
@@ -94,5 +110,5 @@ def load(path: Path, environ: Mapping[str, str]) -> Group | Checked:
         values.text("group.id"),
         {name: text for name, text in given.items() if name.startswith(_SHARED)},
         Client(values.below("kafka."), _MOST_RECORD),
-        allowed,
+        replace(allowed, handed_on=() if values["spark.allow"] is None else values.listed("spark.allow")),
     )

@@ -1,7 +1,7 @@
 """What each role may ask: one table of all routes, and the check that stands before each of them.
 
-    viewer      looks
-    operator    also pauses, resumes, stops, restarts, and asks for existing rows
+    viewer      looks at what is known
+    operator    also has servers and targets looked at, pauses, resumes, stops, restarts, and asks for rows
     admin       also makes, changes and removes connectors and their positions, and has settings judged,
                 for that reads what references to secrets point to
 
@@ -72,13 +72,13 @@ _TABLE: Final = {
         "GET /connectors/{name}/tasks/{task}/status",
         "GET /connectors/{name}/tables",
         "GET /connectors/{name}/lag",
-        "GET /connectors/{name}/assessment",
         "GET /connectors/{name}/requests",
         "GET /connectors/{name}/requests/{id:path}",
         "GET /connector-plugins",
         "GET /connector-plugins/{name}/config",
     ),
     Role.OPERATOR: (
+        "GET /connectors/{name}/assessment",  # starts a process, and Spark for a lakehouse
         "PUT /connectors/{name}/pause",
         "PUT /connectors/{name}/stop",
         "PUT /connectors/{name}/resume",

@@ -7,6 +7,7 @@ In: nothing.  Out: the declarations.  What only one catalogue understands is pas
 import re
 
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.handed_on import ADDRESS, COUNT, CREDENTIAL, FLAG, PLAIN, by_list, words
 from wrackline.schemas.setting import Declared, Importance, Need, Setting
 from wrackline.schemas.setting_kinds import Kind, Value, between, matching, not_empty, one_of
 
@@ -22,6 +23,51 @@ PROPERTY_REFUSED = define(
     "{name} can't be set: {why}",
     hint="take the line out",
 )
+
+_FROM_ELSEWHERE = {
+    **dict.fromkeys(
+        (
+            "credential",
+            "s3.access-key-id",
+            "s3.secret-access-key",
+            "s3.session-token",
+            "s3.sse.key",
+            "token",
+        ),
+        CREDENTIAL,
+    ),
+    **dict.fromkeys(("glue.endpoint", "oauth2-server-uri", "s3.endpoint"), ADDRESS),
+    **dict.fromkeys(
+        (
+            "glue.skip-archive",
+            "rest.sigv4-enabled",
+            "s3.path-style-access",
+            "s3.remote-signing-enabled",
+            "token-refresh-enabled",
+        ),
+        FLAG,
+    ),
+    **dict.fromkeys(
+        (
+            "audience",
+            "client.region",
+            "glue.id",
+            "header.X-Iceberg-Access-Delegation",
+            "prefix",
+            "resource",
+            "rest.signing-name",
+            "rest.signing-region",
+            "scope",
+        ),
+        PLAIN,
+    ),
+    "clients": COUNT,
+    "rest.auth.type": words("basic", "none", "oauth2", "sigv4"),
+    "rest.auth.basic.username": PLAIN,
+    "rest.auth.basic.password": CREDENTIAL,
+    "s3.sse.type": words("none", "s3", "kms", "dsse-kms", "custom"),
+    "io-impl": words("org.apache.iceberg.aws.s3.S3FileIO", "org.apache.iceberg.hadoop.HadoopFileIO"),
+}
 
 _PART = r"(?:[^.{}]|\{database\}|\{schema\})+"
 _HOUR_MS = 3_600_000
@@ -83,6 +129,7 @@ SETTINGS = Declared(
             MEDIUM,
             GROUP,
             named=_passed_on,
+            judged=by_list({f"target.catalog.{name}": form for name, form in _FROM_ELSEWHERE.items()}),
         ),
         Setting(
             "target.format.version",

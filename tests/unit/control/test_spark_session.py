@@ -22,7 +22,7 @@ TOKEN = "sc://host:15002/;token=hush-hush-7"
 
 def reading(**given: str) -> Reading:
     named = {f"spark.{name}": value for name, value in given.items()}
-    return Registry(Declared(settings=CONSUME)).read(named, Resolver(Allowed(), {}))
+    return Registry(Declared(settings=CONSUME)).read(named, Resolver(Allowed().of_the_owner(), {}))
 
 
 def test_what_is_told_goes_over_what_was_needed_and_extensions_add_up() -> None:

@@ -69,7 +69,7 @@ def test_each_fault_is_named_with_its_setting_and_nothing_is_shown(
     case: Case, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     given = settings_of(case, folder)
-    resolve = Resolver(Allowed(folders=(folder,)), ENVIRON)
+    resolve = Resolver(Allowed(folders=(folder,)).of_the_owner(), ENVIRON)
     before = files(folder)
     found = check(given, Installed(), resolve)
     assert by_name((shown_name(p.setting), p.error.code) for p in found.problems) == expected(case)

@@ -73,7 +73,7 @@ class Crew(FilesCrew):
 
     def __init__(self) -> None:
         self.wished: list[tuple[str, str]] = []
-        resolver = Resolver(Allowed(), ENVIRON)
+        resolver = Resolver(Allowed().of_the_owner(), ENVIRON)
         found = {name: check({"name": name, **SHOWN}, Installed(), resolver) for name in ("shop", "orders")}
         assert all(one.values is not None for one in found.values()), found["shop"].problems
         super().__init__(found, lambda name, wish: self.wished.append((name, wish.value)))
