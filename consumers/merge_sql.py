@@ -143,8 +143,8 @@ def quoted(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Write a text as a Spark SQL literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """Write a text as a Spark SQL literal; a `$` by its code, because Spark may replace ${...}."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 
 
 def _key(value: int | date) -> str:

@@ -2,7 +2,9 @@
 
 In: jar files, what the target needs, and what the pipeline says of Spark.  Out: a session with the Kafka
 reader, Avro and the target's catalogues.  It is right for values because the zone is UTC, names keep their
-case, and ANSI rules make a cast that loses something an error; a user's settings change none of these.
+case, ANSI rules make a cast that loses something an error, and no name is taken for a variable; a user's
+settings change none of these.  No setting is on Java's command line, because every user of the machine may
+read that and some settings are passwords: Java reads them from a file of ours, which is removed then.
 
     start    a Java of our own, with the jars; in this process, or as the client of a cluster
     join     the Java that spark-submit has started, with the jars that it was given
@@ -11,10 +13,12 @@ case, and ANSI rules make a cast that loses something an error; a user's setting
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
+from tempfile import NamedTemporaryFile
 
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark import SparkConf, SparkContext
@@ -33,12 +37,15 @@ WRONG_SPARK = define(
 )
 
 
-_LOCAL = re.compile(r"local(?:\[(\d+)[^\]]*\])?$")
+_LOCAL = re.compile(r"local(?:\[\s*(\d+|\*)\s*(?:,[^\]]*)?\])?$")
 _PATIENCE = 20.0  # seconds that Java has to end
 EXACT = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.variable.substitute": "false",  # else a column's name ${env:X} shows the variable X
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
 }
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -48,6 +55,7 @@ _QUIET = {
 _CHEAP = {"spark.sql.inMemoryColumnarStorage.compressed": "false"}  # a batch is in memory for one merge
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _GONE = ("INVALID_HANDLE", "NO_ACTIVE_SESSION", "RETRIES_EXCEEDED")
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # what PySpark adds to Java's command line
 _EXTENSIONS = "spark.sql.extensions"  # the one setting that is a list
 
 
@@ -62,8 +70,40 @@ def start(
         conf = {"spark.jars": ",".join(files)} | _QUIET
     else:  # on the driver's own class path: `spark.jars` would copy every jar at each start
         conf = {"spark.driver.extraClassPath": ":".join(files)} | _QUIET | _HERE
-        conf |= {"spark.sql.shuffle.partitions": local[1]} if local[1] else {}
-    return _built({"spark.app.name": name} | _CHEAP | conf | joined(needed, given) | EXACT)
+        conf |= {"spark.sql.shuffle.partitions": str(_cores(local[1]))}
+    whole = {"spark.app.name": name} | _CHEAP | conf | joined(needed, given) | EXACT
+    _launch(whole)
+    return _built(whole)
+
+
+def _cores(asked: str | None) -> int:
+    """Return how many tasks run at a time in local mode: as many as a shuffle has parts."""
+    if asked != "*":
+        return int(asked or 1)
+    return os.cpu_count() or 1
+
+
+def _launch(conf: Mapping[str, str]) -> None:
+    """Start Java with this configuration, unless one is there; it reads a file that we alone may read."""
+    given = os.environ.get(_ARGUMENTS)
+    *options, what = shlex.split(given or "pyspark-shell")
+    with NamedTemporaryFile("w", suffix=".conf", encoding="ascii") as file:  # of mode 0600
+        file.writelines(f"{_escaped(name)}={_escaped(value)}\n" for name, value in conf.items())
+        file.flush()
+        ours = ["--properties-file", file.name, "--load-spark-defaults"]
+        os.environ[_ARGUMENTS] = shlex.join([*ours, *options, what])
+        try:
+            SparkContext._ensure_initialized()  # noqa: SLF001 - else PySpark puts each setting on the command line
+        finally:
+            del os.environ[_ARGUMENTS]
+            os.environ.update({} if given is None else {_ARGUMENTS: given})
+
+
+def _escaped(text: str) -> str:
+    """Write a text for a Java properties file, letter by letter where it is none of the plainest."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
+    return "".join(chr(c) if c < 128 and chr(c).isalnum() else f"\\u{c:04x}" for c in codes)
 
 
 def submitted() -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql.types import ArrayType, DataType, StructField
 
 from wrackline.consumers.plan import PlannedColumn
-from wrackline.schemas.types import ColumnType, Kind, spark_type
+from wrackline.schemas.types import ColumnType, Kind, digits, spark_type
 
 # What Iceberg and Delta widen in place, as kinds of the source.
 WIDENS = frozenset(
@@ -51,7 +51,10 @@ def described(columns: Iterable[PlannedColumn]) -> str:
 
 def planned(identity: int, target: str, described: Mapping[str, Any]) -> PlannedColumn:
     """Return a column as it was planned, from the property's part about it."""
-    return PlannedColumn(identity, described["name"], target, _read(described["type"]))
+    name = described["name"]
+    if not isinstance(name, str):
+        raise TypeError("a column's name is no text")
+    return PlannedColumn(identity, name, target, _read(described["type"]))
 
 
 def data_type(column_type: ColumnType) -> DataType:
@@ -80,12 +83,14 @@ def _written(its: ColumnType) -> dict[str, Any]:
 
 
 def _read(written: Mapping[str, Any]) -> ColumnType:
-    element = written.get("element")
+    element, kind = written.get("element"), Kind(written["kind"])
+    decimal = kind is Kind.DECIMAL
+    precision, scale = digits(written["precision"], written["scale"]) if decimal else (None, None)
     return ColumnType(
-        Kind(written["kind"]),
+        kind,
         written["source"],
-        precision=written.get("precision"),
-        scale=written.get("scale"),
+        precision,
+        scale,
         length=written.get("length"),
         labels=tuple(written.get("labels", ())),
         element=None if element is None else _read(element),

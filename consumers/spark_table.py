@@ -51,6 +51,14 @@ IN_THE_WAY = define(
     hint="give it another name: ALTER TABLE {target} RENAME COLUMN {column} TO <another>",
 )
 
+BROKEN = define(
+    "target.property_broken",
+    OperatorNeeded,
+    "the property {property} of {target} is not as Wrackline writes it",
+    hint="set the table back to a version before somebody changed it; or drop it, and read the table again:"
+    " wrackline snapshot start <pipeline.toml> <table>",
+)
+
 _OURS = "wrackline."
 _OF_ITSELF = "wrackline.table"
 _COLUMNS = "wrackline.columns"
@@ -146,12 +154,16 @@ def definition(plan: MergePlan, using: str, settings: Mapping[str, str]) -> str:
 
 def held(session: SparkSession, name: str, found: Mapping[str, str]) -> tuple[PlannedColumn, ...]:
     """Return the columns that are ours, in the table's order, as far as their alterations are done."""
-    described: Mapping[str, Any] = json.loads(found[_COLUMNS])
-    return tuple(
-        spark_columns.planned(identity, column, described[str(identity)])
-        for identity, (column, _) in _stored(session, name).items()
-        if str(identity) in described
-    )
+    stored = _stored(session, name)
+    try:  # whoever may write to the table may have changed what it says, and that becomes SQL
+        described: Mapping[str, Any] = json.loads(found[_COLUMNS])
+        return tuple(
+            spark_columns.planned(identity, column, described[str(identity)])
+            for identity, (column, _) in stored.items()
+            if str(identity) in described
+        )
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as exc:
+        raise BROKEN(property=_COLUMNS, target=name) from exc
 
 
 def alter(

@@ -3,17 +3,21 @@
 In: schema texts from the registry.  Out: a `Writer`: the table with its columns by identity, and the
 Avro name that each column has in this writer's records.  It is the way back of schemas/envelope.py; kinds
 that Avro writes alike (plain text of several kinds) come back as one of them, which Spark reads alike.
+
+Whoever may write to the registry or the topic chooses these texts, and parts of them are put into SQL: each
+attribute is held to its type and range here.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.names import avro_namespace
 from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import FORMS, ColumnType, Kind
+from wrackline.schemas.types import FORMS, ColumnType, Kind, digits
 
 NOT_OUR_SCHEMA = define(
     "consume.not_our_schema",
@@ -23,6 +27,12 @@ NOT_OUR_SCHEMA = define(
 )
 
 Field = Mapping[str, Any]  # an Avro field, just parsed
+T = TypeVar("T")
+
+_BROKEN = (AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError)
+_AVRO_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_NAME = 1024  # letters; no database has names of a quarter of that
+_IDENTITIES = range(1, 2**31)
 
 _KINDS = {
     (form.avro, form.logical_type, form.connect_name, form.connect_type): kind for kind, form in FORMS.items()
@@ -52,13 +62,15 @@ def table_id(topic: str) -> TableId:
 def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
     """Read a pair of schemas back into the table's shape."""
     try:
-        keys = [] if key_text is None else [_parsed(field) for field in _of_topic(topic, key_text)["fields"]]
-    except (KeyError, IndexError, TypeError, ValueError) as exc:
+        keys = [] if key_text is None else _columns(_of_topic(topic, key_text)["fields"])
+    except _BROKEN as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="key") from exc
     try:
-        columns = [_parsed(field) for field in _row_fields(_of_topic(topic, value_text))]
-    except (KeyError, IndexError, TypeError, ValueError, StopIteration) as exc:
+        columns = _columns(_row_fields(_of_topic(topic, value_text)))
+    except _BROKEN as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="value") from exc
+    if not {(key.identity, key.name) for key, _ in keys} <= {(one.identity, one.name) for one, _ in columns}:
+        raise NOT_OUR_SCHEMA(topic=topic, part="key")
     return Writer(
         TableSchema(
             table_id(topic),
@@ -89,23 +101,49 @@ def _row_fields(envelope: Field) -> list[Field]:
     return fields
 
 
+def _columns(fields: list[Field]) -> list[tuple[Column, str]]:
+    """Return each field's column, and the field's own name; no two of them may be taken for one."""
+    found = [_parsed(field) for field in fields]
+    for told_apart_by in (
+        {column.identity for column, _ in found},
+        {column.name for column, _ in found},
+        {field for _, field in found},
+    ):
+        if len(told_apart_by) != len(found):
+            raise ValueError("two columns that are one")
+    return found
+
+
 def _parsed(field: Field) -> tuple[Column, str]:
-    """Return a field's column, and the field's own name."""
     may_be_null = isinstance(field["type"], list)
     avro = field["type"][1] if may_be_null else field["type"]
-    column = Column(
-        field.get("wrackline.name", field["name"]),
-        field["wrackline.column"],
-        _column_type(avro, field["wrackline.type"]),
-        nullable=not field.get("wrackline.not_null", False),
-    )
-    return column, field["name"]
+    identity, own = _of(int, field["wrackline.column"]), _of(str, field["name"])
+    name = _of(str, field.get("wrackline.name", own))
+    fits = 0 < len(name) <= _LONGEST_NAME and "\0" not in name and _AVRO_NAME.fullmatch(own)
+    if identity not in _IDENTITIES or not fits:
+        raise ValueError("a column's identity or name")
+    its_type = _column_type(avro, _of(str, field["wrackline.type"]))
+    return Column(
+        name, identity, its_type, nullable=not _of(bool, field.get("wrackline.not_null", False))
+    ), own
+
+
+def _of(wanted: type[T], value: object) -> T:
+    if type(value) is not wanted:  # a bool is an int to isinstance
+        raise TypeError(wanted.__name__)
+    return value
 
 
 def _column_type(avro: str | Field, source: str) -> ColumnType:
     if isinstance(avro, str):
         avro = {"type": avro}
     if avro["type"] == "array":
-        return ColumnType(Kind.ARRAY, source, element=_column_type(avro["items"][1], source))
+        element = _column_type(avro["items"][1], source)
+        if element.kind is Kind.ARRAY:
+            raise ValueError("an array of arrays")
+        return ColumnType(Kind.ARRAY, source, element=element)
     form = (avro["type"], avro.get("logicalType"), avro.get("connect.name"), avro.get("connect.type"))
-    return ColumnType(_KINDS[form], source, avro.get("precision"), avro.get("scale"))
+    kind = _KINDS[form]
+    if kind is not Kind.DECIMAL:
+        return ColumnType(kind, source)
+    return ColumnType(kind, source, *digits(avro["precision"], avro["scale"]))

@@ -1,7 +1,8 @@
 """Settings of the way from Kafka into the target: when and how much is merged, and in which Spark.
 
 What Kafka Connect and Spark have a name for is named so here too.  Whatever else Spark can be told is handed
-on as it is, except what makes the values right: the zone, the case of names, and the rules of a cast.
+on as it is, except what makes the values right: the zone, the case of names, the rules of a cast, and how
+Spark reads names and texts in a statement.
 """
 
 from wrackline.schemas import handed_on
@@ -15,6 +16,9 @@ _OURS = (
     "spark.sql.session.timeZone",
     "spark.sql.caseSensitive",
     "spark.sql.ansi.enabled",
+    "spark.sql.variable.substitute",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.parser.quotedRegexColumnNames",
     "spark.driver.extraClassPath",
 )
 

@@ -175,6 +175,15 @@ def exact_number(source: str, precision: int | None, scale: int) -> ColumnType:
     return ColumnType(Kind.DECIMAL, source, precision=digits, scale=max(scale, 0))
 
 
+def digits(precision: object, scale: object) -> tuple[int, int]:
+    """Return a decimal's precision and scale as somebody else wrote them, or raise ValueError."""
+    if type(precision) is not int or type(scale) is not int:  # no bool, which is an int to isinstance
+        raise ValueError("a decimal's digits are no numbers")
+    if not (1 <= precision <= MOST_DIGITS and 0 <= scale <= precision):
+        raise ValueError("a decimal's digits are out of range")
+    return precision, scale
+
+
 def spark_type(column_type: ColumnType) -> str:
     """Return the Spark SQL type that a table's column has."""
     element = spark_type(column_type.element) if column_type.element else None

@@ -38,6 +38,13 @@ NO_TYPE = define(
     hint="write it as text: to_json({column}); or leave it out: except_column_list=['{column}']",
 )
 
+NAME_REFUSED = define(
+    "auto_cdc.name_refused",
+    Definite,
+    "a flow into {table} has a column with ${{ in its name, which Spark may take for a variable",
+    hint="give it another name in the view: .withColumnRenamed(...)",
+)
+
 _KINDS: tuple[tuple[type[DataType], Kind], ...] = (
     (BooleanType, Kind.BOOLEAN),
     (ByteType, Kind.INT16),
@@ -61,6 +68,8 @@ def table_of(
     held: Sequence[PlannedColumn] | None,
 ) -> TableSchema:
     """Return the shape; a column that the target has keeps its identity, another gets the next one."""
+    if any("${" in field.name for field in fields):
+        raise NAME_REFUSED(table=table)
     there = {column.source: column for column in held or () if column.identity != ROW}
     types = {name: column.type for name, column in there.items()}
     types |= {field.name: column_type(field.name, field.dataType) for field in fields}

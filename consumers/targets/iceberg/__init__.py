@@ -33,6 +33,7 @@ class IcebergPlugin:
             IcebergTarget,
         )
 
+        connect.check_place(settings)
         return IcebergTarget(settings, spark)
 
     def located(self, settings: Values, table: TableId) -> Located:

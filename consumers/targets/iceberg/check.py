@@ -6,8 +6,8 @@ at the first table.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
-from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -47,6 +47,8 @@ NEWER_FORMAT = rule(
     " <pipeline.toml> '{source}'",
 )
 
+_FOLDER = re.compile(r"file:(//[^/]*)?(?P<path>/.*)", re.DOTALL)  # no letter of it stands for another
+
 
 def check(
     session: SparkSession, place: Place, warehouse: str, version: int, of: Sequence[TableId]
@@ -60,9 +62,9 @@ def check(
 
 
 def _warehouse(session: SparkSession, warehouse: str) -> Iterator[Finding]:
-    where = urlsplit(warehouse)
-    if where.scheme == "file":
-        folder = unquote(where.path)
+    of_this_machine = _FOLDER.fullmatch(warehouse)
+    if of_this_machine:
+        folder = of_this_machine["path"]
         yield from spark_rules.folder(folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             return  # a catalogue that is to be made with its first table

@@ -8,6 +8,7 @@ No extension of Spark's is needed: since version 4 it knows MERGE and CALL by it
 """
 
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,14 @@ UNSAFE_WAREHOUSE = define(
     OperatorNeeded,
     "a catalogue of the type hadoop needs renames that fail over what is there, and {scheme} has none",
     hint="use a catalogue that commits by itself: target.catalog.type=rest (or hive, or glue)",
+)
+
+ELSEWHERE = define(
+    "iceberg.warehouse_elsewhere",
+    OperatorNeeded,
+    "an older version has put the tables of {warehouse} into {old}",
+    hint="move them; the link is for the paths in their metadata: {command}; or, if nobody needs them:"
+    " rm -r {unwanted}",
 )
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
@@ -81,6 +90,25 @@ def located(settings: Values, table: TableId) -> Located:
     return by_address(f"{_warehouse(settings).rstrip('/')}/{folders}/{name}")
 
 
+def check_place(settings: Values) -> None:
+    """Refuse to begin beside the tables of an older version, which wrote a space in a path as %20."""
+    given = settings.text("target.warehouse")
+    if settings.text("target.catalog.type") != "hadoop" or _SCHEME.match(given):
+        return
+    place = Path(given).absolute()
+    old = Path(place.as_uri().removeprefix("file://"))
+    if old == place or not _holds(old) or _holds(place):
+        return
+    from_, to, parent = (shlex.quote(str(path)) for path in (old, place, place.parent))
+    empty = f"rmdir {to} && " if place.is_dir() else ""
+    command = f"mkdir -p {parent} && {empty}mv {from_} {to} && ln -s {to} {from_}"
+    raise ELSEWHERE(warehouse=place, old=old, command=command, unwanted=from_)
+
+
+def _holds(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
 def needs(settings: Values) -> SparkNeeds:
     """Return the jars and the configuration of a session that reaches the catalogue."""
     kind, warehouse = settings.text("target.catalog.type"), _warehouse(settings)
@@ -108,7 +136,7 @@ def _warehouse(settings: Values) -> str:
         return given  # the catalogue's own name for it
     scheme = _SCHEME.match(given)
     if scheme is None:
-        return Path(given).absolute().as_uri()
+        return f"file://{Path(given).absolute()}"  # Hadoop takes the letters as they are, %20 too
     if kind == "hadoop" and scheme[1] not in _RENAMES:
         raise UNSAFE_WAREHOUSE(scheme=scheme[1])
     return given

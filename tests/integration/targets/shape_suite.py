@@ -85,3 +85,15 @@ class ShapesByHand:
             "big": None,
             "extra": None,
         }
+
+    def test_no_name_and_no_label_reads_a_variable(self, world: SparkWorld) -> None:
+        """Spark would put the values of variables there, among them passwords of its environment."""
+        odd = ("${env:PATH}", "'${env:HOME}'")
+        labels_of = (*odd, "${system:user.home}", "${spark.app.name}")
+        enum = ColumnType(Kind.ENUM, "enum('${env:PATH}')", labels=labels_of)
+        columns = [Column(name, number, enum) for number, name in enumerate(odd, 5)]
+        plan = plan_for(world, 1, table=replace(TABLE, columns=(*COLUMNS, *columns)))
+        put(world, plan, change("c", A, 1, "x", **dict.fromkeys(odd, "${env:HOME}")))
+        kept = dict.fromkeys(odd, "${env:HOME}")
+        assert world.visible(TABLE.id) == {A: {"shop": "a", "number": 1, "label": "x", "big": None, **kept}}
+        assert world.target.held(TABLE.id) == plan.columns

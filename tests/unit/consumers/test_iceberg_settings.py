@@ -1,5 +1,8 @@
 """From settings to a Spark session's catalogue and to safe names, without Spark."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
@@ -34,9 +37,26 @@ def test_a_folder_needs_nothing_else() -> None:
     assert needs.conf == {
         PREFIX: "org.apache.iceberg.spark.SparkCatalog",
         f"{PREFIX}.type": "hadoop",
-        f"{PREFIX}.warehouse": "file:///w/%C3%A9%20x",
+        f"{PREFIX}.warehouse": "file:///w/é x",
         f"{PREFIX}.cache-enabled": "false",
     }
+
+
+def test_tables_that_an_older_version_put_elsewhere_are_found(tmp_path: Path) -> None:
+    place, old = tmp_path / "é x" / "lake", tmp_path / "%C3%A9%20x" / "lake"
+    given = values(warehouse=str(place))
+    connect.check_place(given)
+    (old / "public").mkdir(parents=True)
+    place.mkdir(parents=True)
+    with pytest.raises(OperatorNeeded) as caught:
+        connect.check_place(given)
+    assert caught.value.code == "iceberg.warehouse_elsewhere"
+    command = caught.value.hint.partition("metadata: ")[2].partition("; or")[0]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602 - as an operator runs it
+    connect.check_place(given)
+    assert (place / "public").is_dir()
+    assert old.resolve() == place.resolve()
+    connect.check_place(values(warehouse=str(tmp_path / "plain")))
 
 
 def test_what_a_catalogue_wants_is_passed_on_and_not_shown() -> None:
