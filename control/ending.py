@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wrackline.control.exits import Exit, exit_of
-from wrackline.control.output import Options, print_json
+from wrackline.control.output import Options, harmless, print_json
 from wrackline.control.pipeline_file import Unfit, findings_document, log_findings, show_findings
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 
@@ -87,7 +87,7 @@ def _say(error: WracklineError, asked: Options) -> None:
     if asked.json:
         print_json({"error": error.document()}, line=True)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error", "bold red"), f" {error}"))
+    console.print(harmless(Text.assemble(("error", "bold red"), f" {error}")))
 
 
 def _say_fault(error: Exception, asked: Options) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wrackline.control.logs.lines import Log, as_json, log_to
+from wrackline.control.visible import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -26,8 +27,17 @@ class Options:
 
 
 def say(text: str | Text) -> None:
-    """Print a line for people."""
-    _console(sys.stdout).print(text, markup=False)
+    """Print a line for people; nothing in it is obeyed by their terminal."""
+    _console(sys.stdout).print(harmless(text), markup=False)
+
+
+def harmless(text: str | Text) -> str | Text:
+    """Return a text of which a terminal obeys nothing, its styles as they were."""
+    if isinstance(text, str):
+        return visible(text)
+    shown = text.copy()
+    shown.plain = visible(text.plain)  # of the same length
+    return shown
 
 
 def print_json(document: object, *, line: bool = False) -> None:

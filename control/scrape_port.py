@@ -1,21 +1,27 @@
 """The small server that hands figures out: pages by their paths, made anew for each who asks.
 
 It listens on 127.0.0.1 alone, answers GET of its pages and nothing else, reads no body, and one request at a
-time: it can neither be reached from outside nor be used to hold memory.
+time: it can neither be reached from outside nor be used to hold memory.  A request has some seconds to come
+whole, and at the end nobody is waited for.  `Host` tells apart a page of a browser whose host's name was made
+to mean 127.0.0.1.
 """
 
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer
-from threading import Thread
+from threading import Thread, Timer
+from typing import Any
 
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.exposition import Family, text
 
 HOST = "127.0.0.1"
 METRICS, STATUS = "/metrics", "/status"
+_HOSTS = ("127.0.0.1", "localhost")
+_ASK_S = 5.0  # seconds for a request to come whole, and for its answer to be read
 
 PORT_TAKEN = define(
     "metrics.port_taken",
@@ -43,12 +49,26 @@ def serving(port: int, pages: Mapping[str, Page], setting: str) -> Iterator[int]
     """Serve them until the block is left, at the port that comes out; the setting is where it was named."""
 
     class Handler(BaseHTTPRequestHandler):
-        timeout = 5  # seconds for a request's line and headers
+        timeout = _ASK_S
+
+        def setup(self) -> None:
+            """Hang up on whoever takes too long to ask."""
+            super().setup()
+            self.hurry = Timer(_ASK_S, _hang_up, [self.connection])
+            self.hurry.daemon = True
+            self.hurry.start()
+
+        def finish(self) -> None:
+            """Wait for nobody."""
+            self.hurry.cancel()
+            super().finish()
 
         def do_GET(self) -> None:
+            self.hurry.cancel()
             page = pages.get(self.path.partition("?")[0])
-            if page is None:
-                self.send_error(404)
+            hosts = {host.rpartition(":")[0] or host for host in self.headers.get_all("Host", [])}
+            if page is None or not hosts.issubset(_HOSTS):  # a client that is old enough says none
+                self.send_error(404 if page is None else 400)
                 return
             body = page.body()
             self.send_response(200)
@@ -69,13 +89,34 @@ def serving(port: int, pages: Mapping[str, Page], setting: str) -> Iterator[int]
     try:
         yield int(server.server_address[1])
     finally:
-        server.shutdown()
+        server.end()
         server.server_close()
         thread.join()
 
 
 class _Server(TCPServer):  # not HTTPServer, which asks the name service who we are
     allow_reuse_address = True
+    _asking: socket.socket | None = None
+    _ended = False
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base has it
+        """Hear one, unless it is the end."""
+        self._asking = request
+        if self._ended:
+            _hang_up(request)
+        super().process_request(request, client_address)
+
+    def end(self) -> None:
+        """Hang up on who is just asking, and hear nobody else."""
+        self._ended = True
+        if self._asking is not None:
+            _hang_up(self._asking)
+        self.shutdown()
 
     def handle_error(self, *_: object) -> None:
         """Say nothing: the client has gone, which is its own affair."""
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):  # it has gone
+        connection.shutdown(socket.SHUT_RDWR)

@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.error import HTTPError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
 import orjson
 
@@ -48,6 +48,7 @@ ANOTHER = define(
 )
 
 _PATIENCE = 5.0  # seconds
+_MOST = 32 << 20  # bytes of an answer: of ten thousand tables it has some millions
 _ODD = re.compile(r"[^a-zA-Z0-9._-]")  # as topics write what they can't hold
 _KINDS = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
 
@@ -125,10 +126,10 @@ def asked(pipeline: str, half: Half, port: int) -> Mapping[str, Any]:
     named = {"pipeline": pipeline, "who": half.who, "setting": half.setting}
     if not port:
         raise NO_PORT(**named, command=half.command)
-    direct = build_opener(ProxyHandler({}))  # no proxy knows this machine's own address
+    direct = build_opener(ProxyHandler({}), _StayHere)  # no proxy knows this machine's own address
     try:
         with direct.open(f"http://{HOST}:{port}{STATUS}", timeout=_PATIENCE) as answer:
-            told = orjson.loads(answer.read())
+            told = orjson.loads(_read(answer))
     except (orjson.JSONDecodeError, HTTPError, HTTPException) as exc:
         raise ANOTHER(**named, port=port) from exc
     except OSError as exc:  # it is refused, or nothing comes
@@ -136,6 +137,21 @@ def asked(pipeline: str, half: Half, port: int) -> Mapping[str, Any]:
     if not isinstance(told, dict) or told.get("pipeline") != pipeline or half.tells not in told:
         raise ANOTHER(**named, port=port)
     return told
+
+
+class _StayHere(HTTPRedirectHandler):
+    """Follows nobody: whoever has the port may be anybody."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Go nowhere else."""
+
+
+def _read(answer: IO[bytes]) -> bytes:
+    """Read an answer up to a bound."""
+    taken = answer.read(_MOST + 1)
+    if len(taken) > _MOST:
+        raise HTTPException
+    return taken
 
 
 def _or_error(ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | WracklineError:

@@ -19,6 +19,8 @@ import structlog
 import typer
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
+from wrackline.control.visible import visible_line
+
 Log = FilteringBoundLogger
 AsJson = Annotated[
     bool | None,
@@ -95,8 +97,8 @@ def _dumped(record: Mapping[str, object]) -> bytes:
 
 
 def _text(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
-    return str(record["line"])
+    return visible_line(str(record["line"]))
 
 
 def _named_text(_logger: WrappedLogger, _method: str, record: EventDict) -> str:
-    return f"[{record['pipeline']}] {record['line']}"
+    return visible_line(f"[{record['pipeline']}] {record['line']}")

@@ -7,6 +7,7 @@ In: an address.  Out: a socket for asyncio, which calls `accept` whenever somebo
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from wrackline.control.rest.settings import Address
 from wrackline.schemas.errors import OperatorNeeded, define
 
 _AT_ONCE: Final = 200  # twice what the web server serves: what is too much for it alone, it answers
+_OF_ONE: Final = 160  # of these, from one address
 
 PORT_TAKEN = define(
     "rest.port_taken",
@@ -27,32 +29,36 @@ class Listening(socket.socket):
     """Listens; one connection too many is hung up on at once."""
 
     before: Callable[[], None] | None = None  # called before each connection
-    open = 0
+
+    def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as the base has it
+        super().__init__(*given)
+        self.open = Counter[str]()  # by address
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Take the next connection."""
         if self.before is not None:
             self.before()
         taken, who = super().accept()
-        if self.open >= _AT_ONCE:
+        if self.open.total() >= _AT_ONCE or self.open[who[0]] >= _OF_ONE:
             taken.close()
             raise ConnectionAbortedError
-        return _Counted(taken, self), who
+        return _Counted(taken, self, who[0]), who
 
 
 class _Counted(socket.socket):
     """A connection that says when it ends."""
 
-    def __init__(self, taken: socket.socket, listening: Listening) -> None:
+    def __init__(self, taken: socket.socket, listening: Listening, address: str) -> None:
         super().__init__(taken.family, taken.type, taken.proto, fileno=taken.detach())
         self._listening: Listening | None = listening
-        listening.open += 1
+        self._address = address
+        listening.open[address] += 1
 
     def close(self) -> None:
         """End it, and count it no more."""
         super().close()
         if self._listening is not None:
-            self._listening.open -= 1
+            self._listening.open[self._address] -= 1
             self._listening = None
 
 

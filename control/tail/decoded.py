@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import fastavro
 import orjson
 
+from wrackline.control.tail.bounded import bounded
 from wrackline.control.tail.logical import Schema, under_our_names
 from wrackline.schemas.errors import Definite, WracklineError, define
 
@@ -27,7 +28,7 @@ NOT_WIRE_FORMAT = define(
 NO_AVRO = define(
     "tail.no_avro",
     Definite,
-    "its {part} has schema id {id}, which is no Avro schema that can be read",
+    "its {part} has schema id {id}, which is no Avro schema that can be read, or has no bound",
     hint="something else writes to the topic too; what the id stands for:"
     " curl <schema.registry.url>/schemas/ids/{id}",
 )
@@ -125,7 +126,9 @@ class Decoder:
 
 def _parsed(text: str) -> Schema:
     try:
-        return fastavro.parse_schema(under_our_names(orjson.loads(text)))
+        read = orjson.loads(text)
+        bounded(read)
+        return fastavro.parse_schema(under_our_names(read))
     except Exception:  # noqa: BLE001 - a schema of strangers, or none at all
         return None
 

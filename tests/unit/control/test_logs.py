@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from rich.text import Text
 
 from tests.unit.settings.shop import GOOD
 from tests.unit.test_house import ROOT, imported
 from wrackline.control.exits import Exit
 from wrackline.control.logs.libraries import QUIET, Libraries, Repeats, libraries_say
 from wrackline.control.logs.lines import log_through, log_to, say_again
+from wrackline.control.output import say
 from wrackline.control.rest.shapes import Standing
 from wrackline.control.worker_telling import Telling
 from wrackline.producers.connect.supervision import State, Status
@@ -50,6 +52,26 @@ def test_a_line_for_programs_begins_with_what_every_line_has() -> None:
     assert (line["level"], line["event"], line["pipeline"]) == ("warning", "waits", "shop")
     assert line["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
     assert line["line"] == "waits: [test.busy] busy\n  hint: wait"
+
+
+HOSTILE = "table \x1b]0;owned\x07\x1b[2J\x9b2J\u202e.t\n[orders] RUNNING"
+
+
+def test_a_line_for_people_makes_a_terminal_do_nothing() -> None:
+    out = io.StringIO()
+    log_to(out, for_programs=False, named=True).info("x", line=HOSTILE, pipeline="shop")
+    first, second = out.getvalue().splitlines()
+    assert first == "[shop] table ␛]0;owned␇␛[2J\ufffd2J\ufffd.t"
+    assert second == "  [orders] RUNNING"
+
+
+@pytest.mark.parametrize("text", [HOSTILE, Text.assemble(("table", "bold"), HOSTILE)])
+def test_what_is_said_makes_a_terminal_do_nothing(
+    text: str | Text, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(text)
+    assert "␛[2J" in (said := capsys.readouterr().out)
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(said)
 
 
 def test_a_line_for_people_is_its_sentence() -> None:

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from http.client import HTTPConnection
-from socket import create_connection, socket
+from socket import SO_RCVBUF, SOL_SOCKET, create_connection, socket
 from typing import Any
 from urllib.parse import unquote
 
@@ -186,17 +186,39 @@ def test_who_never_ends_a_request_keeps_nobody_out(
         for _ in range(100):
             one = held.enter_context(create_connection((HOST, door.port)))
             one.sendall(begun)
-        deadline = time.monotonic() + 20
-        while (status := first_word(door.port)) != 200:
-            assert (status, time.monotonic() < deadline) == (503, True)
-            time.sleep(0.02)
+        heard_at_last(door.port)
 
 
-def first_word(port: int) -> int:
+def heard_at_last(port: int) -> None:
+    """Ask until there is room for us; whether the worker is there, it says all the time."""
+    deadline = time.monotonic() + 20
+    while (status := first_word(port)) != 200:
+        assert (status, time.monotonic() < deadline) == (503, True)
+        assert first_word(port, "/health") == 200
+        time.sleep(0.02)
+
+
+def test_who_does_not_read_keeps_nobody_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest_serving, "_READ_S", 1.0)
+    monkeypatch.setattr(rest_serving, "_OF_ONE", 2)
+    asks = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
+    with served(desk) as door, ExitStack() as held:
+        for _ in range(3):
+            one = held.enter_context(socket())
+            one.setsockopt(SOL_SOCKET, SO_RCVBUF, 1024)
+            one.connect((HOST, door.port))
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                one.send(asks)
+        assert first_word(door.port) == 503
+        heard_at_last(door.port)
+
+
+def first_word(port: int, path: str = "/openapi.json") -> int:
     """The status of an answer, whatever its body is."""
     connection = HTTPConnection(HOST, port, timeout=10)
     try:
-        connection.request("GET", "/health")
+        connection.request("GET", path)
         return connection.getresponse().status
     finally:
         connection.close()

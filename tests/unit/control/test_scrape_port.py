@@ -1,10 +1,14 @@
 """The port at which figures are handed out."""
 
+from contextlib import ExitStack
+from socket import create_connection, socket
+from threading import Event, Timer
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
+from wrackline.control import scrape_port
 from wrackline.control.scrape_port import METRICS, PORT_TAKEN, Page, metrics_page, serving
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.exposition import Family, Sample
@@ -25,3 +29,51 @@ def test_it_is_served_at_its_path_alone_and_a_taken_port_is_named() -> None:
         assert (taken.value.code, "other.port" in taken.value.hint) == (PORT_TAKEN.code, True)
         with urlopen(f"http://127.0.0.1:{port}/status?x=1", timeout=10) as answer:
             assert (answer.headers["Content-Type"], answer.read()) == ("application/json", b"{}")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:9402", "127.0.0.1.evil.example"])
+def test_a_page_that_names_another_host_is_not_heard(host: str) -> None:
+    with serving(0, {"/status": Page("application/json", lambda: b"{}")}, "x") as port:
+        address = f"http://127.0.0.1:{port}/status"
+        with pytest.raises(HTTPError, match="400") as refused:
+            urlopen(Request(address, headers={"Host": host}), timeout=10)
+        refused.value.close()
+        with urlopen(Request(address, headers={"Host": f"localhost:{port}"}), timeout=10) as answer:
+            assert answer.read() == b"{}"
+
+
+def test_who_asks_for_ever_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scrape_port, "_ASK_S", 0.5)
+    with serving(0, {}, "x") as port, create_connection(("127.0.0.1", port), timeout=30) as slow:
+        drip(slow)
+
+
+def test_the_end_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = Event()
+
+    class Never(Timer):
+        def start(self) -> None:
+            heard.set()
+
+    monkeypatch.setattr(scrape_port, "Timer", Never)
+    monkeypatch.setattr(scrape_port, "_ASK_S", 1e6)
+    with ExitStack() as held:
+        with serving(0, {}, "x") as port:
+            slow = held.enter_context(create_connection(("127.0.0.1", port), timeout=30))
+            slow.sendall(b"GET /me")
+            assert heard.wait(30)
+        assert slow.recv(1) == b""
+
+
+def drip(slow: socket) -> None:
+    """Send a byte now and then, until it is hung up on."""
+    slow.settimeout(0.05)
+    while True:
+        try:
+            slow.sendall(b"x")
+            if not slow.recv(1):
+                return
+        except TimeoutError:
+            continue
+        except OSError:
+            return

@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
 import orjson
@@ -20,6 +22,7 @@ from wrackline.consumers.standing import Standing
 from wrackline.consumers.status import document
 from wrackline.consumers.tally import Latest, Tally
 from wrackline.consumers.tending import Tended
+from wrackline.control import status as status_of_both
 from wrackline.control.exits import Exit
 from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
 from wrackline.control.status import CONSUMER, WORKER, Status, asked
@@ -178,6 +181,37 @@ def test_the_consumer_is_asked_at_its_port() -> None:
     for other in ({}, {STATUS: Page("text/plain", lambda: b"hello")}, {METRICS: Page("text/plain", bytes)}):
         with serving(0, other, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
             asked("shop", CONSUMER, port)
+
+
+def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_of_both, "_MOST", 1000)
+    pages = {STATUS: Page("application/json", lambda: json.dumps(consumer()).encode() + b" " * 1000)}
+    with serving(0, pages, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
+        asked("shop", CONSUMER, port)
+
+
+def test_nobody_is_followed_elsewhere() -> None:
+    told = json.dumps(consumer()).encode()
+    reached: list[bytes] = []
+
+    def elsewhere() -> bytes:
+        reached.append(told)
+        return told
+
+    class Sends(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{port}{STATUS}")
+            self.end_headers()
+
+    with (
+        serving(0, {STATUS: Page("application/json", elsewhere)}, "x") as port,
+        HTTPServer(("127.0.0.1", 0), Sends) as sends,
+    ):
+        Thread(target=sends.handle_request, daemon=True).start()
+        with pytest.raises(OperatorNeeded, match=r"status\.another"):
+            asked("shop", CONSUMER, sends.server_port)
+    assert not reached
 
 
 def test_nobody_answers() -> None:

@@ -14,7 +14,7 @@ from wrackline.control.tail.chosen import called, chosen, wanted
 from wrackline.control.tail.decoded import Decoder, Event, Part, Record
 from wrackline.control.tail.lines import Look, line
 from wrackline.control.tail.start import Span, Spot, by_time, first_offset, short, start, stretch
-from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.registry import UNKNOWN_ID, UNREACHABLE
 
 TOPIC = "shop1.shop.public.orders"
@@ -54,6 +54,47 @@ def record(value: bytes | None, key: bytes | None = None, topic: str = TOPIC) ->
 
 
 GOOD = bytes_of(1, {"note": CANARY})
+
+
+ZERO = {"type": "array", "items": {"type": "record", "name": "E", "fields": [{"name": "n", "type": "null"}]}}
+TWICE = [
+    {"type": "record", "name": f"R{at}", "fields": [{"name": side, "type": inner} for side in "ab"]}
+    for at in range(40)
+    for inner in [f"R{at - 1}" if at else "null"]
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "body"),
+    [
+        pytest.param(
+            {"type": "record", "name": "L", "fields": [{"name": "n", "type": ["null", "L"]}]},
+            b"\2" * 20_000 + b"\0",
+            id="a type that holds itself",
+        ),
+        pytest.param({"type": "array", "items": "null"}, b"\xfe\xff\xff\xff\x0f\0", id="items of no byte"),
+        pytest.param(ZERO, b"\xfe\xff\xff\xff\x0f\0", id="items that hold items of no byte"),
+        pytest.param([*TWICE, "null"], b"\x4e", id="types that hold others twice"),
+        pytest.param(
+            {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 10**9}, b"\2\1", id="a scale"
+        ),
+    ],
+)
+def test_a_schema_without_bounds_is_not_read(schema: object, body: bytes) -> None:
+    part = Decoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body)).value
+    assert isinstance(part, WracklineError)
+    assert part.code == "tail.no_avro"
+
+
+@pytest.mark.parametrize("schema", ["long", {"type": "int", "logicalType": "date"}, "string", "bytes"])
+@pytest.mark.parametrize("body", [b"\xff" * 20 + b"\1", b"\xff" * 9 + b"\1", b"\xfe" * 9 + b"\x7f"])
+def test_a_number_too_large_is_not_what_the_schema_says(schema: object, body: bytes) -> None:
+    event = Decoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body))
+    if event.error is None:
+        line(event, Look())
+        documents.document(event)
+    else:
+        assert event.error.code == "tail.not_its_schema"
 
 
 @pytest.mark.parametrize(
