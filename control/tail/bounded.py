@@ -1,8 +1,8 @@
 """Whether a schema of strangers can be read: that what it makes of a record's bytes has a bound.
 
 In: a schema as JSON has it.  Out: nothing, or ValueError.  A record type that holds itself goes as deep as
-the bytes say, and a reader in C falls off its stack.  Items that take no byte come as often as a number in front
-of them says.  Types that hold others twice, and these again, make a million values of no byte at all.
+the bytes say, and a reader in C falls off its stack.  Items that take no byte come as often as a number in
+front of them says.  Types that hold others twice, and these again, make a million values of no byte at all.
 """
 
 from collections.abc import Mapping
