@@ -155,6 +155,7 @@ class Desk:
             lambda known: {p: source.anew(None, saved or kept.get(p.database)) for p, saved in known.items()},
             tables=True,
             force=force,
+            over_broken=True,
         )
 
     def rewind(self, to: datetime, *, as_new: bool, force: bool) -> None:
@@ -179,13 +180,15 @@ class Desk:
         *,
         force: bool,
         tables: bool = False,
+        over_broken: bool = False,
     ) -> None:
         self._attended()
         self._ownership.prepare()
         partitions = self._source.partitions()
         if not force:
             self._refuse_while_running(partitions)
-            self._refuse_what_cannot_start(wanted(self._known(self._ownership.state(), partitions)))
+            state = self._ownership.state(over_broken=over_broken)
+            self._refuse_what_cannot_start(wanted(self._known(state, partitions)))
 
         def changes(state: State, generation: int) -> Sequence[Change]:
             known = self._known(state, partitions)
@@ -198,7 +201,7 @@ class Desk:
             ]
             return [*forgotten, *made]
 
-        self._ownership.claim(time.monotonic, changes)
+        self._ownership.claim(time.monotonic, changes, over_broken=over_broken)
 
     def _record(
         self, partition: SourcePartition, saved: Saved, before: Saved | None, generation: int

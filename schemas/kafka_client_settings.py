@@ -328,21 +328,26 @@ _READING = (
         None,
         between(1, 1_000_000_000),
     ),
+)
+
+# of a worker in a group, so they are given in the group's file
+MEMBER = (
     _client(
         "session.timeout.ms",
         Kind.INT,
-        "When a silent worker counts as dead.",
+        "When a silent worker of the group counts as dead.",
         "6000",
         between(1000, 3_600_000),
     ),
     _client(
         "heartbeat.interval.ms",
         Kind.INT,
-        "How often a worker says that it lives.",
+        "How often a worker says that it lives; by default a third of that time, 1000 at most.",
         None,
         between(1, 3_600_000),
     ),
 )
+AT_MOST_OF_MEMBERS = (("kafka.heartbeat.interval.ms", "kafka.session.timeout.ms"),)
 
 _OURS = "exactly-once delivery needs our value"
 _CODE = "it makes the worker run code, a command or a request that the configuration chooses"
@@ -414,19 +419,23 @@ _REFUSED = (
     ),
 )
 
+_OF_A_GROUP = tuple(
+    NotHonoured(one.name, "a pipeline's clients join no group", "give it in the group's file")
+    for one in MEMBER
+)
+
 # what a consumer does not take, and what a producer does not
 PRODUCING = frozenset(setting.name.removeprefix("kafka.") for setting in _PRODUCING)
-READING = frozenset(setting.name.removeprefix("kafka.") for setting in _READING)
+READING = frozenset(setting.name.removeprefix("kafka.") for setting in (*_READING, *MEMBER))
 
 SECRET = frozenset(s.name.removeprefix("kafka.") for s in _SECURITY if s.type is Kind.PASSWORD)
 
 KAFKA_CLIENT = Declared(
     settings=(_BOOTSTRAP, *_SECURITY, *_CONNECTION, *_PRODUCING, *_READING),
-    not_honoured=_REFUSED,
+    not_honoured=(*_REFUSED, *_OF_A_GROUP),
     at_most=(
         ("kafka.message.timeout.ms", "kafka.transaction.timeout.ms"),
         ("kafka.socket.timeout.ms", "kafka.transaction.timeout.ms"),
-        ("kafka.heartbeat.interval.ms", "kafka.session.timeout.ms"),
         ("kafka.retry.backoff.ms", "kafka.retry.backoff.max.ms"),
         ("kafka.reconnect.backoff.ms", "kafka.reconnect.backoff.max.ms"),
     ),

@@ -79,6 +79,12 @@ DEBEZIUM_CLASSES = {
     "io.debezium.connector.sqlserver.SqlServerConnector": "sqlserver",
     "io.debezium.connector.oracle.OracleConnector": "oracle",
 }
+_ALIASES = {  # as Connect takes them: the class's own name, with or without its last word
+    alias: kind
+    for one, kind in DEBEZIUM_CLASSES.items()
+    for name in [one.rpartition(".")[2]]
+    for alias in (one, name, name.removesuffix("Connector"))
+}
 
 _PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 _NAMES = re.compile(r"\((?P<names>['\"].*)\)", re.DOTALL)  # a table's parts, as Python prints them
@@ -169,8 +175,8 @@ def parse(text: str, file: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
 
 
 def kind_of(connector_class: str) -> str:
-    """Return our kind for a kind of ours or for the class name of Debezium's connector."""
-    return DEBEZIUM_CLASSES.get(connector_class.strip(), connector_class.strip())
+    """Return our kind for a kind of ours, or for the class or the alias of Debezium's connector."""
+    return _ALIASES.get(connector_class.strip(), connector_class.strip())
 
 
 def check(given: Mapping[str, str], plugins: Plugins, resolve: Resolve) -> Pipeline:

@@ -145,7 +145,7 @@ def saved_of(state: State, name: str, partition: SourcePartition) -> Saved | Non
 
 def find(at: Places, pipeline: Pipeline, wanted: Wanted) -> Found:
     """Look everywhere; an error where the pipeline runs."""
-    state = at.ownership.state()
+    state = at.ownership.state(over_broken=True)
     source, left = _of_source(at, state)
     _see_that_no_consumer_runs(at, pipeline, wanted)
     tables = _tables(at, state)

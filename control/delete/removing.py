@@ -21,7 +21,7 @@ from wrackline.schemas.errors import Definite
 
 def remove(at: Places, found: Found, tell: Callable[[str], None]) -> None:
     """Remove all that goes, and say so as it goes."""
-    state = at.ownership.state()
+    state = at.ownership.state(over_broken=True)
     if offsets_topic.exists(at.admin, at.offsets):
         _fence(at)
     source: object = at.source

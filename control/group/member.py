@@ -22,8 +22,6 @@ _POLL: Final = 0.1  # seconds
 MEMBERSHIP: Final = {
     "partition.assignment.strategy": "cooperative-sticky",
     "group.protocol": "classic",
-    "session.timeout.ms": 6000,
-    "heartbeat.interval.ms": 1000,
     "max.poll.interval.ms": 60_000,
     "enable.auto.commit": False,
     "enable.partition.eof": False,
@@ -46,7 +44,7 @@ class Member:
         self._owns, self._loses, self._tell = owns, loses, tell
         self._own: frozenset[int] = frozenset()
         self._who, self._told = str(settings["client.id"]), -1
-        self._consumer = Consumer(settings | MEMBERSHIP)
+        self._consumer = Consumer(_alive(settings) | MEMBERSHIP)
         self._consumer.subscribe(
             [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
@@ -91,6 +89,12 @@ class Member:
         if own != self._own:
             self._own = own
             self._owns(own)
+
+
+def _alive(settings: Settings) -> Settings:
+    """Add when a silent member counts as dead, and how often it says that it lives, unless the file does."""
+    silent = int(settings.get("session.timeout.ms", 6000))
+    return {"session.timeout.ms": silent, "heartbeat.interval.ms": min(1000, silent // 3), **settings}
 
 
 def _numbers(partitions: Sequence[TopicPartition]) -> frozenset[int]:

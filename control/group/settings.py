@@ -19,6 +19,7 @@ from typing import Final
 from wrackline.control.check_file import Checked, of_problem
 from wrackline.producers.kafka.client import Client
 from wrackline.schemas.core_settings import CORE
+from wrackline.schemas.kafka_client_settings import AT_MOST_OF_MEMBERS, MEMBER
 from wrackline.schemas.pipeline import parse, read_file
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.setting import Declared, Importance, Setting
@@ -68,11 +69,17 @@ _OWN = (
 _ALLOWING = ("secrets.allow.env", "secrets.allow.folders")
 _TAKEN = tuple(one for one in CORE.settings if one.name.startswith(_SHARED) or one.name in _ALLOWING)
 _NAMES = frozenset(one.name for one in _TAKEN)
+_OF_MEMBERS = frozenset(one.name for one in MEMBER)
 
 GROUP = Declared(
-    settings=(*_OWN, *_TAKEN),
+    settings=(*_OWN, *_TAKEN, *MEMBER),
+    at_most=AT_MOST_OF_MEMBERS,
     needs=tuple(need for need in CORE.needs if {need.name, need.needed} <= _NAMES),
-    not_honoured=tuple(entry for entry in CORE.not_honoured if entry.name.startswith(_SHARED)),
+    not_honoured=tuple(
+        entry
+        for entry in CORE.not_honoured
+        if entry.name.startswith(_SHARED) and entry.name not in _OF_MEMBERS
+    ),
 )
 
 
@@ -108,7 +115,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Group | Checked:
         return Checked(tuple(map(of_problem, ordered)))
     return Group(
         values.text("group.id"),
-        {name: text for name, text in given.items() if name.startswith(_SHARED)},
+        {n: text for n, text in given.items() if n.startswith(_SHARED) and n not in _OF_MEMBERS},
         Client(values.below("kafka."), _MOST_RECORD),
         replace(allowed, handed_on=() if values["spark.allow"] is None else values.listed("spark.allow")),
     )

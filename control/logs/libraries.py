@@ -16,6 +16,7 @@ from wrackline.control.logs.lines import Log
 
 QUIET = 10.0  # seconds in which the same line is not said again
 _KNOWN = 200  # lines that are remembered
+_RAISED = ("GETPID [", "TXNERR [")  # the client's words beside an error that it raises, and which is obeyed
 _NUMBER = re.compile(r"\d+")
 
 
@@ -52,6 +53,8 @@ class Libraries(logging.Handler):
         try:
             said = self._clean(record.getMessage()).strip()
         except (TypeError, ValueError):  # its words don't fit its form; that is the library's own affair
+            return
+        if said.startswith(_RAISED):
             return
         left_out = self._repeats.admit(f"{record.name}: {said}")
         if left_out is None:

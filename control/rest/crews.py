@@ -16,8 +16,8 @@ from wrackline.schemas.pipeline import Pipeline
 NO_CONNECTOR = define(
     "rest.no_connector",
     Definite,
-    "this worker runs no connector {name}",
-    hint="those that this worker runs: GET /connectors",
+    "Connector {name} not found",  # the sentence is Connect's
+    hint="those that there are: GET /connectors",
 )
 NO_TASK = define(
     "rest.no_task",

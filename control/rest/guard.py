@@ -1,7 +1,8 @@
 """Who is heard: requests for this worker by a name of its own, and from no page of another site.
 
 A page that a browser shows may send here whatever it likes.  One whose name was made to mean 127.0.0.1 is
-told apart by `Host`; one that only sends, without reading the answer, by `Origin`, which a browser says.
+told apart by `Host`; one that only sends, without reading the answer, by `Origin`, which a browser says: a
+page of another port of this machine is another site's too.
 In: an application, and the hosts that it is called by.  Out: the same, behind the two checks.
 """
 
@@ -26,8 +27,9 @@ OTHER_ORIGIN = define(
     "the request comes from a page of another site",
     hint="ask without the header Origin, or from a page of this worker's own host",
 )
+_PORTS: Final = {"http": 80, "https": 443}
 _STATUS: Final = {OTHER_HOST.code: 400, OTHER_ORIGIN.code: 403}
-_HOST = re.compile(r"(?P<host>\[[0-9a-f:]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
+_HOST = re.compile(r"(?P<host>\[[0-9a-f:]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE)
 
 
 class Guard:
@@ -51,10 +53,16 @@ class Guard:
             return OTHER_HOST()
         for origin in origins:
             scheme, _, host = origin.partition("://")
-            if scheme not in ("http", "https") or not self._ours(host):
+            port = _PORTS.get(scheme)
+            if port is None or not self._ours(host) or _port(host, port) != _port(hosts[0], port):
                 return OTHER_ORIGIN()
         return None
 
     def _ours(self, named: str) -> bool:
         found = _HOST.fullmatch(named)
         return found is not None and found["host"].lower() in self._hosts
+
+
+def _port(named: str, default: int) -> int:
+    found = _HOST.fullmatch(named)
+    return default if found is None or found["port"] is None else int(found["port"])

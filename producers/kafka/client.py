@@ -19,6 +19,7 @@ Settings = dict[str, Any]
 
 TOKENS: Final = "OAUTHBEARER"
 _LOG: Final = logging.getLogger("wrackline.kafka")
+_LOG.addHandler(logging.NullHandler())  # a short command says its own error, not the client's hundred lines
 # with more, a partition whose leader refuses the first batch and takes the second one accepts that: it knows
 # no sequence yet; the first is then taken for a duplicate, and is lost although all of it commits
 _IN_FLIGHT: Final = 1
@@ -109,8 +110,8 @@ class Client:
     def reader(self, identity: Identity) -> Settings:
         """What the reader of one's own offsets is made with; it joins no group."""
         return {
-            **self._of(PRODUCING),
             "fetch.wait.max.ms": 10,  # the end of a partition is said after such a wait
+            **self._of(PRODUCING),
             "client.id": identity.client_id,
             "group.id": identity.transactional_id,
             "isolation.level": "read_committed",

@@ -24,7 +24,7 @@ from wrackline.producers.kafka.client import Settings
 from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
 from wrackline.producers.kafka.transaction import Slot
 from wrackline.schemas import offsets
-from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.offsets import Place
 
 T = TypeVar("T")
@@ -131,17 +131,42 @@ def exists(admin: AdminClient, slot: Slot) -> bool:
     return slot.topic in known and slot.partition in known[slot.topic].partitions
 
 
-def read(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = True) -> list[offsets.Record]:
-    """Every committed record of the slot; who is not `fenced` sees less while a transaction is open."""
-    return [record for _, record in read_with_times(admin, reader, slot, fenced=fenced)]
+class Read(NamedTuple):
+    """What a slot holds."""
+
+    records: list[tuple[int, offsets.Record]]  # each with the time in milliseconds at which it was written
+    broken: dict[
+        bytes | None, WracklineError
+    ]  # by its key, a record that can't be read and is its key's last
+    last_ms: int | None
+
+    def sound(self, *, over_broken: bool = False) -> list[offsets.Record]:
+        """Return the records; raise if some can't be read, unless that is no matter."""
+        for error in self.broken.values():
+            if not over_broken:
+                raise error
+        return [record for _, record in self.records]
 
 
-def read_with_times(
-    admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = False
-) -> list[tuple[int, offsets.Record]]:
-    """The same, each with the time in milliseconds at which it was written."""
-    found = messages(admin, reader, slot, fenced=fenced)
-    return [(one.ms, offsets.parse(one.place, one.key, one.value)) for one in found]
+def read(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = False) -> Read:
+    """Every committed record of the slot; who is not `fenced` sees less while a transaction is open.
+
+    A broken record counts until another of the same key comes, as for compaction.
+    """
+    records: list[tuple[int, offsets.Record]] = []
+    broken: dict[bytes | None, WracklineError] = {}
+    last = None
+    for one in messages(admin, reader, slot, fenced=fenced):
+        last = one.ms if last is None else max(last, one.ms)
+        broken.pop(one.key, None)
+        try:
+            records.append((one.ms, offsets.parse(one.place, one.key, one.value)))
+        except WracklineError as error:
+            if error.code != offsets.BROKEN.code:
+                raise
+            if one.value is not None:
+                broken[one.key] = error
+    return Read(records, broken, last)
 
 
 def messages(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool) -> Iterator[Message]:

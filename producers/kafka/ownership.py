@@ -64,17 +64,28 @@ class Ownership:
         offsets_topic.prepare(self._admin, self._slot.topic, self._slot.partition + 1, replication)
         offsets_topic.prepare_history(self._admin, self._topics.offset_history, replication)
 
-    def claim(self, clock: Callable[[], float], edit: Edit = lambda _state, _generation: ()) -> Claim:
-        """Shut out every earlier owner; a Transient error means that another claim came between."""
+    def claim(
+        self,
+        clock: Callable[[], float],
+        edit: Edit = lambda _state, _generation: (),
+        *,
+        over_broken: bool = False,
+    ) -> Claim:
+        """Shut out every earlier owner; a Transient error means that another claim came between.
+
+        `over_broken`: records that can't be read are taken back by the same transaction.
+        """
         transactor = Transactor(self._client.producer(self._identity), self._slot, clock, self._client.slow)
         try:
             transactor.fence(PATIENCE)
-            records = self._records(fenced=True)
-            kept = () if records else [record for _, record in self.history()]
-            generation = newest(records or kept) + 1
+            read = self._read(fenced=True)
+            records = read.sound(over_broken=over_broken)
+            broken = [key for key in read.broken if key is not None]
+            kept = () if records and not broken else [record for _, record in self.history()]
+            generation = newest([*records, *kept]) + 1  # a broken record may have hidden the newest
             state = replay(records)
             begin = offsets.begin_key(self._identity.transactional_id)
-            changes = edit(state, generation)
+            changes = [*((key, None) for key in broken), *edit(state, generation)]
             if not changes:
                 self._see_that_none_was_lost(kept)
             transactor.commit(
@@ -86,31 +97,34 @@ class Ownership:
 
     def newest(self) -> int:
         """The newest generation that anybody has claimed."""
-        return newest(self._records(fenced=False))
+        return newest(self._read(fenced=False).sound())
 
-    def state(self) -> State:
-        """What is committed, as far as a bystander sees it; nothing before the first start."""
-        return replay(record for _, record in self._seen(self._slot))
+    def state(self, *, over_broken: bool = False) -> State:
+        """What is committed, as far as a bystander sees it; nothing before the first start.
+
+        `over_broken`: without the records that can't be read.
+        """
+        return replay(self._seen(self._slot).sound(over_broken=over_broken))
 
     def history(self) -> list[tuple[int, Record]]:
         """The positions that were kept, each with its time in milliseconds, oldest first."""
-        return self._seen(Slot(self._topics.offset_history, 0))
+        return self._seen(Slot(self._topics.offset_history, 0)).records  # one goes back to what was sound
 
     def last_written_ms(self) -> int | None:
         """When the newest record of the partition was written."""
-        return max((ms for ms, _ in self._seen(self._slot)), default=None)
+        return self._seen(self._slot).last_ms
 
     def _see_that_none_was_lost(self, kept: Sequence[Record]) -> None:
         ours = self._identity.connector
         if any(isinstance(record.key, PositionKey) and record.key.connector == ours for record in kept):
             raise LOST(topic=self._slot.topic, connector=ours, history=self._topics.offset_history)
 
-    def _seen(self, slot: Slot) -> list[tuple[int, Record]]:
+    def _seen(self, slot: Slot) -> offsets_topic.Read:
         if not offsets_topic.exists(self._admin, slot):
-            return []
-        return offsets_topic.read_with_times(self._admin, self._client.reader(self._identity), slot)
+            return offsets_topic.Read([], {}, None)
+        return offsets_topic.read(self._admin, self._client.reader(self._identity), slot)
 
-    def _records(self, *, fenced: bool) -> list[Record]:
+    def _read(self, *, fenced: bool) -> offsets_topic.Read:
         return offsets_topic.read(self._admin, self._client.reader(self._identity), self._slot, fenced=fenced)
 
 

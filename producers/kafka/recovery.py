@@ -80,7 +80,8 @@ class Publisher:
         self._left_open = False
         try:
             self.check_owner()
-            records = offsets_topic.read(self._admin, self._client.reader(self._identity), self._slot)
+            reader = self._client.reader(self._identity)
+            records = offsets_topic.read(self._admin, reader, self._slot, fenced=True).sound()
         except BaseException:
             self.drop()
             raise

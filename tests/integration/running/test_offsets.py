@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.integration.running.world import CANARY, World, wait_until
 from wrackline.control.exits import Exit
@@ -51,6 +52,31 @@ def test_an_edit_is_refused_while_the_task_runs_and_force_ends_the_task(world: W
     world.arrived(6)
     assert again.stop() == Exit.OK
     assert epochs(world) == [1] * 3 + [2] * 3
+
+
+def test_a_broken_record_ends_nothing_for_good(world: World) -> None:
+    running = world.run()
+    world.insert(1, 1)
+    world.arrived(1)
+    assert running.stop() == Exit.OK
+    topic = f"{world.group}-offsets"
+    key = next(key for key, _ in reversed(world.events(topic)) if key is not None and key.startswith(b"["))
+    producer = Producer({"bootstrap.servers": world.kafka.bootstrap})
+    producer.produce(topic, b'{"garbage":true}', key, 0)
+    producer.produce(topic, b"{}", b"nobody's", 0)
+    assert producer.flush(30) == 0
+    for refused in (("run",), ("offsets", "show"), ("offsets", "set", '{"epoch": 1}')):
+        done = world.command(*refused)
+        assert (done.returncode, "[offsets.broken]" in done.stdout + done.stderr) == (Exit.DEFINITE, True)
+    found = world.command("delete", "--dry-run")
+    assert (found.returncode, f"topic {topic}" in found.stdout) == (Exit.OK, True), found.stderr
+
+    assert world.offsets("reset")["offsets"][0]["position"] == {"epoch": 2}  # the history knew of the first
+    again = world.run()
+    world.insert(2, 2)
+    world.arrived(2)
+    assert again.stop() == Exit.OK
+    assert epochs(world) == [1, 2]
 
 
 def test_a_rewind_publishes_again_what_came_after_with_the_same_seq(world: World) -> None:

@@ -85,6 +85,17 @@ def test_the_passwords_are_not_in_what_python_prints_of_a_group(group: Group) ->
     assert "c4n4ry" not in repr(group)
 
 
+def test_what_is_of_a_member_is_read_and_no_connector_gets_it(tmp_path: Path) -> None:
+    file = tmp_path / "group.toml"
+    file.write_text(FILE.replace("linger.ms = 7", "session.timeout.ms = 9000\nheartbeat.interval.ms = 900"))
+    loaded = load(file, {})
+    assert isinstance(loaded, Group)
+    assert loaded.client.given["session.timeout.ms"] == 9000
+    assert not {name for name in loaded.whole({}) if "session" in name or "heartbeat" in name}
+    file.write_text(FILE.replace("linger.ms = 7", "heartbeat.interval.ms = 6001"))
+    assert isinstance(load(file, {}), Checked)
+
+
 def test_an_error_of_a_thread_is_not_lost() -> None:
     threads, error = Threads(), RuntimeError("first")
 

@@ -54,6 +54,25 @@ def test_a_line_for_programs_begins_with_what_every_line_has() -> None:
     assert line["line"] == "waits: [test.busy] busy\n  hint: wait"
 
 
+def test_the_kafka_clients_words_beside_an_error_that_it_raises_are_not_said() -> None:
+    out = io.StringIO()
+    logger = logging.getLogger("wrackline.kafka")
+    with libraries_say(log_to(out, for_programs=False), str):
+        logger.error("GETPID [rdkafka#producer-2] [thrd:main]: Failed to acquire transactional PID: retrying")
+        logger.error("TXNERR [rdkafka#producer-1] [thrd:main]: Fatal transaction error: fenced")
+        logger.error("FAIL [rdkafka#producer-2] [thrd:127.0.0.1:1/1]: Connect failed")
+    assert out.getvalue().startswith("wrackline.kafka: FAIL [rdkafka#producer-2]")
+    assert len(out.getvalue().splitlines()) == 1
+
+
+def test_a_short_command_says_nothing_of_the_kafka_clients_log() -> None:
+    logs = "from wrackline.producers.kafka.client import _LOG; _LOG.error('FAIL [rdkafka#producer-2]')"
+    done = subprocess.run(
+        [sys.executable, "-c", logs], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stderr == ""
+
+
 HOSTILE = "table \x1b]0;owned\x07\x1b[2J\x9b2J\u202e.t\n[orders] RUNNING"
 
 

@@ -306,7 +306,6 @@ def test_include_and_exclude_lists_exclude_each_other(what: str) -> None:
         ({"kafka.message.timeout.ms": "60001"}, "kafka.message.timeout.ms"),
         ({"kafka.transaction.timeout.ms": "44999"}, "kafka.message.timeout.ms"),
         ({"kafka.retry.backoff.ms": "1001"}, "kafka.retry.backoff.ms"),
-        ({"kafka.heartbeat.interval.ms": "6001"}, "kafka.heartbeat.interval.ms"),
     ],
 )
 def test_a_number_above_its_limit_is_named(given: dict[str, str], name: str) -> None:
@@ -333,6 +332,11 @@ def test_an_unknown_kind_is_named_with_what_is_installed(kind: str, hint: str) -
     assert codes(found) == [("connector.class", "pipeline.unknown_kind")]  # database.* can't be judged
     assert hint in found.problems[0].error.hint
     assert found.values is None
+
+
+@pytest.mark.parametrize("alias", ["PostgresConnector", "Postgres"])
+def test_the_alias_of_debeziums_class_is_taken(alias: str) -> None:
+    assert checked({**GOOD, "connector.class": alias}).source == "postgres"
 
 
 def test_debeziums_class_name_is_taken() -> None:

@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.shop import GOOD, checked, codes
+from wrackline.control.group import member
 from wrackline.control.installed import Installed, registries
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT, MEMBER
 from wrackline.schemas.mode_settings import MODES
+from wrackline.schemas.redaction import Secret
 from wrackline.schemas.setting import Setting
+from wrackline.schemas.setting_kinds import Kind
 
 ROOT = Path(__file__).parents[3]
 DECLARING = {
@@ -72,6 +77,46 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
         assert named <= set(registry.settings)
         silent = [s.name for s in registry.settings.values() if s.name not in named and not obeyed(s, texts)]
         assert not silent
+
+
+OURS = Identity("g", "shop", 0, 1)
+SOME: dict[Kind, int | float | str] = {
+    Kind.INT: 77_777,
+    Kind.LONG: 77_777,
+    Kind.DOUBLE: 0.77,
+    Kind.BOOLEAN: True,
+    Kind.PASSWORD: Secret("s3"),
+}
+
+
+@pytest.mark.parametrize("setting", KAFKA_CLIENT.settings, ids=lambda setting: setting.name)
+def test_every_setting_of_kafka_reaches_a_client(setting: Setting) -> None:
+    name, value = setting.name.removeprefix("kafka."), SOME.get(setting.type, "some")
+    client = Client({name: value}, 1000)
+    clients = (client.producer(OURS), client.reporter("r"), client.reader(OURS), client.admin())
+    given = value.reveal() if isinstance(value, Secret) else value
+    assert given in [made.get(name) for made in clients]
+
+
+@pytest.mark.parametrize("setting", MEMBER, ids=lambda setting: setting.name)
+def test_every_setting_of_a_groups_member_reaches_it(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[dict[str, object]] = []
+
+    class Taken:
+        def __init__(self, settings: dict[str, object]) -> None:
+            made.append(settings)
+
+        def subscribe(self, *_: object, **__: object) -> None:
+            """Take part in nothing."""
+
+    monkeypatch.setattr(member, "Consumer", Taken)
+    name = setting.name.removeprefix("kafka.")
+    reader = Client({"session.timeout.ms": 6000, name: 77_777}).reader(OURS)
+    member.Member(reader, "t", print, print, print)
+    assert made[0][name] == 77_777
+    assert 0 < int(str(made[0]["heartbeat.interval.ms"])) <= 77_777
 
 
 @pytest.mark.parametrize(
