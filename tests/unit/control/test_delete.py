@@ -61,7 +61,7 @@ def found(
     monkeypatch.setattr(removal, "existing", lambda _: frozenset(there))
     texts = {"name": "shop", "topic.prefix": "s", "topic.heartbeat.prefix": "__debezium-heartbeat"}
     values = SimpleNamespace(text=texts.__getitem__, integer=lambda _: 0)
-    ownership = SimpleNamespace(state=lambda: stored or state(), last_written_ms=lambda: written)
+    ownership = SimpleNamespace(state=lambda **_: stored or state(), last_written_ms=lambda: written)
     at = cast(
         "Places", SimpleNamespace(values=values, name="shop", source=source, ownership=ownership, admin=0)
     )
