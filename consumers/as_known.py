@@ -21,6 +21,7 @@ from wrackline.consumers.decode import LEAD, changes, readable
 from wrackline.consumers.dedupe import single
 from wrackline.consumers.plan import MergePlan, Written
 from wrackline.consumers.rounds import Outline, Pair
+from wrackline.consumers.seq_form import well_formed
 from wrackline.consumers.superseded import OF_FORM, without_superseded
 from wrackline.consumers.tally import TRUNCATE, Latest, moments
 from wrackline.consumers.wire import parsed, told
@@ -47,7 +48,7 @@ def newest_as_known(records: DataFrame, known: Written, writer: Writer, plan: Me
         F.when(ours, parsed("value", writer.value_text, wanted, strict=False)).alias("e"),
         *("value", "offset", "timestamp"),
     )
-    sound = F.coalesce(_sound(writer), F.lit(False)).alias(_AS_KNOWN)
+    sound = F.coalesce(_sound(writer, known), F.lit(False)).alias(_AS_KNOWN)
     taken = [F.when(F.col(_AS_KNOWN), F.col(part)).alias(part) for part in ("k", "e")]
     judged = read.select("k", "e", "offset", "timestamp", sound)
     judged = judged.select(*taken, "offset", "timestamp", _AS_KNOWN)
@@ -76,9 +77,10 @@ def outline(answer: Row, known: Written) -> Outline | None:
     return Outline(pair, answer["newest"], None, answer["changes"], latest=latest)
 
 
-def _sound(writer: Writer) -> Column:
+def _sound(writer: Writer, known: Written) -> Column:
     """Whether a record holds one row's change, whole."""
     e, k = F.col("e"), F.col("k")
     fields = [k.getField(name).isNotNull() for name in writer.key_fields.values()]
     whole = (e["op"] != TRUNCATE) & (F.coalesce(F.size(e["source"]["unchanged"]), F.lit(0)) == 0)
-    return reduce(Column.__and__, fields, readable(e["op"], e["seq"]) & whole)
+    formed = well_formed(e["seq"], writer.said.position_bytes, known.seq)
+    return reduce(Column.__and__, fields, readable(e["op"], e["seq"]) & formed & whole)

@@ -18,53 +18,70 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.plan import ROW, MergePlan, Mode
+from wrackline.consumers.plan import ROW, Applied, MergePlan, Mode
+from wrackline.consumers.seq_form import well_formed
 from wrackline.consumers.tally import OPERATIONS, TRUNCATE, moments
 from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
-from wrackline.consumers.writers import Writer
+from wrackline.consumers.writers import Writer, position_bytes
 from wrackline.schemas.types import Kind, spark_type
 
 GONE = "-"  # behind the seq of an event that took a row away
 BROKEN = "consume.broken_records"
+KEY_MISSING = "consume.key_missing"
 VALUE_UNFIT = "consume.value_unfit"
 
-Writers = Mapping[tuple[int | None, int], Writer]
+Pair = tuple[int | None, int]
+Writers = Mapping[Pair, Writer]
 
 LEAD = ("op", "seq", "source")
 _LEAD_TYPE = "struct<source: struct<ts_ms: bigint, unchanged: array<string>>, op: string, seq: string>"
 _LETTER = ("partition", "offset", "key", "value")
 
 
-def outlines(records: DataFrame, value_texts: Mapping[int, str]) -> DataFrame:
+def outlines(records: DataFrame, value_texts: Mapping[int, str], greatest: str | None = None) -> DataFrame:
     """Return for each pair of schemas what its records tell, without their rows.
 
-    key_id, value_id; newest (seq of a change, empty if there is none), floor (seq of a truncate), how many
-    changes and truncates; broken: how many can't be read; unsent: the columns, as the source names them, that
-    some event lacks; latest: as tally.py has it.
+    key_id, value_id; newest and oldest (seq of a change, empty if there is none), floor (seq of a truncate),
+    how many changes and truncates; broken: how many can't be read; unsent: the columns, as the source names
+    them, that some event lacks; latest: as tally.py has it; first: where the first record is.
     `newest` is null for the pairs whose value schema is not among the texts, and value_id is null for
-    records that do not begin as they should.
+    records that do not begin as they should.  `greatest` is the seq of the table's newest change.
     """
     records, lead, known = events(records), F.lit(None).cast(_LEAD_TYPE), F.lit(False)
+    of_width: dict[int | None, Column] = {}
     for value_id, text in value_texts.items():  # one pass, however many schemas there are
         of_schema = F.coalesce(F.col("value_head") == head(value_id), F.lit(False))
         lead = F.when(of_schema, parsed("value", text, told(text, LEAD), strict=False)).otherwise(lead)
         known = known | of_schema
+        width = position_bytes(text)
+        of_width[width] = of_width.get(width, F.lit(False)) | of_schema
+    formed = reduce(
+        Column.__or__,
+        (its & well_formed(F.col("e.seq"), width, greatest) for width, its in of_width.items()),
+        F.lit(False),
+    )
     change = F.col("readable") & (F.col("op") != TRUNCATE)
     truncate = F.col("readable") & (F.col("op") == TRUNCATE)
-    newest = F.max(F.when(change, F.col("seq")))
+    newest, oldest = (made(F.when(change, F.col("seq"))) for made in (F.max, F.min))
     return (
-        records.select("key_head", "value_head", "value", "timestamp", known.alias("known"), lead.alias("e"))
-        .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"))
-        .withColumn("readable", readable(F.col("op"), F.col("seq")))
+        records.select(
+            *("key_head", "value_head", "value", "partition", "offset", "timestamp"),
+            known.alias("known"),
+            lead.alias("e"),
+        )
+        .select("*", "e.op", "e.seq", F.col("e.source.unchanged").alias("unsent"), formed.alias("formed"))
+        .withColumn("readable", readable(F.col("op"), F.col("seq")) & F.coalesce("formed", F.lit(False)))
         .groupBy("key_head", "value_head")
         .agg(
             F.when(F.bool_and("known"), F.coalesce(newest, F.lit(""))).alias("newest"),
+            F.coalesce(oldest, F.lit("")).alias("oldest"),
             F.max(F.when(truncate, F.col("seq"))).alias("floor"),
             F.count_if(change).alias("changes"),
             F.count_if(truncate).alias("truncates"),
             F.count_if(F.col("known") & ~F.col("readable")).alias("broken"),
             F.array_distinct(F.flatten(F.collect_set("unsent"))).alias("unsent"),
             moments(F.col("readable"), F.col("e.source.ts_ms")),
+            F.min(F.struct("partition", "offset")).alias("first"),
         )
         .select(schema_id("key_head").alias("key_id"), schema_id("value_head").alias("value_id"), "*")
         .drop("key_head", "value_head")
@@ -88,12 +105,17 @@ def decode(records: DataFrame, writers: Writers, plan: MergePlan, *, truncated: 
     return every if plan.floor is None else every.where(F.col("seq") >= plan.floor)
 
 
-def refused(records: DataFrame, writers: Writers, plan: MergePlan) -> DataFrame:
+def refused(
+    records: DataFrame, writers: Writers, plan: MergePlan, lacking_key: Collection[Pair] = ()
+) -> DataFrame:
     """Return the records that make a decode fail: partition, offset, code, reason, key, value.
 
     The writers are those of all pairs of the batch, also of those that have truncates alone.
     """
-    parts = [_read(records, pair, writer, plan, strict=False) for pair, writer in writers.items()]
+    parts = []
+    for pair, writer in writers.items():
+        fault = _fault(writer, plan, lacks_key=pair in lacking_key)
+        parts.append(_read(records, pair, writer, plan, strict=False).withColumn("fault", fault))
     read = reduce(DataFrame.union, (part.select(*_LETTER, "fault") for part in parts))
     faulty = read.where(F.col("fault").isNotNull())
     return faulty.select("partition", "offset", "fault.code", "fault.reason", "key", "value")
@@ -121,15 +143,14 @@ def partial_columns(
 def _read(
     records: DataFrame, pair: tuple[int | None, int], writer: Writer, plan: MergePlan, *, strict: bool
 ) -> DataFrame:
-    """Return the records of one pair, parsed to k and e, with the fault of each if it is not strict."""
+    """Return the records of one pair, parsed to k and e; what is not strict has its letter's parts too."""
     wanted = told(writer.value_text, (*LEAD, "after", *old_side(plan)))
     key = parsed("key", writer.key_text, strict=strict)
     value = parsed("value", writer.value_text, wanted, strict=strict)
     found = events(records).where(of_pair(*pair))
     if strict:
         return found.select(key.alias("k"), value.alias("e"), "offset")
-    read = found.select(key.alias("k"), value.alias("e"), *_LETTER)
-    return read.withColumn("fault", _fault(writer, plan))
+    return found.select(key.alias("k"), value.alias("e"), *_LETTER)
 
 
 def changes(read: DataFrame, writer: Writer, plan: MergePlan, also: Collection[str] = ()) -> DataFrame:
@@ -174,11 +195,16 @@ def _values(image: Column, writer: Writer, plan: MergePlan, row_id: Column | Non
     return values
 
 
-def _fault(writer: Writer, plan: MergePlan) -> Column:
+def _fault(writer: Writer, plan: MergePlan, *, lacks_key: bool) -> Column:
     """Return code and reason of what is wrong with a record that was not parsed strictly, or null."""
     e, k = F.col("e"), F.col("k")
     unreadable = ~readable(e["op"], e["seq"])
     found = F.when(unreadable, _reason(BROKEN, "the value is not what its schema says"))
+    formed = well_formed(e["seq"], writer.said.position_bytes, newest_seq(plan.since))
+    found = found.when(~formed, _reason(BROKEN, "no source of ours writes such a seq"))
+    if lacks_key:
+        reason = "the record has no key, though the rows of its table have one"
+        found = found.when(e["op"] != TRUNCATE, _reason(KEY_MISSING, reason))
     if writer.key_fields:
         # nulls are what bad bytes become, and what a key of nulls is, whose every byte is zero
         nulls = reduce(Column.__and__, [k.getField(field).isNull() for field in writer.key_fields.values()])
@@ -211,6 +237,11 @@ def readable(op: Column, seq: Column) -> Column:
     """Whether a value was read to its last byte: its seq stands last in it."""
     ends = F.endswith("value", seq.cast("binary"))
     return F.coalesce(op.isin(*OPERATIONS) & (seq != "") & ends, F.lit(False))
+
+
+def newest_seq(applied: Applied) -> str | None:
+    """Return the seq of a table's newest change."""
+    return None if applied.newest is None else applied.newest.seq
 
 
 def unsent_columns(unchanged: Column, writer: Writer, plan: MergePlan) -> Column:

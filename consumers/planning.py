@@ -11,15 +11,16 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
-from wrackline.consumers.decode import outlines, partial_columns
+from wrackline.consumers.decode import newest_seq, outlines, partial_columns
 from wrackline.consumers.evolve import Behaviour
+from wrackline.consumers.missing_keys import lacking_key
 from wrackline.consumers.modes import Keeping, check_key
 from wrackline.consumers.names import Identifiers
 from wrackline.consumers.plan import Applied, MergePlan, Mode, Written, plan_merge
 from wrackline.consumers.rekeyed import floor_of_keys
 from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
 from wrackline.consumers.tally import Latest
-from wrackline.consumers.writers import NOT_OUR_SCHEMA, Writer, writer
+from wrackline.consumers.writers import NOT_OUR_SCHEMA, Writer, table_id, writer
 from wrackline.schemas import registry
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 
@@ -33,7 +34,17 @@ BROKEN = define(
     "consume.broken_records",
     OperatorNeeded,
     "{broken} records of topic {topic} are not what their schemas say",
-    hint="something else writes to the topic too; stop it; look at them: kcat -C -t '{topic}' -o -5 -e",
+    hint="something else writes to the topic too; stop it, and have these records set aside and the others"
+    ' merged: errors.tolerance = "all"; wrackline letters list then says their offsets',
+)
+
+KEY_MISSING = define(
+    "consume.key_missing",
+    OperatorNeeded,
+    "{missing} records of topic {topic} have no key, though the rows of {table} have one",
+    hint="something else writes to the topic, or copies records without their keys; stop it, and set these"
+    ' records aside: errors.tolerance = "all"; if the table has lost its key in the source, have its rows'
+    " read again: wrackline snapshot start <pipeline.toml> '{table}'",
 )
 
 SchemaText = Callable[[int], str]
@@ -60,7 +71,11 @@ class Look:
 
     outlines: list[Outline] = field(default_factory=list)
     broken: int = 0  # records that are not what their schema says
+    lacking_key: dict[Pair, int] = field(default_factory=dict)  # how many changes of these schemas
     strange: dict[tuple[int | None, int | None], WracklineError] = field(default_factory=dict)
+    first: dict[tuple[int | None, int | None], tuple[int, int]] = field(
+        default_factory=dict
+    )  # of the strange
 
     @property
     def latest(self) -> Latest | None:
@@ -74,10 +89,12 @@ class Look:
 
     def check(self, topic: str) -> None:
         """Refuse a batch of which not every record can be read."""
-        for error in self.strange.values():
-            raise error
+        for pair, error in self.strange.items():
+            raise _placed(error, topic, *self.first[pair])
         if self.broken:
             raise BROKEN(topic=topic, broken=self.broken)
+        if self.lacking_key:
+            raise KEY_MISSING(topic=topic, table=table_id(topic), missing=sum(self.lacking_key.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +112,7 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
     texts = {} if known is None else {known.value_id: schema_text(known.value_id)}
     unknown: dict[int, WracklineError] = {}
     while True:  # twice at most: once more when the batch was written with schemas not seen before
-        rows = outlines(records, texts).collect()
+        rows = outlines(records, texts, newest_seq(before)).collect()
         new = {row["value_id"] for row in rows if row["newest"] is None} - {None, *unknown}
         if not new:
             break
@@ -112,7 +129,7 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
         pair = (row["key_id"], row["value_id"])
         fault = unknown.get(row["value_id"]) or _fault_of_key(topic, row, schema_text)
         if fault is not None:
-            seen.strange[pair] = fault
+            seen.strange[pair], seen.first[pair] = fault, (row["first"][0], row["first"][1])
             continue
         seen.broken += row["broken"]
         seen.outlines.append(
@@ -124,8 +141,10 @@ def look(topic: str, records: DataFrame, before: Applied, schema_text: SchemaTex
                 row["truncates"],
                 frozenset(row["unsent"]),
                 None if row["latest"] is None else Latest(*row["latest"]),
+                row["oldest"],
             )
         )
+    _leave_out_what_lacks_its_key(topic, seen, before, schema_text)
     return seen
 
 
@@ -172,6 +191,17 @@ def planned(
     return Planned(plan, taken, rekeyed)
 
 
+def _leave_out_what_lacks_its_key(topic: str, seen: Look, before: Applied, schema_text: SchemaText) -> None:
+    def key_of(pair: Pair) -> tuple[int, ...] | None:
+        return writer_of(topic, pair, schema_text).said.key
+
+    for pair in lacking_key(seen.outlines, before, key_of):
+        at = next(number for number, one in enumerate(seen.outlines) if one.pair == pair)
+        one = seen.outlines[at]
+        seen.lacking_key[pair] = one.changes
+        seen.outlines[at] = replace(one, newest="", changes=0, unsent=frozenset(), latest=None, oldest="")
+
+
 def writer_of(topic: str, pair: Pair, schema_text: SchemaText) -> Writer:
     """Read a pair of schemas."""
     key_text = None if pair.key_id is None else schema_text(pair.key_id)
@@ -187,6 +217,13 @@ def _fault_of_key(topic: str, row: Row, schema_text: SchemaText) -> WracklineErr
     except WracklineError as error:
         return _of_the_record(error)
     return None
+
+
+def _placed(error: WracklineError, topic: str, partition: int, offset: int) -> WracklineError:
+    """Say with an error where its first record is, and how the others are merged without it."""
+    sentence = f"{error.sentence}; the first such record is {topic}-{partition}, offset {offset}"
+    hint = f'{error.hint}; or have such records set aside and the others merged: errors.tolerance = "all"'
+    return type(error)(error.code, sentence, hint)
 
 
 def _of_the_record(error: WracklineError) -> WracklineError:

@@ -31,6 +31,7 @@ class Outline:
     truncates: int = 0
     unsent: frozenset[str] = frozenset()  # columns that some change lacks, as the source names them
     latest: Latest | None = None
+    oldest: str = ""  # seq of the oldest change; empty: it is not known
 
 
 def after(before: Applied, topic: str, ends: Mapping[int, int], outlines: Iterable[Outline]) -> Applied:

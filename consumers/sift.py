@@ -19,7 +19,7 @@ from wrackline.consumers.decode import BROKEN, VALUE_UNFIT, Writers, refused, st
 from wrackline.consumers.evolve import reshape
 from wrackline.consumers.letters import TOO_MANY, Letter, LetterBox, Spot
 from wrackline.consumers.plan import Applied, plan_merge
-from wrackline.consumers.planning import NOT_WIRE_FORMAT, Rules, look, planned, writer_of
+from wrackline.consumers.planning import KEY_MISSING, NOT_WIRE_FORMAT, Rules, look, planned, writer_of
 from wrackline.consumers.plugin import CHARACTER_REFUSED, SparkTarget
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.unheld import unheld
@@ -33,6 +33,7 @@ OF_RECORDS = frozenset(
     {
         BROKEN,
         VALUE_UNFIT,
+        KEY_MISSING.code,
         NOT_WIRE_FORMAT.code,
         NOT_OUR_SCHEMA.code,
         CHARACTER_REFUSED.code,
@@ -83,11 +84,11 @@ def in_the_way(
     made = planned(seen, wanted, before, target.can.identifiers, rules)
     if made is None:  # not one change can be read, and none came before
         table = next(iter(writers.values())).table
-        plan = plan_merge(table, target.can.identifiers, before, prefix=rules.prefix, mode=rules.keeping.mode)
+        plan = plan_merge(table, target.can.identifiers, before, prefix=rules.prefix)
     else:
         plan = made.plan
     plan, _ = reshape(plan, target.held(plan.table.id), target.can, rules.behaviour)
-    found = refused(records, writers, plan)
+    found = refused(records, writers, plan, seen.lacking_key)
     unheld_there = target.can.unheld
     return found.union(unheld(records, writers, plan, unheld_there)) if unheld_there else found
 

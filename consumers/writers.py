@@ -23,7 +23,8 @@ NOT_OUR_SCHEMA = define(
     "consume.not_our_schema",
     OperatorNeeded,
     "topic {topic} holds records whose {part} schema is not one of ours",
-    hint="look at it with: curl <registry>/subjects/{topic}-{part}/versions/latest",
+    hint="look at it with: curl <registry>/subjects/{topic}-{part}/versions/latest; if another program writes"
+    " this topic, read it as docs/auto-cdc.md says",
 )
 
 Field = Mapping[str, Any]  # an Avro field, just parsed
@@ -33,6 +34,7 @@ _BROKEN = (AttributeError, IndexError, KeyError, RecursionError, StopIteration, 
 _AVRO_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 1024  # letters; no database has names of a quarter of that
 _IDENTITIES = range(1, 2**31)
+_MOST_POSITION_BYTES = 64
 
 _KINDS = {
     (form.avro, form.logical_type, form.connect_name, form.connect_type): kind for kind, form in FORMS.items()
@@ -40,6 +42,14 @@ _KINDS = {
     ("string", None, None, None): Kind.STRING,
     ("bytes", "decimal", "org.apache.kafka.connect.data.Decimal", None): Kind.DECIMAL,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a value's schema says beside the row's columns; None: an older worker did not say it."""
+
+    key: tuple[int, ...] | None  # identities of the key's columns
+    position_bytes: int | None  # of a seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,7 @@ class Writer:
     value_text: str
     key_fields: Mapping[int, str]
     fields: Mapping[int, str]
+    said: "Said"
 
 
 def table_id(topic: str) -> TableId:
@@ -66,9 +77,12 @@ def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
     except _BROKEN as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="key") from exc
     try:
-        columns = _columns(_row_fields(_of_topic(topic, value_text)))
+        envelope = _of_topic(topic, value_text)
+        columns, beside = _columns(_row_fields(envelope)), _said(envelope)
     except _BROKEN as exc:
         raise NOT_OUR_SCHEMA(topic=topic, part="value") from exc
+    if None not in (key_text, beside.key) and tuple(column.identity for column, _ in keys) != beside.key:
+        raise NOT_OUR_SCHEMA(topic=topic, part="key")
     if not {(key.identity, key.name) for key, _ in keys} <= {(one.identity, one.name) for one, _ in columns}:
         raise NOT_OUR_SCHEMA(topic=topic, part="key")
     return Writer(
@@ -82,7 +96,22 @@ def writer(topic: str, key_text: str | None, value_text: str) -> Writer:
         value_text,
         {column.identity: field for column, field in keys},
         {column.identity: field for column, field in columns},
+        beside,
     )
+
+
+def position_bytes(value_text: str) -> int | None:
+    """Return what a value's schema, one of ours, says of the width of its positions."""
+    return _said(json.loads(value_text)).position_bytes
+
+
+def _said(envelope: Field) -> Said:
+    key, width = envelope.get("wrackline.key"), envelope["fields"][-1].get("wrackline.position")
+    if key is not None and not (isinstance(key, list) and all(type(one) is int for one in key)):
+        raise TypeError(key)
+    if width is not None and not (type(width) is int and 0 < width <= _MOST_POSITION_BYTES):
+        raise ValueError(width)
+    return Said(None if key is None else tuple(key), width)
 
 
 def _of_topic(topic: str, text: str) -> Field:

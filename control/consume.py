@@ -55,8 +55,10 @@ def consume(pipeline: Pipeline, log: Log, *, once: bool, spark_log: Path | None)
         bounds = opened.enter_context(whole_transactions(values, session, asks, texts.text))
         hears = heard(lineage, load(kind), values, place.held, figures.batch)
         batches = Batches(session, asks, place, rules(values, given, texts.text), hears, bounds)
-        look = Looking(lambda: asks.ends(server), asks.firsts, figures, teller.warned)
-        failed = Driven(values, place, figures, teller).drive(look, batches.merge, once=once)
+        look = Looking(lambda: asks.ends(server), asks.firsts, server, figures, teller.warned)
+        failed = list(Driven(values, place, figures, teller).drive(look, batches.merge, once=once))
+        if once and look.nothing is not None:
+            failed.append(look.nothing)
         if lineage is not None and once:
             lineage.outcome = (Became.FAIL, failed[0]) if failed else (Became.COMPLETE, None)
     return exit_of_all(failed)

@@ -49,7 +49,7 @@ from wrackline.producers.plugin import (
 )
 from wrackline.producers.status import document
 from wrackline.producers.task import Task
-from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.pipeline import Pipeline
 from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableSchema
@@ -62,6 +62,13 @@ _NAMED = 5  # tables in the line about them
 
 Tell = Callable[[Health, Exception | None], None]
 
+NO_TABLES = define(
+    "run.no_tables",
+    OperatorNeeded,
+    "no table of database {database} is captured: the filters leave all out, or the user may see none",
+    hint="see which are left out: wrackline tables <pipeline.toml> --all; then correct table.include.list or"
+    " table.exclude.list; a table that comes later and passes them is captured by itself",
+)
 NOT_STOPPED = define(
     "run.not_stopped",
     Transient,
@@ -196,6 +203,9 @@ def _begin(
         log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
         line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
         log.info("tables", line=line, tables=len(tables), **told)
+        if not tables:
+            error = NO_TABLES(database=partition.database)
+            log.warning("warning", line=f"warning: {error}", error=error.document(), **told)
     ownership = ownership_of(values)
     ownership.prepare()
     generation = _claim(ownership, source, log, name)

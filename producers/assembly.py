@@ -139,7 +139,11 @@ class _Schemas:
         topic = self._topics.of(table.id)
         key = key_schema(table, topic=topic)
         value = value_schema(
-            table, topic=topic, connector=self._plugin.connector, source_fields=self._plugin.source_fields
+            table,
+            topic=topic,
+            connector=self._plugin.connector,
+            source_fields=self._plugin.source_fields,
+            position_bytes=self._plugin.position_bytes,
         )
         ids = WriterIds(
             None if key is None else self._registry.register(f"{topic}-key", dump(key)),

@@ -405,6 +405,11 @@ class SourcePlugin(Protocol):
         """Avro fields that this source adds to the envelope's `source` record."""
         ...
 
+    @property
+    def position_bytes(self) -> int:
+        """How many bytes a position has in a `seq`."""
+        ...
+
     def open(self, settings: Values, around: Surroundings) -> Source:
         """Check the settings and connect; OperatorNeeded before anything has changed on the server."""
         ...

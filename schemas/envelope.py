@@ -8,6 +8,10 @@ The envelope is Debezium's, and `seq`.  The order of its fields is part of the c
 then what is the same for a whole chunk or transaction, `seq` last, so that a codec can write the
 middle once and copy it.  Every column of a row may be null, for a delete's `before` holds the replica
 identity alone and the log leaves out what a TOAST column kept; nothing is ever marked by a sentinel.
+
+What only the source can say of a record is in the value's schema, because a record may lose it on its way:
+`wrackline.key` on the envelope has the identities of the key's columns, none for a table without a key;
+`wrackline.position` on `seq` has the number of bytes of the source's positions.
 """
 
 import json
@@ -74,12 +78,21 @@ def key_schema(table: TableSchema, *, topic: str) -> Schema | None:
 
 
 def value_schema(
-    table: TableSchema, *, topic: str, connector: str, source_fields: Sequence[Mapping[str, object]]
+    table: TableSchema,
+    *,
+    topic: str,
+    connector: str,
+    source_fields: Sequence[Mapping[str, object]],
+    position_bytes: int | None = None,
 ) -> Schema:
     """Return the schema of a record's value: the envelope around the table's row.
 
-    `source_fields` are the Avro fields that this kind of source adds to its `source` record.
+    `source_fields` are the Avro fields that this kind of source adds to its `source` record, and
+    `position_bytes` is the width of its positions; without it a `seq` may have any width.
     """
+    seq: Schema = {"name": "seq", "type": "string"}
+    if position_bytes is not None:
+        seq["wrackline.position"] = position_bytes
     namespace = avro_namespace(topic)
     names = column_names(str(table.id), (column.name for column in table.columns))
     row = _record(
@@ -96,7 +109,7 @@ def value_schema(
             {"name": "data_collection_order", "type": "long"},
         ],
     )
-    return _record(
+    envelope = _record(
         "Envelope",
         namespace,
         [
@@ -106,9 +119,10 @@ def value_schema(
             {"name": "op", "type": "string"},
             _nullable("ts_ms", "long"),
             _nullable("transaction", block),
-            {"name": "seq", "type": "string"},
+            seq,
         ],
     )
+    return envelope | {"wrackline.key": [column.identity for column in table.key_columns]}
 
 
 def _source(connector: str, its_own: Sequence[Mapping[str, object]]) -> Schema:

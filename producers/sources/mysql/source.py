@@ -376,6 +376,7 @@ class MySqlPlugin:
     debezium_class: str | None
     settings: Declared = config.SETTINGS
     source_fields: Sequence[Mapping[str, object]] = FIELDS
+    position_bytes: int = 8  # the file's number and the offset in it
 
     def open(self, settings: Values, around: Surroundings) -> MySqlSource:
         """Take the settings; the first connection is made when something is asked."""

@@ -314,6 +314,7 @@ class PgPlugin:
     debezium_class = "io.debezium.connector.postgresql.PostgresConnector"
     settings: Declared = config.SETTINGS
     source_fields = FIELDS
+    position_bytes = 8  # an LSN
 
     def open(self, settings: Values, around: Surroundings) -> PgSource:
         """Take the settings; the first connection is made when something is asked."""

@@ -45,6 +45,14 @@ def kcat(world: World, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
+def test_it_says_that_no_table_passes_the_filters(world: World) -> None:
+    world.file.write_text(world.file.read_text().replace('"public.orders"', '"public.other"'))
+    running = world.run()
+    assert "tables: none" in running.output
+    assert "run.no_tables" in running.output
+    assert running.stop() == Exit.OK
+
+
 def test_it_streams_ends_cleanly_and_goes_on_without_loss_or_doubles(world: World) -> None:
     first = world.run()
     assert "tables: 1 (public.orders)" in first.output

@@ -166,7 +166,7 @@ def test_a_table_is_warned_of_once_before_its_events_go(figures: Figures, clock:
     firsts: dict[str, dict[int, int]] = {TOPIC: {0: 0, 1: 0}}
     warned: list[WracklineError] = []
     ends: Ends = {TOPIC: {0: 100, 1: 0}}
-    look = Looking(lambda: ends, lambda _: firsts, figures, warned.append, clock)
+    look = Looking(lambda: ends, lambda _: firsts, "server", figures, warned.append, clock)
     figures.batch(batch(50, {"c": 1}))
 
     def after(first: int) -> list[str]:
@@ -212,3 +212,17 @@ def test_a_stopwatch_takes_each_step_and_when_it_ended() -> None:
     made = watch.account(Range(TOPIC, {0: 0}, {0: 1}), APPLIED, Tally())
     assert made.seconds == {Step.ASK: 1.0, Step.READ: 2.0, Step.APPLY: 4.0}
     assert (made.read_ms, made.merged_ms) == (10, 70)
+
+
+def test_no_topic_at_all_is_said_once_until_one_comes() -> None:
+    found: Ends = {}
+    warned: list[WracklineError] = []
+    look = Looking(lambda: found, lambda _: {}, "shop", Figures("shop"), warned.append)
+    look()
+    look()
+    assert [error.code for error in warned] == ["consume.no_topics"]
+    assert look.nothing is warned[0]
+    assert "shop.<database>" in str(look.nothing)
+    found = {"shop.shop.public.orders": {0: 1}}
+    look()
+    assert look.nothing is None, "a table that comes later is merged"
