@@ -11,6 +11,7 @@ from wrackline.schemas.settings import Values
 CONNECT_LIMIT_S = 10
 
 _SECRETS = ("password", "sslpassword")
+_VERIFIED = frozenset({"verify-ca", "verify-full"})
 
 
 def fields(settings: Values, prefix: str) -> dict[str, str]:
@@ -26,6 +27,8 @@ def fields(settings: Values, prefix: str) -> dict[str, str]:
         "keepalives_idle": "30",
         "keepalives_interval": "10",
     }
+    if given["sslmode"] not in _VERIFIED and not settings.flag(f"{prefix}.password.clear.allowed"):
+        given["require_auth"] = "!password"
     named = (name for name in FILES if settings[f"{prefix}.{name}"] is not None)
     return given | {name: settings.text(f"{prefix}.{name}") for name in named}
 

@@ -29,6 +29,7 @@ def connection(
         Setting(f"{prefix}.port", Kind.INT, "Its port.", "5432", HIGH, GROUP, validator=between(1, 65535)),
         Setting(f"{prefix}.user", Kind.STRING, role, None, HIGH, GROUP, required=True, validator=not_empty),
         Setting(f"{prefix}.password", Kind.PASSWORD, "Its password.", None, HIGH, GROUP),
+        clear_password(prefix, GROUP),
         Setting(
             f"{prefix}.dbname",
             Kind.STRING,
@@ -51,6 +52,19 @@ def connection(
         ),
         *_files(prefix, authorities),
         Setting(f"{prefix}.sslpassword", Kind.PASSWORD, "What unlocks our private key.", None, LOW, GROUP),
+    )
+
+
+def clear_password(prefix: str, group: str) -> Setting:
+    """Declare whether a server that was not verified may ask for the password itself."""
+    return Setting(
+        f"{prefix}.password.clear.allowed",
+        Kind.BOOLEAN,
+        "Whether a server may ask for the password in clear (LDAP, PAM) though its certificate is not "
+        "verified; anybody in between can then read it.",
+        "false",
+        LOW,
+        group,
     )
 
 

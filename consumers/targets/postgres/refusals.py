@@ -19,6 +19,15 @@ UNREACHABLE = define(
     "no connection to the target database {database} on {host}: {reason}",
     hint="try it by hand: psql -h {host} -p {port} -U {user} {database}",
 )
+IN_CLEAR = define(
+    "pg_target.password_in_clear",
+    OperatorNeeded,
+    "the target server on {host} asks for the password of {user} in clear, and its certificate is"
+    " not verified",
+    hint="verify it: target.sslmode=verify-full; or let it ask in another way, in pg_hba.conf: hostssl"
+    " {database} {user} <address> scram-sha-256; or, on a network that you"
+    " trust: target.password.clear.allowed=true",
+)
 LOGIN_REFUSED = define(
     "pg_target.login_refused",
     OperatorNeeded,
@@ -94,6 +103,8 @@ _COPY_COLUMN = re.compile(r"COPY stage, line \d+, column c(\d+)")
 
 def at_the_door(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
     """Say what a refused connection means; `reason` has been cleaned of secrets."""
+    if "requested a cleartext password" in reason:
+        return IN_CLEAR(host=host, user=user, database=database)
     if any(words in reason for words in _CLOSED_DOORS):
         return LOGIN_REFUSED(host=host, port=port, user=user, database=database, reason=reason)
     return UNREACHABLE(host=host, port=port, user=user, database=database, reason=reason)

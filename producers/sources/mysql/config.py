@@ -4,7 +4,7 @@ Debezium's TLS modes are the drivers' own words, which differ between the two; e
 """
 
 from wrackline.producers.sources.mysql.tls import MODES, VERIFIED
-from wrackline.schemas.libpq_settings import HIGH, LOW, MEDIUM
+from wrackline.schemas.libpq_settings import HIGH, LOW, MEDIUM, clear_password
 from wrackline.schemas.setting import Declared, Need, NotHonoured, Setting
 from wrackline.schemas.setting_kinds import (
     Kind,
@@ -123,6 +123,7 @@ _TLS = (
         LOW,
         GROUP,
     ),
+    clear_password("database", GROUP),
 )
 
 _DATABASES = tuple(

@@ -18,7 +18,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.sources.mysql import tls
-from wrackline.producers.sources.mysql.refusals import PUBLIC_KEY, Asked, refusal
+from wrackline.producers.sources.mysql.names import account
+from wrackline.producers.sources.mysql.refusals import IN_CLEAR, PUBLIC_KEY, Asked, refusal
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.settings import Values
 
@@ -29,6 +30,8 @@ _SESSION = "SET time_zone = '+00:00', net_write_timeout = 600, wait_timeout = 28
 _FIRST_ID, _IDS = 1_000_000_000, 1_000_000_000
 _MOST_ID = 0xFFFF_FFFF
 _APART = 1_000_000_000, 2_000_000_000, 1_500_000_000  # so that no pipeline's first number is among them
+# Ways of logging in that hand the password to the server: as it is, or in a form that is soon guessed.
+_IN_CLEAR = frozenset({b"mysql_clear_password", b"mysql_old_password", b"dialog"})
 _KEEP_IDLE_S, _KEEP_INTERVAL_S = 30, 10
 
 
@@ -36,18 +39,37 @@ class _KeyAskedError(Exception):
     """The server wants the password, and its key would have to be taken on trust."""
 
 
-class _Unprotected(Connection):
-    """A connection that takes no public key from the server: who stands in between could give their own."""
+class _InClearError(Exception):
+    """The server wants the password in clear, and nobody knows which server it is."""
+
+
+class _Guarded(Connection):
+    """A connection that shows the password to nobody unknown, unless the settings allow it.
+
+    A server that was not verified may ask for the password in clear, or hand out a key to send it with; so
+    may anybody in between.
+    """
+
+    in_clear = any_key = False
+    _key: bytes | None = None
+
+    def _process_auth(self, plugin_name: bytes, *given: object) -> object:
+        if plugin_name in _IN_CLEAR and not self.in_clear:
+            raise _InClearError(plugin_name.decode())
+        return super()._process_auth(plugin_name, *given)  # type: ignore[misc] # not in its types
 
     @property
-    def server_public_key(self) -> None:
-        """Refuse: asked for by the driver when the password must be sent in full."""
-        raise _KeyAskedError
+    def server_public_key(self) -> bytes | None:
+        """The server's key; the driver asks when the password must be sent in full."""
+        if not self.any_key:
+            raise _KeyAskedError
+        return self._key
 
     @server_public_key.setter
     def server_public_key(self, key: bytes | None) -> None:
-        if key is not None:
+        if key is not None and not self.any_key:
             raise _KeyAskedError
+        self._key = key
 
 
 class Server:
@@ -74,6 +96,11 @@ class Server:
         except _KeyAskedError:
             error: WracklineError = PUBLIC_KEY(host=self.asked.host, user=self.asked.user)
             reason = ""
+        except _InClearError as exc:
+            error = IN_CLEAR(
+                host=self.asked.host, user=self.asked.user, method=exc, account=account(self.asked.user)
+            )
+            reason = ""
         except pymysql.err.Error as exc:
             number, reason = _said(exc)
             tls_fault = isinstance(getattr(exc, "original_exception", None), ssl.SSLError) or "[SSL" in reason
@@ -95,7 +122,9 @@ class Server:
     def _connected(self) -> "Connection[Any]":
         protected = tls.context(self._settings)
         careful = protected is None and not self._settings.flag("database.allowPublicKeyRetrieval")
-        made = (_Unprotected if careful else Connection)(
+        verified = tls.mode(self._settings) in {tls.VERIFY_CA, tls.VERIFY_IDENTITY}
+        trusted = verified or self._settings.flag("database.password.clear.allowed")
+        made = _Guarded(
             host=self.asked.host,
             port=int(self.asked.port),
             user=self.asked.user,
@@ -111,6 +140,7 @@ class Server:
             ssl_disabled=tls.mode(self._settings) == tls.DISABLED,
             defer_connect=True,
         )
+        made.any_key, made.in_clear = not careful, trusted
         address = (self.asked.host, int(self.asked.port))
         made.connect(_kept_alive(socket.create_connection(address, self._patience), self.most_silence))
         made._read_timeout = None  # type: ignore[attr-defined] # noqa: SLF001 - a chunk may take its time

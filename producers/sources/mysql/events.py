@@ -26,6 +26,7 @@ HEADER = 19
 CHECKSUM = 4
 _HEADER = struct.Struct("<IBIIIH")
 _ARTIFICIAL = 0x20
+_MOST_OFFSET = (1 << 63) - 1
 _IGNORABLE = 0x80
 _WHOLE = 0x2144_DF1C  # the CRC32 of anything that has its own CRC32 behind it
 _SMALL = 1 << 14  # up to here a copy costs less than a view
@@ -86,6 +87,11 @@ class Header(NamedTuple):
     def ignorable(self) -> bool:
         """Whether who does not know the kind may pass the event by."""
         return bool(self.flags & _IGNORABLE)
+
+
+def in_short(exc: Exception) -> str:
+    """Say what was wrong in our own words; those of Python's readers show bytes of what they read."""
+    return str(exc) if type(exc) is ValueError else type(exc).__name__
 
 
 def header(data: bytes, at: int) -> Header:
@@ -277,8 +283,8 @@ def small_event(data: bytes, at: int, end: int) -> SmallEvent | None:
     if read is not None:
         try:
             return read(data, at, end)
-        except (struct.error, IndexError, ValueError) as exc:
-            raise EVENT_BROKEN(kind=kind, position=header(data, at).next, reason=exc) from None
+        except (struct.error, LookupError, ValueError, ArithmeticError) as exc:
+            raise EVENT_BROKEN(kind=kind, position=header(data, at).next, reason=in_short(exc)) from None
     found = header(data, at)
     if kind in kinds.PASSED_BY or found.ignorable:
         return None
@@ -300,7 +306,7 @@ def _format_description(data: bytes, at: int, end: int) -> FormatDescription:
 
 def _rotate(data: bytes, at: int, end: int) -> Rotate:
     (offset,) = struct.unpack_from("<Q", data, at + HEADER)
-    return Rotate(data[at + HEADER + 8 : end].decode(), offset, bool(data[at + 17] & _ARTIFICIAL))
+    return Rotate(data[at + HEADER + 8 : end].decode(), _offset(offset), bool(data[at + 17] & _ARTIFICIAL))
 
 
 def _gtid(data: bytes, at: int, end: int) -> TransactionBegun:
@@ -422,7 +428,13 @@ def _heartbeat_v2(data: bytes, at: int, end: int) -> Heartbeat:
         elif field == 2:
             offset, _ = packed_number(data, place, end)
         place += size
-    return Heartbeat(file, offset)
+    return Heartbeat(file, _offset(offset))
+
+
+def _offset(offset: int) -> int:
+    if offset > _MOST_OFFSET:
+        raise ValueError("a place that no file has")
+    return offset
 
 
 _READERS: Mapping[int, Callable[[bytes, int, int], SmallEvent]] = MappingProxyType(

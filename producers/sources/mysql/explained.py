@@ -43,9 +43,12 @@ class CatalogueAndRegistry:
         shapes: Shapes,
         around: Surroundings,
         known: Mapping[TableId, TableFacts],
+        most: int,
     ) -> None:
+        """Take whom to ask, and what is known; `most`: how many bytes a row may have."""
         self._asking, self._shapes, self._around = asking, shapes, around
         self._facts: dict[TableId, TableFacts | None] = dict(known)
+        self._most = most
 
     def writers(self, told: TableMap, names: Mapping[str, str]) -> Writers | None:
         """Return what the rows behind this map are written with; None of a sequence, whose rows count it."""
@@ -77,7 +80,8 @@ class CatalogueAndRegistry:
         def charset(collation: int) -> Charset:
             return charset_of(collation, column=str(writers.shape.table.id), said=self._shapes.said)
 
-        return RowDecoder(ref, writers.shape, told.columns, writers.key_id, writers.value_id, charset)
+        ids = writers.key_id, writers.value_id
+        return RowDecoder(ref, writers.shape, told.columns, *ids, charset, self._most)
 
     def _registered(self, shape: Projection) -> Writers:
         ids = self._around.register(shape.table)

@@ -80,15 +80,15 @@ class Form:
     mask: Mask | None = None
 
 
-def log_form(column: WireColumn, type_: ColumnType, mask: Mask | None, charsets: Charsets) -> Form:
-    """Choose what is done to a column's cells in the log."""
+def log_form(column: WireColumn, type_: ColumnType, mask: Mask | None, charsets: Charsets, most: int) -> Form:
+    """Choose what is done to a column's cells in the log; `most` bytes may come of a compressed one."""
     if mask is None and column.wire in _CHARACTERS and column.collation not in {None, _BINARY}:
         charset = charsets(column.collation or 0)
         if charset.reader is not None or column.wire in _COMPRESSED:
             plain = charset.ascii and column.wire not in _COMPRESSED
-            return Form(0, 0, make=_characters(column, charset), plain_ascii=plain)
+            return Form(0, 0, make=_characters(column, charset, most), plain_ascii=plain)
     direct = mask is None and _direct(column, type_)
-    return _form(column, type_, None if direct else _text(column, type_, charsets), mask, result=False)
+    return _form(column, type_, None if direct else _text(column, type_, charsets, most), mask, result=False)
 
 
 def result_form(column: WireColumn, type_: ColumnType, mask: Mask | None) -> Form:
@@ -122,14 +122,15 @@ def _direct(column: WireColumn, type_: ColumnType) -> bool:
     return type_.kind not in _AS_TEXT and column.wire not in {wire.JSON, *_COMPRESSED}
 
 
-def _characters(column: WireColumn, charset: Charset) -> Make:
+def _characters(column: WireColumn, charset: Charset, most: int) -> Make:
     reader = charset.reader
     if column.wire not in _COMPRESSED:
         return lambda raw: raw if reader is None else reader(raw).encode()
-    return lambda raw: odd.uncompressed(raw) if reader is None else reader(odd.uncompressed(raw)).encode()
+    plain = partial(odd.uncompressed, most=most)
+    return lambda raw: plain(raw) if reader is None else reader(plain(raw)).encode()
 
 
-def _text(column: WireColumn, type_: ColumnType, charsets: Charsets) -> Make:
+def _text(column: WireColumn, type_: ColumnType, charsets: Charsets, most: int) -> Make:
     """Return what writes a cell of the log as the server prints it."""
     if column.wire in _LOGGED:
         return _LOGGED[column.wire]
@@ -138,11 +139,11 @@ def _text(column: WireColumn, type_: ColumnType, charsets: Charsets) -> Make:
     if column.wire not in _CHARACTERS:
         return _number_or_moment(column, result=False)
     if column.collation not in {None, _BINARY}:
-        return _characters(column, charsets(column.collation or 0))
+        return _characters(column, charsets(column.collation or 0), most)
     padded = column.meta if column.wire == wire.STRING else 0
     write = odd.bytes_text if type_.kind in _AS_TEXT else bytes
     if column.wire in _COMPRESSED:
-        return lambda raw: write(odd.uncompressed(raw))
+        return lambda raw: write(odd.uncompressed(raw, most))
     return _OF_MARIADB.get(type_.source) or (lambda raw: odd.bytes_text(raw.ljust(padded, b"\0")))
 
 

@@ -140,10 +140,13 @@ class Announced:
 
 def name_of(raw: bytes) -> TableId:
     """Read whose map it is, and nothing else."""
-    size = raw[8]
-    database = raw[9 : 9 + size].decode()
-    at = 10 + size
-    return TableId(database, database, raw[at + 1 : at + 1 + raw[at]].decode())
+    try:
+        size = raw[8]
+        database = raw[9 : 9 + size].decode()
+        at = 10 + size
+        return TableId(database, database, raw[at + 1 : at + 1 + raw[at]].decode())
+    except (IndexError, UnicodeDecodeError):
+        raise table_map.TABLE_MAP_BROKEN(table="a table") from None
 
 
 def counted(raw: bytes, table: TableId, *, mariadb: bool) -> Mapped:

@@ -139,16 +139,27 @@ def inet6_text(raw: bytes) -> bytes:
     return text.encode()
 
 
-def uncompressed(raw: bytes) -> bytes:
-    """Return a value of MariaDB's compressed columns: a byte of method, a length, and the bytes."""
+def uncompressed(raw: bytes, most: int) -> bytes:
+    """Return a value of MariaDB's compressed columns: a byte of method, a length, and the bytes.
+
+    A value that says more bytes than `most` is refused before its memory is taken.
+    """
     if not raw or raw[0] == 0:
         return raw[1:]
     if raw[0] >> 4 != 8:
         raise Unfit("it is compressed in a way that is not known here")
+    start = 1 + (raw[0] & 7)
+    size = int.from_bytes(raw[1:start], "big")
+    if size > most:
+        raise Unfit(f"it has {size} bytes when it is uncompressed, and {most} are allowed (max.row.bytes)")
+    unpacker = zlib.decompressobj(wbits=-15 if raw[0] & 8 else 15)
     try:
-        return zlib.decompress(raw[1 + (raw[0] & 7) :], wbits=-15 if raw[0] & 8 else 15)
+        made = unpacker.decompress(raw[start:], size + 1)
     except zlib.error:
         raise Unfit("it can't be uncompressed") from None
+    if len(made) != size:
+        raise Unfit("it does not uncompress to the size that it says")
+    return made
 
 
 def single_text(raw: bytes) -> bytes:

@@ -19,6 +19,7 @@ from wrackline.schemas.errors import Definite, OperatorNeeded, define
 
 SEQ_BYTES = 8
 MOST_OFFSET = 0xFFFF_FFFF  # that has room in a seq, and in what asks for a dump
+_MOST_DIGITS, _MOST_NUMBER = 10, 0xFFFF_FFFF  # of a file: its number stands in seq
 
 POSITION_UNREADABLE = define(
     "mysql.position_unreadable",
@@ -147,9 +148,12 @@ class MySqlPosition:
 def file_number(name: str) -> int:
     """Return the number at the end of a file's name, by which a server counts its files."""
     _, dot, number = name.rpartition(".")
-    if not (dot and number.isascii() and number.isdigit()):
+    if not (dot and number.isascii() and number.isdigit()) or len(number) > _MOST_DIGITS:
         raise FILE_UNNUMBERED(file=name)
-    return int(number)
+    made = int(number)
+    if made > _MOST_NUMBER:
+        raise FILE_UNNUMBERED(file=name)
+    return made
 
 
 def position_of(saved: Saved) -> MySqlPosition:

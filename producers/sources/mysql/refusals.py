@@ -41,6 +41,15 @@ PUBLIC_KEY = define(
     hint="protect it: database.ssl.mode=verify_identity; or, on a network that you trust, let the password be"
     " sent with a key that the server hands out: database.allowPublicKeyRetrieval=true",
 )
+IN_CLEAR = define(
+    "mysql.password_in_clear",
+    OperatorNeeded,
+    "the server on {host} asks for the password of {user} in clear ({method}), and its certificate is not"
+    " verified",
+    hint="verify it: database.ssl.mode=verify_identity; or, as an administrator, let the account log in in"
+    " another way: ALTER USER {account} IDENTIFIED WITH caching_sha2_password BY '...'; or, on a network that"
+    " you trust: database.password.clear.allowed=true",
+)
 CONNECTIONS_FULL = define(
     "mysql.connections_full",
     Transient,

@@ -206,10 +206,15 @@ class RowDecoder(MySqlRows):
         key_id: int,
         value_id: int,
         charsets: Charsets,
+        most: int = 64 << 20,
     ) -> None:
-        """Take the table's ref in changes, its shape (columns in the rows' order), its schemas' ids."""
+        """Take the table's ref in changes, its shape (columns in the rows' order), its schemas' ids.
+
+        `most`: how many bytes a cell that is compressed may have when it is not.
+        """
         forms = [
-            log_form(column, type_, mask, charsets) for column, type_, mask in told_columns(shape, columns)
+            log_form(column, type_, mask, charsets, most)
+            for column, type_, mask in told_columns(shape, columns)
         ]
         super().__init__(ref, shape, key_id, value_id, forms)
         self.images = Images(columns, [action is not Plain.DROP for action in shape.actions])

@@ -127,7 +127,8 @@ class MySqlSource:
             known = self._catalogue_over(connection).facts_of(tables)
             shapes = self._shapes(connection)
         roll = Roll(self._selection.captures(tables, aside), tables)
-        explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known)
+        most = self._settings.integer("max.row.bytes")
+        explained = CatalogueAndRegistry(self._catalogued, shapes, self._around, known, most)
         reading = self._reading(facts, shapes)
         decoder = Decoder(start, self._labels(partition), roll, explained, reading, self._cut_off)
         self._names = lambda: decoder.names

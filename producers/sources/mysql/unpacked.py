@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import zstandard
 
 from wrackline.producers.sources.mysql import kinds
-from wrackline.producers.sources.mysql.events import EVENT_BROKEN, EVENT_UNKNOWN, HEADER, header
+from wrackline.producers.sources.mysql.events import EVENT_BROKEN, EVENT_UNKNOWN, HEADER, header, in_short
 from wrackline.producers.sources.mysql.numbers import packed_number
 from wrackline.schemas.errors import OperatorNeeded, define
 
@@ -40,8 +40,8 @@ def unpacked(data: bytes, at: int, end: int, most: int) -> bytes:
             made = _payload(data, at + HEADER, end, most)
         else:
             made = _event(data, at, end, most)
-    except (struct.error, IndexError, ValueError, zlib.error, zstandard.ZstdError) as exc:
-        raise EVENT_BROKEN(kind=kind, position=found.next, reason=exc) from None
+    except (struct.error, LookupError, ValueError, ArithmeticError, zlib.error, zstandard.ZstdError) as exc:
+        raise EVENT_BROKEN(kind=kind, position=found.next, reason=in_short(exc)) from None
     except _TooLargeError:
         raise EVENT_TOO_LARGE(kind=kind, position=found.next, most=most) from None
     return made

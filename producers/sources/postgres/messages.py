@@ -4,7 +4,20 @@ The letter that a message begins with says what it is; rows (I, U, D) are the ro
 """
 
 import struct
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple, TypeVar
+
+from wrackline.schemas.errors import Definite, define
+
+_T = TypeVar("_T")
+
+MESSAGE_BROKEN = define(
+    "pg.message_broken",
+    Definite,
+    "a message of the log that begins with {letter} ({size} bytes) is not laid out as known here",
+    hint="report it with the server's version: SELECT version()",
+)
 
 _POSTGRES_EPOCH_MS = 946_684_800_000  # 2000-01-01, from which the server counts microseconds
 
@@ -64,18 +77,34 @@ def moment_ms(microseconds: int) -> int:
     return microseconds // 1000 + _POSTGRES_EPOCH_MS
 
 
+def _typed(parse: Callable[[bytes, int], _T]) -> Callable[[bytes, int], _T]:
+    """Say in an error of ours that the bytes are none of this message; Python's own words would show them."""
+
+    @wraps(parse)
+    def parsed(data: bytes, at: int) -> _T:
+        try:
+            return parse(data, at)
+        except (struct.error, LookupError, ValueError, ArithmeticError):
+            raise MESSAGE_BROKEN(letter=chr(data[at - 1]), size=len(data) - at + 1) from None
+
+    return parsed
+
+
+@_typed
 def begin(data: bytes, at: int) -> BeginMessage:
     """Read what follows a B."""
     lsn, committed, xid = struct.unpack_from(">QqI", data, at)
     return BeginMessage(lsn, moment_ms(committed), xid)
 
 
+@_typed
 def commit(data: bytes, at: int) -> CommitMessage:
     """Read what follows a C: flags that are always 0, then the places."""
     lsn, end, committed = struct.unpack_from(">xQQq", data, at)
     return CommitMessage(lsn, end, moment_ms(committed))
 
 
+@_typed
 def relation(data: bytes, at: int) -> Relation:
     """Read what follows an R."""
     (oid,) = struct.unpack_from(">I", data, at)
@@ -93,12 +122,14 @@ def relation(data: bytes, at: int) -> Relation:
     return Relation(oid, schema or "pg_catalog", name, replica_identity.decode(), tuple(columns))
 
 
+@_typed
 def truncate(data: bytes, at: int) -> TruncateMessage:
     """Read what follows a T: how many, the options, the relations."""
     (count,) = struct.unpack_from(">I", data, at)
     return TruncateMessage(struct.unpack_from(f">{count}I", data, at + 5))
 
 
+@_typed
 def message(data: bytes, at: int) -> LogicalMessage:
     """Read what follows an M."""
     flags, lsn = struct.unpack_from(">BQ", data, at)

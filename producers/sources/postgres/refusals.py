@@ -59,6 +59,9 @@ _HBA = "allow it in pg_hba.conf: hostssl {database} {user} <address> scram-sha-2
 _LOGIN_MENDS = {
     "password authentication failed": "correct database.password, or set it:"
     " ALTER ROLE {user} PASSWORD '...'",
+    "requested a cleartext password": "verify the server: database.sslmode=verify-full; or let it ask in"
+    " another way, in pg_hba.conf: hostssl {database} {user} <address> scram-sha-256; or, on a network that"
+    " you trust: database.password.clear.allowed=true",
     "no password supplied": "give database.password",
     "certificate authentication failed": "the certificate's common name must be the role's: database.sslcert",
     "no pg_hba.conf entry": _HBA,

@@ -71,7 +71,7 @@ def decoder(
     """One that captures d.t and d.u."""
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(1, 2), most)
     listed = [T, T._replace(name="u")]
-    explained = CatalogueAndRegistry(FewFacts(*facts).asking, Shapes(ColumnRules()), around, {})
+    explained = CatalogueAndRegistry(FewFacts(*facts).asking, Shapes(ColumnRules()), around, {}, 1 << 20)
     reading = Reading("here", log.mariadb, most, 1 << 20)
     return Decoder(
         start or start_of(log),

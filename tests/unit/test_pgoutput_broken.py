@@ -1,0 +1,29 @@
+"""Messages of pgoutput that no server sends: an error with a code, whose text shows no byte of them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from wrackline.producers.sources.postgres import messages
+from wrackline.schemas.errors import Definite
+
+
+@pytest.mark.parametrize(
+    ("parse", "body"),
+    [
+        (messages.begin, b""),
+        (messages.commit, b"\0" * 20),
+        (messages.relation, b"\0\0\0\1public"),
+        (messages.relation, b"\0\0\0\1\xffsecret\0t\0d\0\0"),
+        (messages.relation, b"\0\0\0\1public\0t\0\xff\0\0"),
+        (messages.truncate, b"\0\0\0\2\0" + bytes(4)),
+        (messages.message, b"\0" * 9 + b"prefix"),
+    ],
+)
+def test_a_message_that_ends_too_early_or_is_no_text(
+    parse: Callable[[bytes, int], object], body: bytes
+) -> None:
+    with pytest.raises(Definite) as raised:
+        parse(b"X" + body, 1)
+    assert raised.value.code == "pg.message_broken"
+    assert "secret" not in str(raised.value)
