@@ -3,7 +3,9 @@
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -32,15 +34,16 @@ def postgres_row(count: int, text: bytes, growth: int | None = None) -> int | st
     from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema  # noqa: PLC0415
     from wrackline.schemas.types import ColumnType, Kind  # noqa: PLC0415
 
-    if growth is not None:
-        rows.growth_of = lambda _: growth
-        rows.beside_of = lambda _: -16
     type_ = ColumnType(Kind.DECIMAL, "numeric(38,38)", 38, 38)
     columns = tuple(Column(f"c{i}", i + 1, type_) for i in range(count))
     table = TableSchema(TableId("d", "public", "t"), columns, (), KeyKind.NONE)
     made: list[RowChange] = []
     try:
-        decoder = rows.RowDecoder(1, everything(table), 1, 2)
+        with ExitStack() as planted:
+            if growth is not None:
+                planted.enter_context(patch.object(rows, "growth_of", lambda _: growth))
+                planted.enter_context(patch.object(rows, "beside_of", lambda _: -16))
+            decoder = rows.RowDecoder(1, everything(table), 1, 2)
         decoder.decode(insert([text] * count), 0, Frame(b"\0" * 9, b"00" * 11), 9, 0, made)
     except OperatorNeeded as refused:
         return refused.code

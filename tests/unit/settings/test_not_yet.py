@@ -32,7 +32,7 @@ CODE = "settings.not_yet"
 COMPOSED = {
     **{
         f"{{prefix}}.{name}": (f"database.{name}", f"target.{name}")
-        for name in ("hostname", "port", "user", "dbname", "sslmode")
+        for name in ("hostname", "port", "user", "dbname", "sslmode", "password.clear.allowed")
     },
     "{prefix}.{name}": tuple(
         f"{prefix}.{name}"
