@@ -6,7 +6,7 @@ printed by somebody else: Java, or the system.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from wrackline.control.exits import Exit
 from wrackline.control.logs.lines import Log, say_again
@@ -57,6 +57,12 @@ class Telling:
     def listens(self, url: str) -> None:
         """Say where requests are taken."""
         self._log.info("requests", line=f"requests: {url}", pipeline=WORKER, requests=url)
+
+    def group(self, coordinator: str, workers: Sequence[str]) -> None:
+        """Say who is in the group, and who of them does what writes."""
+        line = f"group: coordinator {coordinator}; workers {', '.join(workers)}"
+        told = {"coordinator": coordinator, "workers": list(workers)}
+        self._log.info("group", line=line, pipeline=WORKER, **told)
 
     def wrong(self, task: str, error: WracklineError) -> None:
         """Say what does not work beside a pipeline; on any thread."""

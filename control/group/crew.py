@@ -40,6 +40,8 @@ COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether the office is ours
 _AGAIN: Final = 1.0  # seconds from one failed try to take it to the next
 
+Say = Callable[[str, Sequence[str]], None]  # who does what writes, and all workers
+
 NOT_HEARD = define(
     "group.not_heard",
     Transient,
@@ -69,6 +71,8 @@ class GroupCrew:
     ) -> None:
         self.worker = self._url = ""  # known once it listens
         self._users = False  # whether one has to log in here
+        self._say: Say = lambda _coordinator, _workers: None
+        self._said: tuple[str, tuple[str, ...]] | None = None
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = Pen(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
@@ -76,9 +80,9 @@ class GroupCrew:
         self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
         self._thread = threads.make("coordinator", self._keep_office)
 
-    def begin(self, worker: str, url: str, *, users: bool) -> None:
+    def begin(self, worker: str, url: str, say: Say, *, users: bool) -> None:
         """Be ready to be the coordinator, under this name; `users`: one has to log in here."""
-        self.worker, self._url, self._users = worker, url, users
+        self.worker, self._url, self._say, self._users = worker, url, say, users
         self._thread.start()
 
     def end(self) -> None:
@@ -214,6 +218,7 @@ class GroupCrew:
 
     def _keep_office(self) -> None:
         while not self._stop.wait(_LOOK):
+            self._say_who()
             if not self._wanted.is_set():
                 self._leave()
             elif not self._holds:
@@ -223,6 +228,17 @@ class GroupCrew:
                 if office is not None and office.worker != self.worker:
                     self._leave()  # it is another's, though the group has not told us yet
         self._leave()
+
+    def _say_who(self) -> None:
+        """Say who is in the group when it has changed, once it is known who does what writes."""
+        office, owners = self._hands.office(), self._hands.owners()
+        coordinator = owners.get(COORDINATORS_SLOT)
+        if office is None or coordinator is None or office.worker != coordinator:
+            return
+        now = coordinator, tuple(sorted(set(owners.values())))
+        if now != self._said:
+            self._said = now
+            self._say(*now)
 
     def _take(self) -> None:
         try:

@@ -105,7 +105,7 @@ def joined(
         looks = PipelineLooks(crew, partial(_assessing, nursery, group, crew))
         door = opened.enter_context(answering(crew, _Desks(crew, tell), looks, rest, tell, crew))
         hands.begin(door.worker)
-        crew.begin(door.worker, door.url, users=rest.users is not None)
+        crew.begin(door.worker, door.url, telling.group, users=rest.users is not None)
         opened.enter_context(
             _member(group, hands, crew, tell, threads, partial(telling.listens, f"{door.url}/connectors"))
         )

@@ -2,6 +2,7 @@
 
     GET  /connectors[?expand=status&expand=info]
     GET  /connectors/{c}[/config|status|tasks|tasks-config|topics|offsets]
+    PUT  /connectors/{c}/topics/reset                a client asks for it; nothing is kept of them
     PUT  /connectors/{c}/pause|resume|stop           POST /connectors/{c}/restart[?includeTasks&onlyFailed]
     GET  /connectors/{c}/tasks/{n}/status            POST /connectors/{c}/tasks/{n}/restart
 
@@ -87,6 +88,12 @@ def _looks(made: APIRouter, crew: Crew) -> None:
         """Name its topics."""
         _known(crew, name)
         return Answer({name: {"topics": sorted(crew.topics(name))}})
+
+    @made.put("/{name}/topics/reset")
+    def reset_topics(name: str) -> Response:
+        """Forget which topics were in use: none is remembered, they are looked up each time."""
+        _known(crew, name)
+        return Response(status_code=202)
 
     @made.get("/{name}/offsets")
     def offsets(name: str) -> Response:

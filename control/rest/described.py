@@ -57,6 +57,9 @@ ROUTES: Final[Mapping[str, Described]] = {
     ),
     "GET /connectors/{name}/status": Described("Say how it is", {200: "Status"}),
     "GET /connectors/{name}/topics": Described("Name its tables' topics", {200: "Topics"}, errors=_ASKS),
+    "PUT /connectors/{name}/topics/reset": Described(
+        "Forget which topics it used: none is kept", {202: None}
+    ),
     "GET /connectors/{name}/offsets": Described("Show its positions", {200: "Offsets"}, errors=_ASKS),
     "PATCH /connectors/{name}/offsets": Described(
         "Set its positions, once it is stopped", {200: "Message"}, "ChangedOffsets", errors=_CHANGES

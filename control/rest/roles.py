@@ -79,6 +79,7 @@ _TABLE: Final = {
     ),
     Role.OPERATOR: (
         "GET /connectors/{name}/assessment",  # starts a process, and Spark for a lakehouse
+        "PUT /connectors/{name}/topics/reset",
         "PUT /connectors/{name}/pause",
         "PUT /connectors/{name}/stop",
         "PUT /connectors/{name}/resume",

@@ -1,5 +1,6 @@
 """Where a worker of a group sends what writes: to a member of its group, and to none that lets anybody in."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ def worker(office: Office, *, users: bool) -> GroupCrew:
     group = SimpleNamespace(client=None, id="g")
     parts = (group, hands, None, print, threads)
     made = GroupCrew(*cast("tuple[Any, Any, Any, Any, Any]", parts))
-    made.begin("a:8083", "http://a:8083", users=users)
+    made.begin("a:8083", "http://a:8083", print, users=users)
     return made
 
 
@@ -35,6 +36,28 @@ def test_a_worker_with_users_sends_nothing_to_a_coordinator_without() -> None:
 def test_other_workers_send_it(*, here: bool, there: bool) -> None:
     office = Office(OTHER, f"http://{OTHER}", "1", users=there)
     assert worker(office, users=here).elsewhere() == f"http://{OTHER}"
+
+
+def test_who_is_in_the_group_is_said_when_it_changes() -> None:
+    said: list[tuple[str, tuple[str, ...]]] = []
+    owners, looks = {0: OTHER, 1: "a:8083"}, iter(range(5))
+
+    def stopped(_: float) -> bool:
+        look = next(looks)
+        if look == 3:
+            owners[1] = "c:8083"
+        return look == 4
+
+    office = Office(OTHER, f"http://{OTHER}", "1")
+    hands = SimpleNamespace(office=lambda: office, owners=lambda: owners)
+    runs: list[Callable[[], None]] = []
+    threads = SimpleNamespace(make=lambda _, run: SimpleNamespace(start=lambda: runs.append(run)))
+    parts = (SimpleNamespace(client=None, id="g"), hands, None, print, threads)
+    crew = GroupCrew(*cast("tuple[Any, Any, Any, Any, Any]", parts))
+    crew.begin("a:8083", "http://a:8083", lambda *who: said.append(cast("Any", who)), users=False)
+    crew._stop = cast("Any", SimpleNamespace(wait=stopped))
+    runs[0]()
+    assert said == [(OTHER, ("a:8083", OTHER)), (OTHER, (OTHER, "c:8083"))]
 
 
 def test_an_office_is_read_as_it_was_written() -> None:
