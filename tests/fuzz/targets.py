@@ -1,0 +1,152 @@
+"""What is fuzzed: each target takes bytes; only an error with a code (or a cell's `Unfit`) may come out."""
+
+import struct
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+
+from wrackline.producers.changes import RowChange
+from wrackline.producers.row_events import Unfit
+from wrackline.producers.sources.mysql import json_text, table_map
+from wrackline.producers.sources.mysql.charsets import charset_of
+from wrackline.producers.sources.mysql.events import HEADER, small_event
+from wrackline.producers.sources.mysql.images import Images
+from wrackline.producers.sources.mysql.maps import name_of
+from wrackline.producers.sources.mysql.rows import RowDecoder as MySqlRows
+from wrackline.producers.sources.mysql.shapes import Shapes
+from wrackline.producers.sources.mysql.unpacked import spans, unpacked
+from wrackline.producers.sources.postgres import messages
+from wrackline.producers.sources.postgres.cells import avro_of
+from wrackline.producers.sources.postgres.rows import RowDecoder as PostgresRows
+from wrackline.schemas import conditions, signals
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.filters import ColumnRules
+from wrackline.schemas.frame import Frame
+from wrackline.schemas.projection import everything
+from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.types import ColumnType, Kind
+
+CORPUS = Path(__file__).parent / "corpus"
+_FRAME = Frame(b"\0" * 9, b"00" * 11, ts_ms=5, transaction="a")
+_MOST = 1 << 20
+_CODED = (ValueError, LookupError, ArithmeticError, struct.error)  # of a cell: its row decoder gives a code
+
+_DECIMALS = ((10, 2), (18, 0), (38, 38), (38, 0), (1, 0))
+SCALARS = (
+    *(ColumnType(kind, "x") for kind in Kind if kind not in {Kind.ARRAY, Kind.DECIMAL, Kind.BITS}),
+    *(ColumnType(Kind.DECIMAL, "numeric", *digits) for digits in _DECIMALS),
+    ColumnType(Kind.DECIMAL, "money", 19, 2),
+    ColumnType(Kind.BITS, "bit(9)", length=9),
+)
+EVERY = (*SCALARS, *(ColumnType(Kind.ARRAY, "a[]", element=scalar) for scalar in SCALARS))
+
+
+def mysql_table_map(data: bytes) -> None:
+    """A table map's body; the first byte says whose."""
+    name_of(data[1:])
+    Shapes(ColumnRules()).of_log(table_map.parse(data[1:], mariadb=data[:1] == b"\1"))
+
+
+def mysql_rows(data: bytes) -> None:
+    """The event's number, two bytes of a length, so long a table map, the event."""
+    kind, size = data[0], int.from_bytes(data[1:3], "little")
+    told = table_map.parse(data[3 : 3 + size], mariadb=False)
+    event = data[3 + size :]
+    Images(told.columns).rows(event, 0, len(event), kind)
+    shape = Shapes(ColumnRules()).of_log(told)
+    made: list[RowChange] = []
+    decoder = MySqlRows(3, shape, told.columns, 1, 2, lambda one: charset_of(one, column="c"), _MOST)
+    decoder.decode(event, 0, len(event), kind, _FRAME, 9, 0, 0, made)
+
+
+def mysql_event(data: bytes) -> None:
+    """A whole event without a checksum, packed or not."""
+    if len(data) < HEADER:
+        return
+    with suppress(WracklineError):
+        small_event(data, 0, len(data))
+    plain = unpacked(data, 0, len(data), _MOST)
+    for begin, end in spans(plain):
+        small_event(plain, begin, end)
+
+
+def mysql_json(data: bytes) -> None:
+    """Two bytes of a length, so long a document, its changes."""
+    size = int.from_bytes(data[:2], "little")
+    with suppress(*_CODED):
+        json_text.text_of(data[2 : 2 + size])
+    with suppress(*_CODED):
+        json_text.merged(data[2 : 2 + size], data[2 + size :])
+
+
+def pgoutput(data: bytes) -> None:
+    """A message that is no row."""
+    for parse in (messages.begin, messages.commit, messages.relation, messages.truncate, messages.message):
+        with suppress(WracklineError):
+            parse(data, 1)
+
+
+def postgres_rows(data: bytes) -> None:
+    """Which type, how many columns of it, then a row message and a line of COPY."""
+    type_ = EVERY[data[0] % len(EVERY)]
+    columns = tuple(Column(f"c{i}", i + 1, type_) for i in range(1 + data[1] % 100))
+    key = ("c0",) if data[1] > 99 else ()
+    kind = KeyKind.PRIMARY if key else KeyKind.NONE
+    decoder = PostgresRows(1, everything(TableSchema(TableId("d", "p", "t"), columns, key, kind)), 1, 2)
+    made: list[RowChange] = []
+    with suppress(WracklineError):
+        decoder.decode(data[2:], 0, _FRAME, 9, 0, made)
+    decoder.read_line(data[2:])
+
+
+def postgres_cell(data: bytes) -> None:
+    """Which type, then a text."""
+    with suppress(*_CODED):
+        avro_of(EVERY[data[0] % len(EVERY)], data[1:])
+
+
+def signal(data: bytes) -> None:
+    """A record of the topic of signals."""
+    signals.parse_message(data, "f")
+
+
+def condition(data: bytes) -> None:
+    """What a condition says, it says again when it is written."""
+    parsed = conditions.parse(data.decode("utf-8", "replace"))
+    if conditions.parse(conditions.render(parsed)) != parsed:
+        raise AssertionError("written differently")
+
+
+def reference(data: bytes) -> None:
+    """A setting with references to secrets."""
+    Resolver(Allowed(), {"WRACKLINE_X": "s3cret${env:HOME}"})(data.decode("utf-8", "replace"))
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = MappingProxyType(
+    {
+        "mysql-table-map": mysql_table_map,
+        "mysql-rows": mysql_rows,
+        "mysql-event": mysql_event,
+        "mysql-json": mysql_json,
+        "pgoutput": pgoutput,
+        "postgres-rows": postgres_rows,
+        "postgres-cell": postgres_cell,
+        "signal": signal,
+        "condition": condition,
+        "reference": reference,
+    }
+)
+
+
+def hold(name: str, data: bytes) -> None:
+    """Run one input; what is not an error of ours comes out."""
+    if data:
+        with suppress(WracklineError, Unfit):
+            TARGETS[name](data)
+
+
+def kept(name: str) -> list[bytes]:
+    """Return the inputs that are kept for a target."""
+    return [file.read_bytes() for file in sorted((CORPUS / name).glob("*"))]
