@@ -11,6 +11,7 @@ import resource
 import subprocess
 import sys
 import time
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -63,8 +64,7 @@ def by_chance(name: str, seconds: float, seed: int) -> int:
 
 def guided(name: str, seconds: int) -> None:
     """Let atheris look for inputs; it ends the process."""
-    import atheris  # type: ignore[import-not-found] # noqa: PLC0415 - an extra
-
+    atheris = import_module("atheris")  # an extra
     atheris.instrument_all()
     places = [f"-max_total_time={seconds}", "-rss_limit_mb=4096", f"-artifact_prefix=broken-{name}-"]
     atheris.Setup([sys.argv[0], *places, str(CORPUS / name)], lambda data: hold(name, data))
