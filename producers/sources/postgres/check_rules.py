@@ -199,10 +199,10 @@ SELECT_MISSING = rule(
 )
 ROW_SECURITY = rule(
     "pg.row_security",
-    WARNING,
+    ERROR,
     "Row security hides rows",
     "policies of {table_name} apply to {role}",
-    "a snapshot misses the rows that the policies hide, while the log carries their changes",
+    "the table's existing rows are not read (pg.rows_hidden), while the log carries its changes",
     "as a superuser: ALTER ROLE {role} BYPASSRLS",
 )
 UNLOGGED = rule(

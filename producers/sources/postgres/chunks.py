@@ -24,7 +24,7 @@ from wrackline.producers.sources.postgres.copying import RefusedError, copied
 from wrackline.producers.sources.postgres.discover import Catalogue
 from wrackline.producers.sources.postgres.key_order import key_order
 from wrackline.producers.sources.postgres.marks import PgMarks
-from wrackline.producers.sources.postgres.names import table_name
+from wrackline.producers.sources.postgres.names import identifier, table_name
 from wrackline.producers.sources.postgres.origin import Labels, no_row, source_record
 from wrackline.producers.sources.postgres.patience import Guarded, unhurried
 from wrackline.producers.sources.postgres.position import PgPosition
@@ -70,6 +70,13 @@ class PgTail:
         return self.head + Frame(source, prefix, ts_ms=ts_ms, chunk=chunk).tail(self.op)
 
 
+ROWS_HIDDEN = define(
+    "pg.rows_hidden",
+    OperatorNeeded,
+    "policies of {table} hide rows from {role}, so its rows are not read: some would be missing",
+    hint="as a superuser: ALTER ROLE {role} BYPASSRLS; then: wrackline snapshot start <pipeline.toml>"
+    " '{table}'",
+)
 KEY_UNFIT = define(
     "pg.key_unfit",
     OperatorNeeded,
@@ -353,7 +360,9 @@ def reading(table: TableId) -> str:
     return f"read a chunk of {table}"
 
 
-_PARTITIONED = "SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass"
+_STANDING = """
+SELECT relkind = 'p', current_setting('row_security') = 'off' AND row_security_active(oid)
+FROM pg_class WHERE oid = %s::regclass"""
 
 
 def own_rows(connection: Connection, table: TableId) -> sql.Composable:
@@ -361,7 +370,9 @@ def own_rows(connection: Connection, table: TableId) -> sql.Composable:
 
     The log tells the rows of these under their own names, but partitions' under their root's.
     """
-    ((partitioned,),) = connection.execute(_PARTITIONED, [table_name(table)])
+    ((partitioned, hidden),) = connection.execute(_STANDING, [table_name(table)])
+    if hidden:
+        raise ROWS_HIDDEN(table=table, role=identifier(connection.info.user))
     name = sql.Identifier(table.schema, table.name)
     return name if partitioned else sql.SQL("ONLY {}").format(name)
 

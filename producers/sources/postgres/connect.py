@@ -6,6 +6,7 @@ part of a string that it could break out of.
 """
 
 import shlex
+from collections.abc import Mapping
 from typing import TypeVar
 
 import psycopg
@@ -41,6 +42,10 @@ _SESSION = {
     "quote_all_identifiers": "off",
     "array_nulls": "on",
 }
+# Names mean the server's own functions and operators, not those that somebody has put into a schema of the
+# role's path; and a policy is an error, not a read of some of the rows by somebody else's function.
+_GUARDED = {"search_path": "pg_catalog,pg_temp", "row_security": "off"}
+_READ_ONLY = {"default_transaction_read_only": "on"}
 _HISTORY = """
 SELECT system_identifier::text,
        CASE WHEN pg_is_in_recovery() THEN timeline_id
@@ -56,26 +61,31 @@ class Server:
         self._fields = libpq.fields(settings, "database") | {
             "application_name": f"wrackline {settings.text('topic.prefix')}",
             "tcp_user_timeout": str(settings.integer("wal.receiver.timeout.ms")),
-            "options": " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in _SESSION.items()),
+            "options": _options(_SESSION | _GUARDED),
         }
         self._secrets = libpq.secrets(settings, "database")
         self._redactor = settings.redactor
         self._most_silence = settings.integer("wal.receiver.timeout.ms") / 1000
 
     def connect(self) -> Connection:
-        """Open an ordinary connection; each statement is a transaction of its own."""
+        """Open a connection that only reads; each statement is a transaction of its own."""
         try:
-            made = psycopg.connect(self._conninfo(), autocommit=True)
+            options = _options(_SESSION | _GUARDED | _READ_ONLY)
+            made = psycopg.connect(self._conninfo(options=options), autocommit=True)
         except psycopg.OperationalError as exc:
             reason = str(exc)
         else:
             return _with_an_encoding(made)
         raise self._refused(reason)  # out here, so that the driver's frames, which know the password, go
 
-    def guarded(self) -> Guarded:
-        """The same for questions that are answered at once: a server that has gone silent is found out."""
+    def guarded(self, *, of_the_user: bool = False) -> Guarded:
+        """Open one for what is answered at once: a server that has gone silent is found out.
+
+        Statements `of_the_user` find names as any session of the role does.
+        """
         try:
-            made = Guarded.connect(self._conninfo(), autocommit=True)
+            options = _options(_SESSION if of_the_user else _SESSION | _GUARDED)
+            made = Guarded.connect(self._conninfo(options=options), autocommit=True)
         except psycopg.OperationalError as exc:
             reason = str(exc)
         else:
@@ -117,6 +127,10 @@ class Server:
             fields["user"],
             self.database,
         )
+
+
+def _options(session: Mapping[str, str]) -> str:
+    return " ".join(f"-c {name}={value.replace(' ', '')}" for name, value in session.items())
 
 
 def _with_an_encoding(connection: C) -> C:

@@ -55,7 +55,7 @@ class Heartbeat:
             raise NOT_WRITTEN(reason="read.only is set")
         try:
             connection = self._connected()
-            connection.execute("SELECT pg_logical_emit_message(false, %s, '')", [PREFIX])
+            connection.execute("SELECT pg_catalog.pg_logical_emit_message(false, %s, '')", [PREFIX])
         except _NEVER_HERE as exc:
             raise NOT_WRITTEN(reason=exc.diag.message_primary) from exc
         except psycopg.Error as exc:
@@ -79,7 +79,7 @@ class Heartbeat:
 
     def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
-            made = self._server.guarded()
+            made = self._server.guarded(of_the_user=True)
             made.execute(f"SET statement_timeout = '{_MOST_S}s'; SET lock_timeout = '{_MOST_S // 2}s'")
             self._connection = made
         return self._connection

@@ -337,7 +337,7 @@ OF_THE_SERVER = (
         "regclass",
         Kind.TEXT_OF,
         same("pg_class", "-"),
-        note="qualified where search_path does not find it",
+        note="qualified outside pg_catalog",
     ),
     Case("regtype", Kind.TEXT_OF, same("integer")),
     Case("regproc", Kind.TEXT_OF, same("now")),

@@ -40,8 +40,7 @@ _TAIL = """\
   {unknown} stand for all such. `column.as.text` carries it.
 - PostGIS and pgvector need builds of their own. Their types are tested by stand-ins: base types of the same
   names whose text is whatever was written.
-- `reg*` values are names, and a name carries its schema where the role's `search_path` does not find it:
-  the text of objects outside `pg_catalog` changes with that setting, by log and by chunk alike.
+- `reg*` values are names, and the name of an object outside `pg_catalog` carries its schema.
 - `money` is read with two decimal places. A database whose `lc_monetary` has none or three of them keeps
   other numbers than it shows; `wrackline check` says so.
 - An `infinity` of `interval` (PostgreSQL 17) is text as all intervals are, and no ISO 8601.

@@ -14,6 +14,7 @@ from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.producers.chunks import ChunkRequest
 from wrackline.producers.plugin import Edge, Surroundings
+from wrackline.producers.sources.postgres import connect
 from wrackline.producers.sources.postgres.chunks import PgReader
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
@@ -163,8 +164,9 @@ def test_a_bound_that_does_not_fit_the_key_is_refused_before_it_is_sql(
 
 
 def test_a_statement_that_may_not_take_so_long_asks_for_time_in_words_that_work(
-    database: Database, read: Read
+    database: Database, read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(connect._GUARDED, "row_security", "on")  # so that a policy can be slow
     read.admin.execute(
         """CREATE FUNCTION slowly(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
         'BEGIN PERFORM pg_sleep(0.3); RETURN $1; END';"""
@@ -203,6 +205,7 @@ def test_a_connection_that_was_ended_is_tried_again(read: Read) -> None:
 
 
 def test_a_row_that_cannot_be_read_in_the_middle_of_a_chunk_leaves_the_reader_fit(read: Read) -> None:
+    read.reader._session.connection.execute("SET row_security = on")
     read.show_only(f"""1 / (id - 12) < 100 AND "a ' b" = '{CANARY}'""")
     with pytest.raises(OperatorNeeded) as caught:
         read.reader.read(ChunkRequest(read.table, ("id",)))
@@ -251,3 +254,32 @@ def test_what_a_start_asks_of_the_server_is_refused_in_our_words(database: Datab
         source.close()
     assert caught.value.code == "pg.right_missing"
     assert "pg_control_system" in caught.value.sentence
+
+
+PLANTED = """
+CREATE TABLE stolen (what text); GRANT INSERT ON stolen TO PUBLIC;
+CREATE FUNCTION steal(text) RETURNS void LANGUAGE plpgsql AS $$BEGIN
+  IF current_user <> 'postgres' THEN INSERT INTO public.stolen VALUES ($1); END IF; END$$;
+CREATE FUNCTION format(text, integer) RETURNS text LANGUAGE plpgsql AS
+$$BEGIN PERFORM public.steal('format'); RETURN $2::text; END$$;
+CREATE FUNCTION times(real, bigint) RETURNS float8 LANGUAGE plpgsql AS
+$$BEGIN PERFORM public.steal('times'); RETURN $1::float8; END$$;
+CREATE OPERATOR public.* (LEFTARG = real, RIGHTARG = bigint, FUNCTION = public.times)"""
+
+
+def test_functions_that_others_have_planted_do_not_run(read: Read) -> None:
+    read.admin.execute(PLANTED.encode())
+    read.admin.execute('ANALYZE "Shop 1"."weird "" Name"')
+    request = read.request()
+    assert read.reader.expected(request) == 20
+    assert read.reader.last_key(request) == ("20",)
+    assert read.works()
+    assert read.admin.execute("SELECT what FROM stolen").fetchall() == []
+
+
+def test_a_policy_is_an_error_and_no_partial_read(read: Read) -> None:
+    read.show_only("id < 10")
+    for error in read.refused(read.request()):
+        assert (type(error), error.code) == (OperatorNeeded, "pg.rows_hidden")
+    read.admin.execute(f'ALTER ROLE "{read.role}" BYPASSRLS'.encode())
+    assert read.reader.last_key(read.request()) == ("20",)
