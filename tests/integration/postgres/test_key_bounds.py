@@ -113,7 +113,7 @@ def bench(database: Database) -> Iterator[tuple[Sql, PgSource]]:
     source = PgSource(
         settings_of(database.dsn), Surroundings(time.monotonic, lambda: 0, PgRegistry().register)
     )
-    with source._server.connect() as session:  # values are written as a reader's session writes them
+    with source._server.guarded(of_the_user=True) as session:
         session.prepare_threshold = None  # the same statement means another table each time
         session.execute(SETUP)
         yield session, source
