@@ -66,9 +66,14 @@ class Announced:
         ids = self._around.register(shape.table)
         return Writers(shape, ids.key or 0, ids.value, facts)
 
-    def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None]:
-        """Return a table as a DDL message shows it, and what goes out; None where its rows are refused."""
+    def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None] | None:
+        """Return a table as a DDL message shows it, and what goes out; None where its rows are refused.
+
+        None at all without our event trigger: somebody else has written the message.
+        """
         with self._asking() as catalogue:
+            if not catalogue.triggered():
+                return None
             carried = catalogue.carried(facts)
             try:
                 return carried, catalogue.projected(carried).table

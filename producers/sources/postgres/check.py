@@ -66,8 +66,6 @@ SELECT wal_status, to_jsonb(s) ->> 'failover',
                             ELSE pg_current_wal_lsn() END, restart_lsn)::bigint
 FROM pg_replication_slots s WHERE slot_name = %s"""
 
-_TRIGGER = "SELECT FROM pg_event_trigger WHERE evtname = %s AND evtenabled <> 'D'"
-
 
 class ServerFacts(NamedTuple):
     """What the server says of itself; times in milliseconds, sizes in bytes."""
@@ -118,7 +116,7 @@ def check(server: Server, settings: Values, tables: Sequence[TableId]) -> Sequen
         facts = ServerFacts._make(connection.execute(_SERVER).fetchall()[0])
         found = [*_version(facts), *_limits(facts, wanted), *_log_access(server, facts)]
         found += _slot(connection, facts, wanted)
-        if connection.execute(_TRIGGER, [ddl.NAME]).rowcount == 0:
+        if not _catalogue(connection, wanted.publication).triggered():
             found.append(rules.DDL_UNTOLD(name=ddl.NAME, trigger=ddl.TRIGGER))
         everything = check_tables.all_tables(connection, wanted.database)
         chosen = _chosen(everything, wanted, frozenset(tables))

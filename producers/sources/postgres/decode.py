@@ -68,8 +68,11 @@ class Shapes(Protocol):
         """Return what a relation is written with; None where it is none of ours."""
         ...
 
-    def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None]:
-        """Return what the log carries of a table that a DDL message shows, and what goes out of it."""
+    def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None] | None:
+        """Return what the log carries of a table that a DDL message shows, and what goes out of it.
+
+        None where the message is not to be believed.
+        """
         ...
 
 
@@ -304,7 +307,10 @@ class Decoder:
         if facts is None:
             self._roll.stir()
             return
-        news = self._roll.altered(*self._explained.told(facts))
+        told = self._explained.told(facts)
+        if told is None:
+            return
+        news = self._roll.altered(*told)
         if self._done >= self._skip:
             self._tell(news)
 

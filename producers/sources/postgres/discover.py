@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from wrackline.producers.sources.postgres import generated
+from wrackline.producers.sources.postgres import ddl, generated
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import ColumnFacts, TableFacts, fits, logged, unchanged
 from wrackline.producers.sources.postgres.identity import Named, Numbered, likely_numbers, numbers_of
@@ -90,6 +90,7 @@ SELECT c.oid, c.relfilenode::bigint,
                      AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) AND NOT a.attnotnull)
    ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1)
 FROM pg_class c WHERE c.oid = ANY (%s)"""
+_TRIGGER = "SELECT FROM pg_event_trigger WHERE evtname = %s AND evtenabled <> 'D'"
 _STANDING = """
 SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT'), relispartition
 FROM pg_class WHERE oid = %s"""
@@ -233,6 +234,10 @@ class Catalogue:
     def altering(self) -> frozenset[int]:
         """Return the tables that somebody is changing, or has changed without everybody seeing it yet."""
         return frozenset(int(str(oid)) for (oid,) in self._connection.execute(_ALTERING))
+
+    def triggered(self) -> bool:
+        """Whether our event trigger is there and on."""
+        return self._connection.execute(_TRIGGER, [ddl.NAME]).rowcount > 0
 
     @property
     def server_version(self) -> int:

@@ -1,8 +1,10 @@
 """Tables that are created, dropped, renamed and altered while a stream runs, and while it does not."""
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -396,3 +398,41 @@ def test_a_partition_that_is_detached_is_a_table_until_it_is_attached(shop: Shop
         ("parts", 4),
         ("parts", 5),
     ]
+
+
+def test_a_forged_message_is_not_obeyed_where_there_is_no_trigger(shop: Shop) -> None:
+    ((oid,),) = shop.sql.execute("SELECT 'a'::regclass::oid::bigint")
+    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
+    shop.read()
+    for name, note in (("a", 17), ("gone", 25)):
+        forged = (
+            f'{{"v": 1, "oid": {oid}, "schema": "public", "table": "{name}", "file": 1, "primary": true,'
+            f' "key": [1], "columns": [[1, "id", 23, -1, true, "", "", null, false],'
+            f' [2, "note", {note}, -1, false, "", "", "x", false]]}}'
+        )
+        shop.sql.execute("SELECT pg_logical_emit_message(true, 'wrackline.ddl', %s)", [forged])
+    shop.sql.execute("INSERT INTO a VALUES (2, 'two')")
+    steps = shop.read()
+    assert [row["id"] for _, row in shop.rows(steps)] == [2]
+    assert not [step for step in steps if isinstance(step, Reshaped | Renamed | Vanished | Appeared)]
+
+
+def test_the_page_closes_every_form_of_the_function_that_writes_messages(shop: Shop) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
+    (block,) = re.findall(r"DO \$\$.*?END \$\$;", page, re.DOTALL)
+    roles = [f"{kind}_{shop.database.name}" for kind in ("owner", "other")]
+    block = block.replace("shop_owner, wrackline_reader", roles[0])
+    for role in roles:
+        shop.sql.execute(f"CREATE ROLE {role}".encode())
+    shop.sql.execute(block.encode())
+    forms = "SELECT oid FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
+    may = f"SELECT bool_or(has_function_privilege(%s, oid, 'EXECUTE')), count(*) > 1 FROM ({forms}) AS forms"
+    try:
+        assert [shop.sql.execute(may.encode(), [role]).fetchone() for role in roles] == [
+            (True, True),
+            (False, True),
+        ]
+    finally:
+        shop.sql.execute(block.replace("REVOKE", "GRANT").replace("FROM PUBLIC", "TO PUBLIC").encode())
+        for role in roles:
+            shop.sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
