@@ -26,7 +26,7 @@ from wrackline.producers.changes import (
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Look, Read, Span, Ticket
+from wrackline.producers.snapshot.work import Limits, Look, Plan, Read, Span, Ticket
 
 
 def names(commits: Sequence[Commit]) -> list[str]:
@@ -253,3 +253,41 @@ def test_rule_5_a_moved_row_is_asked_for_if_its_window_is_lost() -> None:
     desk = desk.again()
     asked = [work.request.only for work in desk.work() if isinstance(work, Read)]
     assert (("1",),) in asked
+
+
+def test_rule_5_a_missing_row_whose_key_changes_again_is_asked_for_under_the_new_key_only() -> None:
+    desk = Desk()
+    desk.transaction(*moved(1, 5, 10))
+    desk.transaction(*moved(5, 6, 11))
+    assert desk.read().request.only == (("6",),)
+
+
+def test_rule_5_a_missing_row_that_no_read_finds_makes_all_rows_be_read() -> None:
+    desk = Desk()
+    desk.transaction(*moved(1, 5, 10))
+    desk.arrive(desk.read(), {})
+    desk.transaction()
+    assert desk.out() == []
+    (work,) = desk.work()
+    assert isinstance(work, Plan), "its key can't be known: nothing less than the whole table finds it"
+
+
+def test_rule_5_a_row_that_was_deleted_is_not_given_to_another_that_moves_to_its_key() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(delete(3))
+    desk.transaction(*moved(1, 3, 10))
+    desk.arrive(read)  # the SELECT may have seen the deleted row
+    desk.transaction()
+    assert desk.out() == [(2, 2, "b2")]
+
+
+def test_rule_5_a_row_that_another_moved_onto_before_the_chunk_is_not_patched_with_its_columns() -> None:
+    desk = Desk()
+    desk.ask(ASK)
+    read = desk.read()
+    desk.transaction(*moved(1, 3, 10))
+    desk.arrive(read)  # the SELECT saw a row 3 that was there before
+    desk.transaction()
+    assert desk.out() == [(2, 2, "b2")]

@@ -1,0 +1,44 @@
+"""A request for more keys than one read takes."""
+
+import pytest
+
+from tests.unit.producers.snapshot.desk import ID, Desk
+from tests.unit.producers.snapshot.shop import TABLE
+from wrackline.producers.snapshot import jobs
+from wrackline.producers.snapshot.requests import Purpose, Snapshot
+from wrackline.producers.snapshot.state import Job, TableState
+from wrackline.producers.snapshot.work import Limits, Plan, Read, Span
+from wrackline.schemas.receipts import State
+
+
+def wanted(count: int) -> tuple[tuple[str], ...]:
+    return tuple((str(number),) for number in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 1_999, 2_000, 2_001, 3_500])
+def test_every_key_is_in_one_range_and_none_is_in_two(count: int) -> None:
+    job = Job("ask", Purpose.REQUESTED, keys=wanted(count))
+    planned = jobs.planned(TableState(shape=TABLE, jobs=(job,)), job, ("id",), [Span(None, ("0",))])
+    (made,) = planned.jobs
+    spans = [one.span for one in made.ranges]
+    assert [key for span in spans for key in span.only] == list(wanted(count))
+    assert all(len(span.only) <= jobs.MOST_KEYS for span in spans)
+
+
+def test_all_of_them_are_read_before_the_request_has_succeeded() -> None:
+    desk = Desk(limits=Limits(readers=1))
+    keys = wanted(2_500)
+    desk.machine.request(Snapshot("many", (ID,), keys=keys))
+    read: list[tuple[str, ...]] = []
+    for _ in range(10):
+        for work in desk.work():
+            if isinstance(work, Plan):
+                desk.machine.planned(work.ticket, ("id",), [Span(None, ("0",))])
+            elif isinstance(work, Read):
+                assert desk.state_of("many") is State.RUNNING
+                read += work.request.only
+                desk.arrive(work, {})
+        desk.transaction()
+        assert desk.out() == []
+    assert read == list(keys)
+    assert desk.state_of("many") is State.SUCCEEDED
