@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from wrackline.producers.kafka.transaction import Transactor, _Watch
+from wrackline.producers.kafka.transaction import FOR_EVER, Slot, Transactor, _Watch
 
 
 def test_what_the_client_refuses_at_once_is_the_topics_trouble() -> None:
@@ -24,3 +24,72 @@ def test_what_the_client_refuses_at_once_is_the_topics_trouble() -> None:
         with pytest.raises(KafkaException):
             transactor._produce([("good", b"k", b"v"), (topic, b"k", b"v")])
         assert (transactor._watch.failed is not None and transactor._watch.failed[1] == topic) is noted
+
+
+class Broker:
+    """Notes what a client is asked for, in order; it stands for the client in one transaction."""
+
+    def __init__(self, watch: _Watch, *, loses: bool = False) -> None:
+        self.asked: list[str] = []
+        self._watch, self._loses = watch, loses
+
+    def begin_transaction(self) -> None:
+        self.asked.append("begin")
+
+    def produce(self, topic: str, *_: object) -> None:
+        self.asked.append(topic)
+
+    def flush(self, timeout: float) -> None:
+        assert timeout == FOR_EVER
+        self.asked.append("acknowledged")
+        if self._loses:
+            self._watch.failed = (KafkaError(KafkaError._MSG_TIMED_OUT), "events")
+
+    def commit_transaction(self, timeout: float) -> None:
+        assert timeout == FOR_EVER
+        self.asked.append("commit")
+
+
+def transactor(*, loses: bool = False) -> tuple[Transactor, Broker]:
+    made = object.__new__(Transactor)
+    made._watch, made._slot, made._who = _Watch(), Slot("offsets", 0), "who"
+    made._clock, made._slow, made.doubtful = (lambda: 1.0), 10.0, False
+    broker = Broker(made._watch, loses=loses)
+    made._producer = broker  # type: ignore[assignment]  # only what is asked
+    return made, broker
+
+
+def commit(made: Transactor) -> None:
+    made.commit((b"begin", b"1"), [[("events", b"k", b"v")]], [(b"position", b"2")])
+
+
+def test_inv_2_events_are_acknowledged_before_offsets_are_sent_and_those_before_the_commit() -> None:
+    made, broker = transactor()
+    commit(made)
+    expected = ["begin", "offsets", "events", "acknowledged", "offsets", "acknowledged", "commit"]
+    assert broker.asked == expected
+
+
+def test_inv_2_no_offsets_are_sent_after_an_event_that_did_not_arrive() -> None:
+    made, broker = transactor(loses=True)
+    with pytest.raises(Exception, match=r".+"):
+        commit(made)
+    assert broker.asked[:4] == ["begin", "offsets", "events", "acknowledged"]
+    assert "commit" not in broker.asked
+    assert broker.asked.count("offsets") == 1, "the begin record alone"
+
+
+@pytest.mark.parametrize("disturbed", [False, True])
+def test_a_producer_whose_connection_was_disturbed_is_not_used_again(*, disturbed: bool) -> None:
+    made, _ = transactor()
+    made._watch.disturbed = disturbed
+    commit(made)
+    assert made.doubtful is disturbed
+
+
+@pytest.mark.parametrize(("seconds", "slow"), [(9.9, False), (10.0, True)])
+def test_a_producer_whose_commit_was_slow_is_not_used_again(seconds: float, *, slow: bool) -> None:
+    made, _ = transactor()
+    made._clock = iter((0.0, seconds)).__next__
+    commit(made)
+    assert made.doubtful is slow

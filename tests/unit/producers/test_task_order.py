@@ -1,0 +1,224 @@
+"""The order that a task keeps around a commit: what is confirmed when, what waits, how much is read."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from tests.contract.source_world import Insert, orders
+from tests.fakes.database import Database
+from tests.fakes.source import FakeSource
+from tests.fakes.stream import FakeStream
+from tests.fakes.wire import Registry
+from tests.unit.producers.test_batching import PlainControl
+from wrackline.producers.batching import Policy, Publication
+from wrackline.producers.changes import Batch, Fault, Position
+from wrackline.producers.first_reads import NO_READS
+from wrackline.producers.kafka.recovery import Publisher
+from wrackline.producers.lanes import Health, Reading, SourceLanes
+from wrackline.producers.own_topics import OwnTopics
+from wrackline.producers.pace import Limits, Moments
+from wrackline.producers.plugin import MarkKind, Surroundings
+from wrackline.producers.task import Task
+from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.offset_replay import State
+from wrackline.schemas.table import SourcePartition
+
+PARTITION = SourcePartition("server", "a")
+PATIENCE = 30.0
+LOST = define("test.task_lost", Transient, "the log was lost", hint="wait")
+REFUSED = define("test.task_refused", Transient, "Kafka has it not", hint="wait")
+
+
+class Stopping(threading.Event):
+    """Notes when the task has seen that it should stop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = threading.Event()
+
+    def is_set(self) -> bool:
+        found = super().is_set()
+        if found:
+            self.seen.set()
+        return found
+
+
+class Ticking:
+    """A clock of its own."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.001
+        return self.now
+
+
+class World:
+    """A task over one log, with a Kafka, a witness and a stream that note what happens, in order."""
+
+    commit_seconds = 0.0
+
+    def __init__(self, *, limits: Limits | None = None) -> None:
+        self.told: list[str] = []
+        self.stopping = Stopping()
+        self.database = Database(orders(PARTITION))
+        self.on_publish: Callable[[int], None] = lambda _: None
+        self.on_poll: Callable[[int], None] = lambda _: None
+        self.on_keep_alive: Callable[[], None] = lambda: None
+        self.sizes: list[int] = []  # of what was published
+        self.polls = 0
+        self._clock, self._published = Ticking(), 0
+        self._limits = limits or Limits()
+
+    def run(self) -> list[str]:
+        world, registry = self, Registry()
+
+        class Noting(FakeStream):
+            def poll(self, deadline: float) -> Batch | None:
+                world.polls += 1
+                world.on_poll(world.polls)
+                return super().poll(deadline)
+
+            def confirm(self, position: Position) -> None:
+                world.told.append("confirmed")
+                super().confirm(position)
+
+            def keep_alive(self) -> None:
+                world.on_keep_alive()
+                super().keep_alive()
+
+        around = Surroundings(self._clock, lambda: 0, registry.register)
+        source = FakeSource({PARTITION: self.database}, MarkKind.FENCE, around)
+        source.stream_of = Noting
+        lanes = SourceLanes(
+            source,
+            "c",
+            Policy(linger=0.0),
+            Reading(NO_READS),
+            topics=OwnTopics("server"),
+            control_of=lambda _: PlainControl(),
+            moments=Moments(self._clock, lambda: 0, lambda: 0.5),
+        )
+        publisher = cast("Publisher", self)
+        task = Task(
+            lanes,
+            publisher,
+            self,
+            self._limits,
+            clock=self._clock,
+            chance=lambda: 0.5,
+            stopping=self.stopping,
+        )
+        task.run()
+        return self.told
+
+    # what a publisher is
+
+    def start(self) -> State:
+        self.told.append("started")
+        return State({}, {}, ())
+
+    def publish(self, publications: Sequence[Publication]) -> float:
+        self.sizes.append(sum(one.size for one in publications))
+        self._published += 1
+        self.told.append("publishing")
+        self.on_publish(self._published)
+        self.told.append("in Kafka")
+        return self._clock.now
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+    # what a witness is
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        del error
+        if health is Health.RECOVERING:
+            self.told.append("recovering")
+
+    def resumed(self, state: State) -> None:
+        """What was committed is known."""
+
+    def fault(self, partition: SourcePartition, fault: Fault) -> None:
+        raise AssertionError(f"{fault} of {partition}")
+
+    def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
+        """Noted by `publish`."""
+
+
+def test_inv_1_a_database_hears_of_a_commit_after_it() -> None:
+    world = World()
+    world.on_publish = lambda _: world.stopping.set()
+    assert world.run() == ["started", "publishing", "in Kafka", "confirmed", "closed"]
+
+
+def test_inv_1_a_database_hears_nothing_of_a_commit_that_failed() -> None:
+    world = World()
+
+    def publish(number: int) -> None:
+        if number == 1:
+            raise REFUSED()  # noqa: RSE102 - it makes the error
+        world.stopping.set()
+
+    world.on_publish = publish
+    assert world.run()[:4] == ["started", "publishing", "recovering", "started"]
+    assert world.told[4:] == ["publishing", "in Kafka", "confirmed", "closed"]
+
+
+def test_a_commit_that_ends_after_the_wish_to_stop_is_confirmed() -> None:
+    world = World()
+
+    def publish(_: int) -> None:
+        world.stopping.set()
+        assert world.stopping.seen.wait(PATIENCE), "the task left its loop"
+
+    world.on_publish = publish
+    assert world.run()[-3:] == ["in Kafka", "confirmed", "closed"]
+
+
+def test_a_new_start_waits_for_the_commit_under_way() -> None:
+    world = World()
+    under_way, failed = threading.Event(), threading.Event()
+
+    def publish(number: int) -> None:
+        if number == 1:
+            under_way.set()
+            assert failed.wait(PATIENCE)
+            # a start that did not wait would be noted before this ends
+            threading.Event().wait(0.2)
+        else:
+            world.stopping.set()
+
+    def poll(_: int) -> None:
+        if under_way.is_set() and not failed.is_set():
+            failed.set()
+            raise LOST()  # noqa: RSE102 - as above
+
+    world.on_publish, world.on_poll = publish, poll
+    found = world.run()
+    assert found[:5] == ["started", "publishing", "in Kafka", "recovering", "started"]
+
+
+def test_what_a_commit_under_way_holds_counts_as_read_ahead() -> None:
+    world = World(limits=Limits(most_ahead_bytes=4_000, slice=0.001))
+    kept_alive = threading.Semaphore(0)
+    polls: list[tuple[int, int]] = []
+
+    def poll(number: int) -> None:
+        if number == 2:  # the log's first position is known
+            world.database.commit(Insert({"shop": "a", "number": 1, "label": "x" * 6_000}))
+
+    def publish(_: int) -> None:
+        if world.sizes[-1] <= 4_000:
+            return
+        before = world.polls
+        for _ in range(3):
+            assert kept_alive.acquire(timeout=PATIENCE)
+        polls.append((before, world.polls))
+        world.stopping.set()
+
+    world.on_publish, world.on_poll, world.on_keep_alive = publish, poll, kept_alive.release
+    world.run()
+    assert max(world.sizes) > 4_000
+    assert [before == after for before, after in polls] == [True]
