@@ -10,6 +10,7 @@ is done again.  It knows no target, only the contract of plugin.py, and its fram
 their own.  An error of Spark becomes one of ours without its text, which may show values.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from wrackline.consumers.account import Account, Step, Stopwatch
 from wrackline.consumers.as_known import can_be, counted, newest_as_known, outline
 from wrackline.consumers.evolve import reshape
 from wrackline.consumers.failpoints import reach
+from wrackline.consumers.forbidden import forbidden
 from wrackline.consumers.key_range import bounds, key_ranges
 from wrackline.consumers.letters import Spot
 from wrackline.consumers.newest import latest
@@ -40,6 +42,8 @@ from wrackline.consumers.transactions import WholeTransactions
 from wrackline.consumers.writers import table_id
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
+from wrackline.schemas.types import MOST_DIGITS
+from wrackline.schemas.versions import SPARK_AVRO
 
 VALUE_UNFIT = define(
     "consume.value_unfit",
@@ -67,6 +71,27 @@ STORAGE_FULL = define(
     "a batch of topic {topic} could not be written: {sign}",
     hint="nothing of it is there, and it is tried again; make room where the target's files lie, and where"
     " Spark keeps its own (spark.local.dir): df -h",
+)
+TARGET_FORBIDDEN = define(
+    "consume.target_forbidden",
+    OperatorNeeded,
+    "a batch of topic {topic} could not be written to {path}: {why}",
+    hint="see who may write there, and whether it is mounted read-only: ls -ld {quoted}; findmnt -T {quoted};"
+    " let the user of this process write there; then start it again: wrackline consume <pipeline.toml>",
+)
+AVRO_MISSING = define(
+    "consume.avro_missing",
+    OperatorNeeded,
+    "the Spark that is to read topic {topic} can't read Avro",
+    hint="start that Spark with its jar: spark-submit --packages "
+    f"{SPARK_AVRO.group}:{SPARK_AVRO.artifact}:{SPARK_AVRO.version} ...",
+)
+TOO_MANY_DIGITS = define(
+    "consume.too_many_digits",
+    OperatorNeeded,
+    "the Avro schema of topic {topic} has a decimal of more digits than Spark's {most}",
+    hint="have whoever writes the topic send such columns as text (Debezium: decimal.handling.mode=string);"
+    " or give from_avro a reader's schema without them",
 )
 SPARK_GONE = define(
     "consume.spark_gone",
@@ -311,8 +336,17 @@ def our_errors(topic: str, table: TableId) -> Iterator[None]:
         unfit = next((name for name in _UNFIT if f"[{name}" in text), None)
         if unfit is not None:
             raise VALUE_UNFIT(topic=topic, table=table, condition=unfit) from exc
+        if "AVRO_NOT_LOADED" in text:
+            missing = AVRO_MISSING(topic=topic)
+            raise missing from exc
+        if "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION" in text:
+            raise TOO_MANY_DIGITS(topic=topic, most=MOST_DIGITS) from exc
         full = next((sign for sign in _FULL if sign in text), None)
         if full is not None:
             raise STORAGE_FULL(topic=topic, sign=full) from exc
+        denied = forbidden(text)
+        if denied is not None:
+            path, why = denied
+            raise TARGET_FORBIDDEN(topic=topic, path=path, why=why, quoted=shlex.quote(path)) from exc
         condition = exc.getCondition() if isinstance(exc, PySparkException) else None
         raise ROUND_FAILED(topic=topic, condition=condition or type(exc).__name__) from exc

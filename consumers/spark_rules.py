@@ -4,6 +4,7 @@ In: a folder, or a table that is another's.  Out: findings.
 """
 
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ NOT_WRITABLE = rule(
     "warehouse not writable",
     "we may not write to {folder}",
     "no table can be created or merged into",
-    "sudo install -d -o {user} {folder}",
+    "sudo install -d -o {user} {quoted}; where the file system is read-only, name another"
+    " target.warehouse; how it is mounted: findmnt -T {quoted}",
 )
 NOT_OURS = rule(
     "target.table_not_ours",
@@ -32,4 +34,4 @@ def folder(path: str) -> Iterator[Finding]:
     wanted = Path(path)
     there = next(one for one in (wanted, *wanted.parents) if one.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield NOT_WRITABLE(folder=wanted, user=os.geteuid())
+        yield NOT_WRITABLE(folder=wanted, user=os.geteuid(), quoted=shlex.quote(str(wanted)))

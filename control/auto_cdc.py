@@ -28,14 +28,13 @@ from wrackline.control.driving import Driven, most_letters
 from wrackline.control.installed import Installed
 from wrackline.control.logs.libraries import libraries_say
 from wrackline.control.logs.lines import as_json, log_to
-from wrackline.control.spark_session import spark_session
+from wrackline.control.spark_session import jars_of, spark_session
 from wrackline.schemas.core_settings import FEEDS
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.pipeline import UNKNOWN_KIND, parse, read_file
 from wrackline.schemas.secret_refs import Allowed, Resolver
 from wrackline.schemas.setting_kinds import split_list
 from wrackline.schemas.settings import Registry, Values
-from wrackline.schemas.versions import SPARK_KAFKA
 
 FILE = define(
     "auto_cdc.file",
@@ -88,8 +87,7 @@ def feeds(
     with ExitStack() as opened:
         if session is None:
             needs = target.needs(values)
-            jars = (SPARK_KAFKA, *needs.jars)
-            session = opened.enter_context(spark_session(values, jars, needs.conf, spark_log))
+            session = opened.enter_context(spark_session(values, jars_of(needs), needs.conf, spark_log))
         place = target.open(values, session)
         opened.callback(place.close)
         yield Feeds(session, place, values)

@@ -31,7 +31,7 @@ from wrackline.consumers.plugin import SparkTarget
 from wrackline.consumers.rounds import Range
 from wrackline.consumers.sift import keep, merged_without
 from wrackline.consumers.topics import OFFSETS_GONE, TOPIC_CUT
-from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
 from wrackline.schemas.table import TableId
 
 NO_SEQUENCE = define(
@@ -67,6 +67,13 @@ TOO_MANY_LETTERS = define(
     "{why}",
     hint="see what they are: flows.letters('{table}'); once the view can read them: flows.replay('{table}');"
     " to allow more: errors.dead.letters.max",
+)
+FLOW_FAILED = define(
+    "auto_cdc.flow_failed",
+    Transient,
+    "{why}",
+    hint='it is tried again; if that does not help, look into Spark\'s log: feeds("feeds.toml",'
+    ' spark_log=Path("spark.log"))',
 )
 OF_RECORDS = frozenset({NO_SEQUENCE.code, NO_KEY.code, UNREADABLE.code})
 
@@ -206,6 +213,8 @@ def flow_errors(table: TableId, topic: str) -> Iterator[None]:
             condition = next((name for name in _OF_VIEWS if f"[{name}" in text), None)
             if condition is not None:
                 raise UNREADABLE(table=table, condition=condition.rstrip("_")) from error
+        if error.code == ROUND_FAILED.code:
+            raise FLOW_FAILED(why=error.sentence) from error.__cause__
         raise
 
 

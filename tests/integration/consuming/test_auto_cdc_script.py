@@ -29,6 +29,8 @@ sslmode = "disable"
 """
 
 HISTORY = """
+    from pyspark.sql.avro.functions import to_avro
+    flows._spark.range(1).select(to_avro("id")).collect()  # as a view of topics in Avro does with from_avro
     flows.create_auto_cdc_flow(
         "legacy.sales.versions", "customers", ["id"], "at", name="versions", stored_as_scd_type=2,
         apply_as_deletes="op = 'delete'", except_column_list=["op", "at"],

@@ -29,6 +29,7 @@ from tests.integration.targets.shape_suite import ShapesByHand
 from tests.integration.targets.spark_world import SparkWorld
 from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
 from wrackline.consumers import spark_table
+from wrackline.consumers.batch import our_errors
 from wrackline.consumers.plan import Applied
 from wrackline.consumers.plugin import Removed
 from wrackline.consumers.spark_table import Address
@@ -251,6 +252,10 @@ def test_a_check_names_what_stands_in_the_way(world: DeltaWorld, tmp_path: Path)
     (tmp_path / "file").touch()
     other = PLUGIN.open(settings(tmp_path / "file"), world.spark)
     assert [finding.id for finding in other.check([TABLE.id])] == ["target.warehouse_not_writable"]
+    with pytest.raises(OperatorNeeded) as caught, our_errors("s.db.public.orders", TABLE.id):
+        other.ensure_table(plan_for(world, 1))
+    assert caught.value.code == "consume.target_forbidden"
+    assert str(tmp_path / "file") in caught.value.sentence
     taken = TableId("db", "public", "taken")
     (tmp_path / "lake" / "public" / "taken").mkdir()
     (tmp_path / "lake" / "public" / "taken" / "something").touch()
