@@ -1,8 +1,9 @@
-"""A Kafka broker in KRaft mode from its own jars, broker and controller in one process.
+"""A Kafka broker in KRaft mode from its own jars, broker and controller in one process; or several of them.
 
-In: a folder. Out: a `Broker`. It is right for
-tests and demos on one machine: replication 1, acknowledged records survive `kill -9` of the broker (not of
+In: a folder. Out: a `Broker`, or a `Cluster`. It is right for
+tests and demos on one machine: acknowledged records survive `kill -9` of the broker (not of
 the machine), rows of 64 MB fit with both their images, abandoned transactions are aborted within a second.
+One broker has replication 1. A cluster replicates to three and acknowledges what two have.
 """
 
 import base64
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -19,7 +21,7 @@ from wrackline.control.stack import java
 from wrackline.control.stack.jars import classpath, fetch
 from wrackline.control.stack.ports import choose
 from wrackline.control.stack.process import Process, Program, Run, listening
-from wrackline.control.stack.servers import HOST, Broker
+from wrackline.control.stack.servers import HOST, Broker, Cluster
 from wrackline.schemas.versions import KAFKA
 
 _MB = 1024 * 1024
@@ -46,6 +48,16 @@ SETTINGS = {
     "replica.fetch.max.bytes": 144 * _MB,
     "socket.request.max.bytes": 160 * _MB,
 }
+REPLICATED = {
+    "default.replication.factor": 3,
+    "min.insync.replicas": 2,
+    "offsets.topic.replication.factor": 3,
+    "transaction.state.log.replication.factor": 3,
+    "transaction.state.log.min.isr": 2,
+    "share.coordinator.state.topic.replication.factor": 3,
+    "share.coordinator.state.topic.min.isr": 2,
+    "replica.lag.time.max.ms": 5000,  # for so long what a killed broker leads or follows waits for it
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +72,42 @@ class Way:
 def broker(folder: Path, *, port: int | None = None, ways: Sequence[Way] = ()) -> Broker:
     """Make a broker, not yet started, whose data, log and ports are in this folder."""
     folder = folder.absolute()
-    fixed = {} if port is None else {"broker": port}
-    ports = choose(folder, "broker", "controller", "proxied", "proxy", fixed=fixed)
+    ports = _ports(folder, {} if port is None else {"broker": port})
     more = choose(folder, *(way.name for way in ways))
+    return _made(folder, ports, more, _with_ways(places(ports), ways, more), _new_cluster())
+
+
+def cluster(folder: Path, *, size: int = 3) -> Cluster:
+    """Make brokers that replicate to one another, not yet started, each in a folder of its own."""
+    folders = [folder.absolute() / f"broker-{number}" for number in range(1, size + 1)]
+    ports = [_ports(one) for one in folders]
+    voters = ",".join(f"{number}@{HOST}:{own['controller']}" for number, own in enumerate(ports, 1))
+    identity = _new_cluster()
+    brokers = []
+    for number, (own_folder, own) in enumerate(zip(folders, ports, strict=True), 1):
+        settings = REPLICATED | {**places(own), "node.id": str(number), "controller.quorum.voters": voters}
+        brokers.append(_made(own_folder, own, {}, settings, identity))
+    return Cluster(brokers)
+
+
+def _ports(folder: Path, fixed: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+    return choose(folder, "broker", "controller", "proxied", "proxy", fixed=fixed)
+
+
+def _new_cluster() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _made(
+    folder: Path,
+    ports: Mapping[str, int],
+    more: Mapping[str, int],
+    settings: Mapping[str, object],
+    identity: str,
+) -> Broker:
     config = folder / "server.properties"
-    settings = SETTINGS | _with_ways(places(ports), ways, more) | {"log.dirs": str(folder / "data")}
-    config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    lines = {**SETTINGS, **settings, "log.dirs": folder / "data"}
+    config.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
     jvm = [java.find().program, "-Xmx768m", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
     jvm += ["-cp", classpath(fetch(KAFKA))]
     program = Program(
@@ -74,7 +116,7 @@ def broker(folder: Path, *, port: int | None = None, ways: Sequence[Way] = ()) -
         folder=folder,
         ports=[ports["broker"], ports["controller"], ports["proxied"], *more.values()],
         ready=partial(answers, f"{HOST}:{ports['broker']}"),
-        prepare=partial(_format, folder, jvm, config),
+        prepare=partial(_format, folder, jvm, config, identity),
     )
     return Broker(Process(program), ports["broker"], ports["proxy"], ports["proxied"], more)
 
@@ -104,12 +146,11 @@ def _with_ways(at: Mapping[str, str], ways: Sequence[Way], ports: Mapping[str, i
     return made
 
 
-def _format(folder: Path, jvm: Sequence[str], config: Path, run: Run) -> None:
+def _format(folder: Path, jvm: Sequence[str], config: Path, identity: str, run: Run) -> None:
     if (folder / "data" / "meta.properties").exists():
         return
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     tool = ["-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool", "format"]
-    run([*jvm, *tool, "--config", str(config), f"--cluster-id={cluster}"])  # it may begin with a dash
+    run([*jvm, *tool, "--config", str(config), f"--cluster-id={identity}"])  # it may begin with a dash
 
 
 def answers(bootstrap: str) -> bool:

@@ -4,7 +4,8 @@ The local servers (kafka.py, registry.py, ...) and those in containers (containe
 these; tests, demo and bench use nothing else of them. To start, stop or hurt a server, use its `process`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -87,6 +88,28 @@ class Broker:
     def address(self) -> str:
         """The address for clients."""
         return self.bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Kafka brokers that replicate to one another."""
+
+    brokers: Sequence[Broker]
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses for clients."""
+        return ",".join(broker.bootstrap for broker in self.brokers)
+
+    def start(self) -> None:
+        """Start all of them at the same time: one alone has no majority and is never ready."""
+        with ThreadPoolExecutor(len(self.brokers)) as each:
+            list(each.map(lambda broker: broker.process.start(), self.brokers))
+
+    def stop(self) -> None:
+        """Stop all of them at the same time: the last one alone waits for the others in vain."""
+        with ThreadPoolExecutor(len(self.brokers)) as each:
+            list(each.map(lambda broker: broker.process.stop(), self.brokers))
 
 
 @dataclass(frozen=True, slots=True)

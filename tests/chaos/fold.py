@@ -17,7 +17,7 @@ import orjson
 
 from tests.chaos.evidence import Reader
 from tests.chaos.world import World
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.stack.servers import Broker, Cluster, SchemaRegistry
 
 Row = dict[int, object]  # by the column's number
 _COMPARED = "'int4', 'int8', 'text', 'bpchar'"  # what both ways give as the same Python value
@@ -48,8 +48,12 @@ class Folded:
 class Topics(Protocol):
     """A run of which only the topics are looked at."""
 
-    kafka: Broker
     registry: SchemaRegistry
+
+    @property
+    def kafka(self) -> Broker | Cluster:
+        """Where the topics are."""
+        ...
 
     def topic(self, table: str) -> str:
         """One table's topic."""

@@ -41,19 +41,19 @@ def world(
     made.close()
 
 
-def test_a_broker_that_is_killed_and_one_that_stands_still_are_outlived(world: World) -> None:
+def test_a_broker_that_is_killed_and_one_that_stands_still_are_outlived(world: World, broker: Broker) -> None:
     running = world.run()
     with world.writing() as writers:
         writers.more(20)
-        world.kafka.process.kill()
+        broker.process.kill()
         writers.more(20)
-        world.kafka.process.start()
+        broker.process.start()
         writers.more(20)
         world.caught_up()
 
-        world.kafka.process.pause()
+        broker.process.pause()
         time.sleep(LONGER)  # nothing is waited for: the fault lasts this long
-        world.kafka.process.resume()
+        broker.process.resume()
         writers.more(20)
     world.caught_up()
     assert running.process.poll() is None, running.output
@@ -63,20 +63,20 @@ def test_a_broker_that_is_killed_and_one_that_stands_still_are_outlived(world: W
 @pytest.mark.deep
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_storm_over_the_broker(world: World, seed: int) -> None:
+def test_a_storm_over_the_broker(world: World, broker: Broker, seed: int) -> None:
     chance = random.Random(seed)
     world.run()
     with world.writing(seed, pace=0.1) as writers:
         for _ in range(8):
             writers.more(chance.randint(1, 60))
             if chance.random() < 0.5:
-                world.kafka.process.kill()
+                broker.process.kill()
                 writers.more(chance.randint(1, 200))
-                world.kafka.process.start()
+                broker.process.start()
             else:
-                world.kafka.process.pause()
+                broker.process.pause()
                 writers.more(chance.randint(1, 300))
-                world.kafka.process.resume()
+                broker.process.resume()
             if chance.random() < 0.3:
                 world.started[-1].process.kill()
                 world.started[-1].process.wait()

@@ -54,18 +54,18 @@ def load(world: World, megabytes: int) -> None:
         world.insert("lines", 16 * MB // ROW, ROW)
 
 
-def test_it_stays_flat_while_kafka_stands_still(world: World) -> None:
+def test_it_stays_flat_while_kafka_stands_still(world: World, kafka: Broker) -> None:
     running = world.run()
     world.insert("lines", 3, ROW)
     world.caught_up()
     reader, before = sender(world), resident(running)
     forget_peak(running)
-    world.kafka.process.pause()
+    kafka.process.pause()
     load(world, 96)
     heard_for(world, 5)
     assert sender(world) == reader
     grown = peak(running) - before
-    world.kafka.process.resume()
+    kafka.process.resume()
     assert grown < 4 * MOST_AHEAD, f"{grown / MB:.0f} MB"
     world.caught_up()
     assert running.process.poll() is None
@@ -75,13 +75,13 @@ def test_it_stays_flat_while_kafka_stands_still(world: World) -> None:
 
 @pytest.mark.deep
 @pytest.mark.timeout(900)
-def test_it_stays_flat_while_kafka_stands_still_for_a_minute(world: World) -> None:
+def test_it_stays_flat_while_kafka_stands_still_for_a_minute(world: World, kafka: Broker) -> None:
     running = world.run()
     with world.writing() as writers:
         world.insert("lines", 3, ROW)
         world.caught_up()
         reader = sender(world)
-        world.kafka.process.pause()
+        kafka.process.pause()
         load(world, 96)
         heard_for(world, 15)
         assert sender(world) == reader
@@ -91,7 +91,7 @@ def test_it_stays_flat_while_kafka_stands_still_for_a_minute(world: World) -> No
         wait_until(lambda: "[kafka." in running.output)
         load(world, 192)
         late = peak(running)
-        world.kafka.process.resume()
+        kafka.process.resume()
         writers.more(50)
     world.caught_up(patience=300)
     assert running.process.poll() is None

@@ -30,7 +30,7 @@ from tests.chaos.writers import TABLES, WHOLE, Session, Writers, fill_counters, 
 from tests.fixtures.servers import drop_slots
 from tests.integration.running import armed as armed_run
 from tests.integration.running.world import COMMAND, PATIENCE, Running, wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.stack.servers import Broker, Cluster, PostgresServer, SchemaRegistry
 from wrackline.producers.sources.postgres.position import lsn_number
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -46,7 +46,7 @@ class World:
         self,
         folder: Path,
         postgres: PostgresServer,
-        kafka: Broker,
+        kafka: Broker | Cluster,
         registry: SchemaRegistry,
         settings: Mapping[str, str] = NOTHING,
         *,
