@@ -92,6 +92,7 @@ MYSQL_IMAGE = f"mysql:{MYSQL_MAJOR}"
 # What docker-compose.yml and deploy/Dockerfile name beside these.
 PROMETHEUS_IMAGE = "prom/prometheus:v2.53.5"
 GRAFANA_IMAGE = "grafana/grafana:12.1.0"
+COMPOSE_VERSION = "2.40.3"
 PYTHON_IMAGE = "python:3.11-slim-bookworm"
 
 

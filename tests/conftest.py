@@ -11,6 +11,7 @@ settings.load_profile("ours")
 
 pytest_plugins = [
     "tests.fixtures.binlogs",
+    "tests.fixtures.engine",
     "tests.fixtures.plain_build",
     "tests.fixtures.servers",
     "tests.fixtures.spark",

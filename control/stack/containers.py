@@ -1,11 +1,11 @@
 """The same servers in containers, for machines with a container engine (WRACKLINE_STACK=docker).
 
-Not run yet: it was written and type-checked where no engine answers, so expect small faults. In: folders,
-of which only the chosen ports are used. Out: what servers.py promises; the data live in the containers,
-which testcontainers removes when the process ends.
+In: folders, of which only the chosen ports are used. Out: what servers.py promises; the data are in the
+containers, which testcontainers removes when the process ends. It was run with images of our own that have
+the names and the programs of the real ones (tests/integration/deploy/test_docker.py).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,19 +17,22 @@ from wrackline.control.stack.process import wait_until
 from wrackline.control.stack.servers import HOST, Broker, MysqlServer, PostgresServer, SchemaRegistry
 from wrackline.schemas import versions
 
+_PATIENCE = 180.0  # seconds; an image makes its data at the first start
+
 
 class Container:
     """One container on fixed ports; stopped or killed, it keeps its data until the process ends."""
 
     def __init__(self, made: DockerContainer, ready: Callable[[], bool], ports: Mapping[int, int]) -> None:
         for inside, outside in ports.items():
-            made.with_bind_ports(inside, outside)
+            # `with_bind_ports` takes no address, and these servers ask for no password
+            made.ports[f"{inside}/tcp"] = (HOST, outside)  # type: ignore[assignment]
         self._made, self._ready, self._created = made, ready, False
 
     @property
     def running(self) -> bool:
         """Whether the container is there; a paused one is."""
-        return self._created and self._made.status in {"running", "paused"}
+        return self._status() in {"running", "paused"}
 
     def start(self) -> None:
         """Create the container, or start it again, and return when it is ready."""
@@ -40,7 +43,7 @@ class Container:
         else:
             self._made.start()
             self._created = True
-        wait_until(self._ready, self._made.image)
+        wait_until(self._ready, self._made.image, _PATIENCE)
 
     def stop(self) -> None:
         """Stop the container."""
@@ -57,13 +60,22 @@ class Container:
         self._made.get_wrapped_container().pause()
 
     def resume(self) -> None:
-        """Let a frozen container go on."""
-        self._made.get_wrapped_container().unpause()
+        """Let a frozen container run again; does nothing to another."""
+        if self._status() == "paused":
+            self._made.get_wrapped_container().unpause()
 
     def restart(self) -> None:
         """Stop and start again."""
         self.stop()
         self.start()
+
+    def _status(self) -> str:
+        """Ask the engine: what the client's object says is as old as the object."""
+        if not self._created:
+            return "missing"
+        container = self._made.get_wrapped_container()
+        container.reload()
+        return str(container.status)
 
 
 class Containers:
@@ -98,15 +110,18 @@ class Containers:
 
     def mariadb(self, folder: Path) -> MysqlServer:
         """Make a MariaDB server."""
-        return _mysql(folder, versions.MARIADB_IMAGE, {"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1"})
+        empty = {"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1"}
+        return _mysql(folder, versions.MARIADB_IMAGE, empty, ["--gtid-strict-mode=ON"])
 
     def mysql(self, folder: Path) -> MysqlServer:
         """Make a MySQL server."""
-        return _mysql(folder, versions.MYSQL_IMAGE, {"MYSQL_ALLOW_EMPTY_PASSWORD": "1"})
+        numbered = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"]
+        return _mysql(folder, versions.MYSQL_IMAGE, {"MYSQL_ALLOW_EMPTY_PASSWORD": "1"}, numbered)
 
 
-def _mysql(folder: Path, image: str, environment: Mapping[str, str]) -> MysqlServer:
+def _mysql(folder: Path, image: str, environment: Mapping[str, str], more: Sequence[str]) -> MysqlServer:
     port = choose(folder, "mysql")["mysql"]
     settings = [one for one in binlog_server.SETTINGS if not one.startswith(("--bind", "--socket", "--pid"))]
+    settings += more
     made = DockerContainer(image).with_envs(**environment).with_command(settings)
     return MysqlServer(Container(made, partial(binlog_server.answers, port), {3306: port}), port)

@@ -66,7 +66,7 @@ def _unpack(folder: Path) -> None:
     for name in ("lists/partial", "archives/partial", "state"):
         (apt / name).mkdir(parents=True)
     (apt / "status").touch()  # as if nothing were installed: everything that is needed comes along
-    (apt / "sources.list").write_text(f"deb [signed-by={_KEYS}] {_mirror()} {_SUITE} main\n")
+    (apt / "sources.list").write_text(f"deb [signed-by={_KEYS}] {mirror()} {_SUITE} main\n")
     config = apt / "apt.conf"
     settings = {
         "Dir::State": apt / "state",
@@ -92,7 +92,7 @@ def _unpack(folder: Path) -> None:
     shutil.rmtree(apt)
 
 
-def _mirror() -> str:
+def mirror() -> str:
     """Return the Debian mirror that this machine's own sources name."""
     for file in [_SOURCES / "sources.list", *sorted((_SOURCES / "sources.list.d").glob("*"))]:
         if file.is_file() and (found := re.search(r"https?://\S+/debian/?(?=\s|$)", file.read_text())):

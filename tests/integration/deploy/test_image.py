@@ -103,20 +103,25 @@ def image(folder: Path) -> Image:
     source = folder / "src"
     source.mkdir()
     no_build = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
+    [pipeline] = re.findall(r"^ARG PIPELINE=(.+)$", dockerfile(), re.MULTILINE)
     for words in re.findall(r"^COPY (?!--from)(.+)$", dockerfile(), re.MULTILINE):
-        *copied, into = words.split()
+        *copied, into = words.replace("${PIPELINE}", pipeline).split()
         for name in copied:
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, source / into, ignore=no_build)
             else:
+                if into.endswith("/"):
+                    (source / into).mkdir(exist_ok=True)
                 shutil.copy(ROOT / name, source / into)
-    [pipeline] = re.findall(r"^ARG PIPELINE=(.+)$", dockerfile(), re.MULTILINE)
-    [step] = re.findall(r"^RUN (deploy/build.+)$", dockerfile(), re.MULTILINE)
-    assert step == f'deploy/build.sh {INSTALLED} "${{PIPELINE}}"'
     installed = folder / "opt"
-    command = ["deploy/build.sh", str(installed), pipeline]
-    ended = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=BUILD_S, check=False)
-    assert ended.returncode == 0, ended.stderr[-4000:]
+    steps = re.findall(r"^RUN (deploy/.+)$", dockerfile(), re.MULTILINE)
+    assert steps == [f"deploy/build.sh {INSTALLED}", f"deploy/jars.sh {INSTALLED} pipeline.toml"]
+    for step in steps:
+        command = [word.replace(INSTALLED, str(installed)) for word in step.split()]
+        ended = subprocess.run(
+            command, cwd=source, capture_output=True, text=True, timeout=BUILD_S, check=False
+        )
+        assert ended.returncode == 0, ended.stderr[-4000:]
     volume = folder / "volume"
     volume.mkdir(mode=0o750)
     if os.geteuid() == 0:
@@ -153,7 +158,7 @@ def pipeline(folder: Path, shop: Database, kafka: Broker, registry: SchemaRegist
         'hostname = "postgres"': f'hostname = "127.0.0.1"\ndatabase.port = {shop.server.port}',
         'dbname = "shop"': f'dbname = "{shop.name}"',
         "kafka:9092": kafka.bootstrap,
-        "http://registry:8080": registry.url,
+        "registry:8080": f"127.0.0.1:{registry.port}",
         VOLUME: str(image.volume),
         "9401": str(ports["run"]),
         "9402": str(ports["consume"]),

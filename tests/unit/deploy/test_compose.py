@@ -15,6 +15,8 @@ import pytest
 from tests.unit.deploy.files import DEPLOY, ROOT, read, services
 from wrackline.control.installed import Installed
 from wrackline.control.stack import registry
+from wrackline.control.stack.process import Process, Program
+from wrackline.control.stack.servers import SchemaRegistry
 from wrackline.schemas import versions
 from wrackline.schemas.pipeline import load as load_pipeline
 
@@ -22,6 +24,12 @@ OURS = "wrackline"
 ONE_SHOT = "registry-volume"
 DATABASES = {"postgres", "mysql"}
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN", re.IGNORECASE)
+CHOSEN = {  # the pipeline's file
+    "type": "bind",
+    "source": "${WRACKLINE_PIPELINE:-./deploy/pipeline.toml}",
+    "target": "/etc/wrackline/pipeline.toml",
+    "read_only": True,
+}
 REQUIRED = re.compile(r"\$\{\w+:\?[^}]+\}")
 LEFT_OPEN = re.compile(r"\$\{\w+(?!\w*:\?)[^}]*\}|\$\w+")
 
@@ -136,7 +144,7 @@ def test_every_service_is_watched() -> None:
 def test_a_database_is_behind_its_profile_and_the_pipeline_comes_with_it_or_alone() -> None:
     profiles = {name: set(service.get("profiles", ())) for name, service in services().items()}
     assert {name: profiles[name] for name in DATABASES} == {name: {name} for name in DATABASES}
-    assert profiles["worker"] == profiles["consume"] == {"postgres", "pipeline"}
+    assert profiles["worker"] == profiles["consume"] == {"postgres", "mysql", "pipeline"}
     assert all(not profiles[name] for name in ("kafka", "registry", "prometheus", "grafana", "pod"))
 
 
@@ -162,6 +170,8 @@ def test_every_volume_and_mounted_file_is_there() -> None:
     named = read("docker-compose.yml")["volumes"]
     for service in services().values():
         for volume in service.get("volumes", ()):
+            if volume == CHOSEN:
+                continue
             source, _, rest = volume.partition(":")
             if source.startswith("./"):
                 assert (ROOT / source).exists(), source
@@ -180,18 +190,33 @@ def test_the_database_logs_what_is_read() -> None:
     assert "-cwal_level=logical" in services()["postgres"]["command"]
 
 
-def test_the_pipeline_is_good_and_says_the_same_as_the_compose_file() -> None:
-    pipeline = load_pipeline(DEPLOY / "pipeline.toml", Installed(), {"WRACKLINE_DB_PASSWORD": "s3cret"})
+@pytest.mark.parametrize("file", ["pipeline.toml", "mysql.toml"])
+def test_a_pipeline_is_good_and_says_the_same_as_the_compose_file(file: str) -> None:
+    pipeline = load_pipeline(DEPLOY / file, Installed(), {"WRACKLINE_DB_PASSWORD": "s3cret"})
     assert pipeline.problems == ()
     assert pipeline.values is not None
     found = services()
     for name, setting in (("worker", "metrics.port"), ("consume", "consume.metrics.port")):
         port = pipeline.values.integer(setting)
         assert found[name]["environment"]["WRACKLINE_HEALTH"] == f"http://127.0.0.1:{port}/metrics"
-    [folder] = [one.partition(":")[2] for one in found["consume"]["volumes"] if one.startswith("warehouse:")]
+        assert CHOSEN in found[name]["volumes"]
+    mounted = [one for one in found["consume"]["volumes"] if one != CHOSEN]
+    [folder] = [one.partition(":")[2] for one in mounted if one.startswith("warehouse:")]
     assert pipeline.values.text("target.warehouse").startswith(f"{folder}/")
-    assert pipeline.values.text("database.hostname") in found
+    assert pipeline.values.text("database.hostname") in DATABASES
     assert pipeline.values.text("kafka.bootstrap.servers") == "kafka:9092"
+    # as the local stack's registry is asked, whose program the image has too
+    here = SchemaRegistry(Process(Program("registry", [], DEPLOY, [], bool)), 8080).url
+    assert pipeline.values.get("schema.registry.url") == (here.replace("127.0.0.1", "registry"),)
+    assert "registry" in found
+
+
+def test_the_worker_is_asked_at_the_published_port_with_a_token() -> None:
+    script = (DEPLOY / "worker.sh").read_text()
+    [port] = re.findall(r"--rest-port (\d+)", script)
+    [advertised] = re.findall(r"--rest-advertised (\S+)", script)
+    assert f"{advertised}:{port}" in services()["pod"]["ports"]
+    assert "WRACKLINE_REST_TOKEN" in services()["worker"]["environment"]
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -232,7 +257,7 @@ def test_passwords_are_made_by_chance_and_never_over_older_ones(tmp_path: Path) 
     assert made.stat().st_mode & 0o777 == 0o600
     values = dict(line.split("=", 1) for line in text.splitlines() if re.match(r"\w+=", line))
     secrets = [value for name, value in values.items() if SECRET.search(name)]
-    assert len(set(secrets)) == 4
+    assert len(set(secrets)) == 5
     assert all(re.fullmatch("[0-9a-f]{48}", secret) for secret in secrets)
     asked = set(re.findall(r"\$\{(\w+):\?", (ROOT / "docker-compose.yml").read_text()))
     assert asked <= set(values)
