@@ -24,7 +24,7 @@ import pytest
 
 from tests.fixtures import stand_ins
 from tests.fixtures.engine import Engine
-from tests.unit.deploy.files import ROOT, services
+from tests.unit.deploy.files import DASHBOARDS, ROOT, asked, dashboard, services
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +33,12 @@ BUILD_S, PATIENCE = 3000, 600.0
 LOCKED = ["--rm", "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
 FIGURES = ("worker", "consume", "prometheus")  # which share the network of `pod`
 STAND_INS = ("kafka", "registry", "postgres", "mysql", "mariadb", "prometheus", "grafana")
+VARIABLE = re.compile(r"\$\w+")
+CHOSEN = {"$__rate_interval": "10m", "$server": "shop1", "$task": "0", "$database": "shop"}
+# faults, upkeep that was not due, and what other sources or expectations have
+UNSERVED = re.compile(
+    "recoveries|outages|failures|faults|set_aside|incomplete|upkeep|retained_ratio|log_kept|expected_rows"
+)
 READ = """
 import sys
 from pathlib import Path
@@ -220,6 +226,17 @@ def postgres_rows(up: Composed, spark: "SparkSession") -> Rows:
     return Rows(up, lambda statement: up(*client, statement), "public/orders", spark)
 
 
+def silent(up: Composed) -> list[str]:
+    """Name what the dashboards ask and Prometheus knows nothing of, but what no good pipeline serves."""
+    found = []
+    for expression in (one for path in DASHBOARDS for one in asked(dashboard(path))):
+        bare = re.sub(r"^label_values\((.*), \w+\)$", r"\1", expression)
+        chosen = VARIABLE.sub(lambda name: CHOSEN.get(name[0], ".*"), bare)
+        if not UNSERVED.search(chosen) and not up.figures(chosen):
+            found.append(chosen)
+    return found
+
+
 def test_nothing_is_lost_when_containers_are_killed_and_all_is_taken_down(
     up: Composed, postgres_rows: Rows
 ) -> None:
@@ -237,6 +254,7 @@ def test_nothing_is_lost_when_containers_are_killed_and_all_is_taken_down(
             up.kill(service)
             postgres_rows.arrive(f"after {service} was killed")
     assert postgres_rows.target() == postgres_rows.source()
+    assert silent(up) == []
     up("down")
     up("up", "--detach")
     until(up.healthy, "all are healthy again")
