@@ -4,8 +4,10 @@ from tests.fakes.place import Place
 from tests.unit.producers.test_batching import TABLE, cutter
 from wrackline.producers.batching import Policy
 from wrackline.producers.changes import Batch, Progress
+from wrackline.schemas.offsets import canonical
 
 LINGER, QUIET = 1.0, 100.0
+FIRST, SECOND = canonical({"number": 1}), canonical({"number": 2})
 POLICY = Policy(linger=LINGER, quiet=QUIET)
 
 
@@ -13,16 +15,16 @@ def test_a_state_counts_as_taken_with_the_publication_that_has_it_and_not_before
     made = cutter(Policy(linger=LINGER, quiet=QUIET, most_events=1))
     made.feed(Batch((Progress(Place(0, 1)),), 0), 0.0)
     made.take(0.0)
-    made.save({TABLE.id: b"first"}, 1.0)
+    made.save({TABLE.id: FIRST}, 1.0)
     assert (made.saves, made.saves_taken) == (1, 0)
     first = made.take(1.0 + LINGER)
     assert first is not None
-    assert dict(first.states) == {TABLE.id: b"first"}
-    made.save({TABLE.id: b"second"}, 3.0)
+    assert dict(first.states) == {TABLE.id: FIRST}
+    made.save({TABLE.id: SECOND}, 3.0)
     assert (made.saves, made.saves_taken) == (2, 1)
     second = made.take(3.0 + LINGER)
     assert second is not None
-    assert dict(second.states) == {TABLE.id: b"second"}
+    assert dict(second.states) == {TABLE.id: SECOND}
     assert (made.saves, made.saves_taken) == (2, 2)
 
 

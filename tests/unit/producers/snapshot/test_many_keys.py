@@ -29,7 +29,7 @@ def test_all_of_them_are_read_before_the_request_has_succeeded() -> None:
     desk = Desk(limits=Limits(readers=1))
     keys = wanted(2_500)
     desk.machine.request(Snapshot("many", (ID,), keys=keys))
-    read: list[tuple[str, ...]] = []
+    read: list[tuple[str | None, ...]] = []
     for _ in range(10):
         for work in desk.work():
             if isinstance(work, Plan):
