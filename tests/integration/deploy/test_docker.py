@@ -162,7 +162,7 @@ def test_the_image_runs_as_its_user_and_can_write_its_volume_and_tmp_alone(built
     run = ["run", *LOCKED, "--tmpfs=/tmp:mode=1777", "--entrypoint=sh", "wrackline", "-c"]
     assert built.docker(*run, "id -un; id -gn").split() == ["wrackline", "wrackline"]
     find = "find / -xdev -writable -not -type l -print 2>/dev/null || true"
-    assert built.docker(*run, find).split() == []
+    assert built.docker(*run, find).split() == ["/tmp", "/var/lib/wrackline"]  # noqa: S108 - in the container
     assert built.docker(*run, "touch /tmp/made /var/lib/wrackline/made; wrackline --help").lstrip()
 
 
@@ -203,7 +203,7 @@ class Rows:
     def target(self) -> list[str]:
         """Every customer in the lake, as a reader sees it; the paths in it are those of the container."""
         warehouse = "--volume=wrackline_warehouse:/var/lib/wrackline"
-        run = ["run", "--rm", "--network=none", warehouse, "--env=SPARK_LOCAL_DIRS=/tmp/spark"]
+        run = ["run", "--rm", warehouse, "--env=SPARK_LOCAL_DIRS=/tmp/spark"]
         read = [*run, "--entrypoint=/opt/wrackline/bin/python", "wrackline", "-c", READ, self._table]
         found = self._composed.engine.docker(*read).splitlines()
         return sorted(line.removeprefix("row ") for line in found if line.startswith("row "))
@@ -274,6 +274,9 @@ def test_mysql_has_a_pipeline_too(composed: Composed, spark: "SparkSession") -> 
         rows.arrive("at all")
         composed.kill("mysql")
         rows.arrive("after mysql was killed")
+        composed("down")
+        composed("up", "--detach")
+        rows.arrive("after all was taken down")
         assert rows.target() == rows.source()
     finally:
         composed("down", "--volumes")
