@@ -18,6 +18,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
+from wrackline.consumers.casts import cast, try_cast
 from wrackline.consumers.plan import ROW, Applied, MergePlan, Mode
 from wrackline.consumers.seq_form import well_formed
 from wrackline.consumers.tally import OPERATIONS, TRUNCATE, moments
@@ -191,7 +192,7 @@ def _values(image: Column, writer: Writer, plan: MergePlan, row_id: Column | Non
             value = image.getField(writer.fields[column.identity])
         else:  # the column is younger than this row
             value = F.lit(None)
-        values.append(value.cast(spark_type(column.type)).alias(column.target))
+        values.append(cast(value, column.type).alias(column.target))
     return values
 
 
@@ -220,7 +221,7 @@ def _fault(writer: Writer, plan: MergePlan, *, lacks_key: bool) -> Column:
         else:
             continue
         for value in images:
-            fits = value.try_cast(its_type)
+            fits = try_cast(value, column.type)
             lost = value.isNotNull() & fits.isNull()
             if column.type.kind is Kind.ARRAY:  # its elements are cast one by one
                 lost = lost | (F.size(F.array_compact(value)) != F.size(F.array_compact(fits)))

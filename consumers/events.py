@@ -17,11 +17,11 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
+from wrackline.consumers.casts import cast
 from wrackline.consumers.decode import GONE, LEAD, unsent_columns
 from wrackline.consumers.plan import ROW, MergePlan, Mode
 from wrackline.consumers.wire import body, events, of_pair, parsed, told
 from wrackline.consumers.writers import Writer
-from wrackline.schemas.types import spark_type
 
 
 def event_rows(
@@ -93,5 +93,5 @@ def _values(image: Column, writer: Writer, plan: MergePlan) -> list[Column]:
             value = image.getField(writer.fields[column.identity])
         else:  # the column is younger than this row
             value = F.lit(None)
-        values.append(value.cast(spark_type(column.type)).alias(column.target))
+        values.append(cast(value, column.type).alias(column.target))
     return values

@@ -23,9 +23,9 @@ What a database's type is on its way: its kind, and what that kind is in Avro, i
 in the tables of Iceberg and Delta. Printed from the code by `python -m wrackline.control.pages.types_page
 docs/types.md`.
 
-A value is carried exactly or refused. One that its column's kind can't hold (NaN in `numeric(10,2)`, an
-infinite date, a MySQL zero date, an array of two dimensions or with another lower bound than 1)
-pauses the table; `column.as.text=<column>` then carries that column as the server's own text.
+A value is carried exactly or refused. One that its column's kind can't hold (NaN in `numeric(10,2)`, a MySQL
+zero date, an array of two dimensions or with another lower bound than 1) pauses the table;
+`column.as.text=<column>` then carries that column as the server's own text.
 """
 
 _KINDS_HEAD = """\
@@ -49,6 +49,14 @@ _WHY = """\
   which readers of Avro's `time-micros` refuse, and Spark 4.0 has no type for it.
 - A timestamp's year may lie before 1 or beyond 9999: Avro and Spark's `timestamp` hold it; text is ISO 8601
   with a sign (`-4712-01-01T00:00:00Z` is 4713 BC).
+- PostgreSQL's `infinity` and `-infinity` are carried by values that mean nothing else. A `date` has the days
+  2147483647 and -2147483648. A `timestamp`, and a `timestamptz` as `instant-micros`, has Debezium's numbers
+  9223372036825200000 and -9223372036832400000. A `timestamptz` as text is `infinity` or `-infinity`, as
+  Debezium's. Tables of Iceberg and Delta have the date or timestamp of that number: the day +5881580-07-11 or
+  -5877641-06-23, the moment +294247-01-10T04:00:25.2 or -290308-12-21T19:59:27.6. A PostgreSQL target has
+  `infinity` again. The one finite timestamp with that number, 294247-01-10 04:00:25.2, is refused.
+  (Debezium 3 carries an infinite `date` as days of the years 5877611 or -5877611, in some versions with one
+  sign for both, so its days are not taken over.)
 - `varbit`, and `bit` without a length, travel as text: a number would lose how many zeros lead.
 - PostgreSQL's `money` has two decimal places, for its text is read with `lc_monetary` C.
 - MySQL's geometry is the bytes that the server keeps: four bytes of SRID, lowest first, then WKB.

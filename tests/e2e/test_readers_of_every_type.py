@@ -18,10 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every user 
 from pyspark.sql.avro.functions import from_avro
 
 from tests.fixtures.every_kind import SAMPLES, TABLE, event, rows, same
+from wrackline.consumers.casts import cast as cast_to
 from wrackline.control.stack import jars, java
 from wrackline.control.stack.servers import SchemaRegistry
 from wrackline.schemas.envelope import dump, value_schema
-from wrackline.schemas.types import FORMS, ColumnType, Kind, read_type, spark_type
+from wrackline.schemas.types import FORMS, ColumnType, Kind, read_type
 from wrackline.schemas.versions import APICURIO_CONVERTER, CONNECT
 
 # PySpark leaves the socket of a collect to the garbage collector.
@@ -133,7 +134,9 @@ def test_a_zoned_timestamp_becomes_the_type_of_a_table(spark: SparkSession) -> N
         "1970-01-01T00:00:00Z": 0,
         "-4712-01-01T00:00:00Z": -210_863_520_000_000_000,  # 4713 BC; the calendar of ISO 8601
         "+10000-01-01T00:00:00Z": 253_402_300_800_000_000,
+        "infinity": 9_223_372_036_825_200_000,
+        "-infinity": -9_223_372_036_832_400_000,
     }
     frame = spark.createDataFrame([(text,) for text in instants], f"at {read_type(zoned)}")
-    read = frame.select("at", F.unix_micros(F.col("at").cast(spark_type(zoned))).alias("micros")).collect()
+    read = frame.select("at", F.unix_micros(cast_to(F.col("at"), zoned)).alias("micros")).collect()
     assert {row["at"]: row["micros"] for row in read} == instants

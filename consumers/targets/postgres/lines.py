@@ -4,6 +4,7 @@ In: the frame of dedupe.py.  Out: texts `a<tab>b<tab>\N…<newline>`, streamed p
 
 Days are written as Julian ones (`J2440588`), which the server reads the same whatever its DateStyle, with
 any number of digits in the year, and before Christ.  No expression asks for the session's time zone.
+What carries an infinite date or timestamp is written as `infinity` or `-infinity`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +14,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.plan import MergePlan
+from wrackline.schemas.infinity import FIRST, FIRST_DAY, FIRST_MICROS, LAST, LAST_DAY, LAST_MICROS
 from wrackline.schemas.types import ColumnType, Kind
 
 _EPOCH = 2440588  # the Julian day of 1970-01-01
 _DAY, _HOUR, _MINUTE, _SECOND = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
+_FIRST_TEXT = "-290308-12-21 19:59:27.6"  # FIRST_MICROS and LAST_MICROS, as Spark writes them without a zone
+_LAST_TEXT = "+294247-01-10 04:00:25.2"
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}  # the backslash first
 _IN_ARRAY = {"\\": "\\\\", '"': '\\"'}
 _NAMES = ColumnType(Kind.ARRAY, "text[]", element=ColumnType(Kind.STRING, "text"))
@@ -65,24 +69,32 @@ def _bytes(value: Column) -> Column:
 
 
 def _date(value: Column) -> Column:
-    return _julian(F.unix_date(value))
+    days = F.unix_date(value)
+    return _or_infinite(days, FIRST_DAY, LAST_DAY, _julian(days))
 
 
 def _moment(value: Column) -> Column:
     """Write a timestamp without zone; Spark's text of it asks for no zone either."""
-    clock = F.substring_index(value.cast("string"), " ", -1)
-    return F.concat(_date(value.cast("date")), F.lit(" "), clock)
+    text = value.cast("string")
+    day = _julian(F.unix_date(value.cast("date")))
+    finite = F.concat(day, F.lit(" "), F.substring_index(text, " ", -1))
+    return _or_infinite(text, _FIRST_TEXT, _LAST_TEXT, finite)
 
 
 def _instant(value: Column) -> Column:
     """Write a moment in UTC."""
     micros = F.unix_micros(value)
     of_day = F.pmod(micros, F.lit(_DAY))
-    return F.concat(_julian(_div(micros - of_day, _DAY)), F.lit(" "), _clock(of_day), F.lit("+00"))
+    finite = F.concat(_julian(_div(micros - of_day, _DAY)), F.lit(" "), _clock(of_day), F.lit("+00"))
+    return _or_infinite(micros, FIRST_MICROS, LAST_MICROS, finite)
+
+
+def _or_infinite(value: Column, first: object, last: object, finite: Column) -> Column:
+    return F.when(value == F.lit(first), FIRST).when(value == F.lit(last), LAST).otherwise(finite)
 
 
 def _julian(days: Column) -> Column:
-    return F.concat(F.lit("J"), (days + _EPOCH).cast("string"))
+    return F.concat(F.lit("J"), (days.cast("bigint") + _EPOCH).cast("string"))
 
 
 def _clock(micros: Column) -> Column:

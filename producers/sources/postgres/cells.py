@@ -3,8 +3,8 @@
 In: the text of a value as pgoutput and COPY send it under the session settings that both
 connections share (ISO dates, iso_8601 intervals, time zone UTC, hex bytea, lc_monetary C).
 Out: the bytes that `schemas/envelope.py` promises for the column's kind.
-A text that the kind can't hold (NaN in a decimal, an infinite date) raises `Unfit`: it is
-never written as null or as something near it.
+A text that the kind can't hold (NaN in a decimal) raises `Unfit`: it is never written as null or as
+something near it.  An infinite date or timestamp is written as schemas/infinity.py says.
 """
 
 import cython
@@ -19,6 +19,7 @@ from wrackline.producers.sources.postgres.odd_cells import (
     wide_decimal,
     zoned_time,
 )
+from wrackline.schemas.infinity import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 from wrackline.schemas.types import ColumnType, Kind
 from wrackline.schemas.writer import NoRoom
 
@@ -70,6 +71,11 @@ _DONE_TO = {
 _MONEY = "money"  # a decimal whose text has signs and commas
 _MAX_DAYS = cython.declare(cython.longlong, 106_751_990)  # whole days of microseconds in 64 bits
 _DAY = cython.declare(cython.longlong, 86_400_000_000)
+_FIRST_DAY = cython.declare(cython.longlong, FIRST_DAY)
+_LAST_DAY = cython.declare(cython.longlong, LAST_DAY)
+_FIRST_MICROS = cython.declare(cython.longlong, FIRST_MICROS)
+_LAST_MICROS = cython.declare(cython.longlong, LAST_MICROS)
+_SHORTEST_DATE = cython.declare(cython.longlong, 10)  # no text of an infinite one is as long
 _FAST_DIGITS = cython.declare(cython.longlong, 18)  # every number of so many digits fits 64 bits
 
 
@@ -209,12 +215,26 @@ def _days(year: cython.longlong, month: cython.longlong, day: cython.longlong) -
 
 
 @cython.cfunc
+@cython.exceptval(-1, check=False)
+def _is_last(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
+    """Return 1 for `infinity` and 0 for `-infinity`."""
+    text: bytes = bytes(data[at:end])
+    if text == b"infinity":
+        return 1
+    if text != b"-infinity":
+        raise Unfit("it is not a date")
+    return 0
+
+
+@cython.cfunc
 @cython.exceptval(-1, check=True)
 def _date(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
-    """`2026-01-31`, a longer year, or with ` BC` behind; never infinity."""
+    """`2026-01-31`, a longer year, or with ` BC` behind; or infinity."""
     year: cython.longlong = 0
-    if end - at < 10 or data[at] < 48 or data[at] > 57:
-        raise Unfit("it is infinite, or no date")
+    if end - at < _SHORTEST_DATE:
+        return _LAST_DAY if _is_last(data, at, end) else _FIRST_DAY
+    if data[at] < 48 or data[at] > 57:
+        raise Unfit("it is not a date")
     while data[at] != 45 and at < end - 6:  # -
         year = year * 10 + (data[at] - 48)
         at += 1
@@ -254,6 +274,8 @@ def _time_of_day(
 @cython.exceptval(-1, check=True)
 def _timestamp(data: cython.p_const_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
     """Microseconds since 1970 of `2026-01-31 07:55:01.5`, with or without `+00` and ` BC`."""
+    if end - at < _SHORTEST_DATE:
+        return _LAST_MICROS if _is_last(data, at, end) else _FIRST_MICROS
     blank: cython.Py_ssize_t = at
     while blank < end and data[blank] != 32:
         blank += 1
@@ -276,8 +298,11 @@ def _put_zoned_timestamp(
     """`2026-01-31 07:55:01.5+00` becomes `2026-01-31T07:55:01.5Z`, as Debezium writes it."""
     end: cython.Py_ssize_t = start + size
     blank: cython.Py_ssize_t = start
+    if size < _SHORTEST_DATE:
+        _is_last(data, start, end)
+        return put_bytes(out, at, limit, data, start, size)
     if size < 22 or data[start] < 48 or data[start] > 57:
-        raise Unfit("it is infinite, or no timestamp")
+        raise Unfit("it is not a timestamp")
     while data[blank] != 32 and blank < end:
         blank += 1
     if blank - start != 10 or data[end - 1] == 67:  # a year of five digits, or BC

@@ -14,6 +14,7 @@ _NUMBER = re.compile(rb"-?[0-9]*(?:\.([0-9]*))?")
 _ARRAY_TOKEN = re.compile(rb'"((?:[^"\\]++|\\.)*+)"|([^",{}]++)', re.DOTALL)
 _ZONED_TIME = re.compile(rb"(\d\d:\d\d:\d\d(?:\.\d+)?)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?")
 _FAR_TIMESTAMP = re.compile(rb"(\d+)-(\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00( BC)?")
+_LAST_MOMENT = b"294247-01-10 04:00:25.2+00"  # LAST_MICROS, which readers of numbers take for infinity
 
 
 def wide_decimal(text: bytes, scale: int) -> bytes:
@@ -72,6 +73,8 @@ def far_timestamp(text: bytes) -> bytes:
     if found is None:
         raise Unfit("it is not a timestamp in UTC")
     year, day, time, before_christ = found.groups()
+    if text == _LAST_MOMENT:
+        raise Unfit("its number is the one that carries infinity")
     number = 1 - int(year) if before_christ else int(year)
     sign = "-" if number < 0 else "+" if number > 9999 else ""
     return f"{sign}{abs(number):04d}-".encode() + day + b"T" + time + b"Z"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tests.fixtures.every_kind import EMOJI, Value
+from wrackline.schemas.infinity import FIRST, FIRST_DAY, FIRST_MICROS, LAST, LAST_DAY, LAST_MICROS
 from wrackline.schemas.types import Kind
 
 Pair = tuple[str, Value]
@@ -231,11 +232,14 @@ TIMES = (
     Case(
         "date",
         Kind.DATE,
-        dates(
-            *("1970-01-01", "1969-12-31", "2000-02-29", "0001-01-01", "0001-12-31 BC", "4714-11-24 BC"),
-            *("9999-12-31", "10000-01-01", "5874897-12-31"),
+        (
+            *dates(
+                *("1970-01-01", "1969-12-31", "2000-02-29", "0001-01-01", "0001-12-31 BC", "4714-11-24 BC"),
+                *("9999-12-31", "10000-01-01", "5874897-12-31"),
+            ),
+            (LAST, LAST_DAY),
+            (FIRST, FIRST_DAY),
         ),
-        unfit=("infinity", "-infinity"),
     ),
     Case(
         "time",
@@ -264,12 +268,16 @@ TIMES = (
     Case(
         "timestamp",
         Kind.TIMESTAMP_MICROS,
-        moments(
-            *("1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "2026-01-31 07:55:01.5"),
-            *("0001-01-01 00:00:00", "0001-12-31 23:59:59.999999 BC", "4714-11-24 00:00:00 BC"),
-            *("9999-12-31 23:59:59.999999", "10000-01-01 00:00:00", "294246-12-31 23:59:59.999999"),
+        (
+            *moments(
+                *("1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "2026-01-31 07:55:01.5"),
+                *("0001-01-01 00:00:00", "0001-12-31 23:59:59.999999 BC", "4714-11-24 00:00:00 BC"),
+                *("9999-12-31 23:59:59.999999", "10000-01-01 00:00:00", "294246-12-31 23:59:59.999999"),
+            ),
+            (LAST, LAST_MICROS),
+            (FIRST, FIRST_MICROS),
         ),
-        unfit=("infinity", "-infinity", "294276-12-31 23:59:59.999999"),
+        unfit=("294247-01-10 04:00:25.2", "294276-12-31 23:59:59.999999"),
         note="64 bits of microseconds since 1970 end in 294247",
     ),
     Case("timestamp(0)", Kind.TIMESTAMP_MICROS, (("2026-01-31 07:55:01.5", micros("2026-01-31 07:55:02")),)),
@@ -284,8 +292,9 @@ TIMES = (
             ("4714-11-24 00:00:00+00 BC", "-4713-11-24T00:00:00Z"),
             ("9999-12-31 23:59:59.999999+00", "9999-12-31T23:59:59.999999Z"),
             ("294276-12-31 23:59:59.999999+00", "+294276-12-31T23:59:59.999999Z"),
+            *same(LAST, FIRST),
         ),
-        unfit=("infinity", "-infinity"),
+        unfit=("294247-01-10 04:00:25.2+00",),
     ),
     Case(
         "interval",

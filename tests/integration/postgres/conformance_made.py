@@ -22,6 +22,7 @@ from tests.integration.postgres.conformance import (
     same,
     single,
 )
+from wrackline.schemas.infinity import FIRST_DAY, LAST_MICROS
 from wrackline.schemas.types import Kind
 
 SETUP = r"""
@@ -70,7 +71,9 @@ MADE = (
     Case("label", Kind.STRING, same("", "a\tb")),
     Case("code", Kind.STRING, (("ab", "ab "), ("abc", "abc"))),
     Case(
-        "seen_at", Kind.ZONED_TIMESTAMP, (("2026-01-31 00:00:00+00", "2026-01-31T00:00:00Z"),), ("infinity",)
+        "seen_at",
+        Kind.ZONED_TIMESTAMP,
+        (("2026-01-31 00:00:00+00", "2026-01-31T00:00:00Z"), *same("infinity")),
     ),
     Case("good_mood", Kind.ENUM, same("low")),
     Case("int_list", Kind.ARRAY, (("{1,NULL}", [1, None]), ("{}", [])), ("{{1},{2}}",)),
@@ -146,17 +149,24 @@ ARRAYS = (
     Case(
         "date[]",
         Kind.ARRAY,
-        ((f'{{{_DAY},"0044-03-15 BC",NULL}}', [days(_DAY), days("0044-03-15 BC"), None]),),
-        unfit=("{infinity}",),
+        (
+            (
+                f'{{{_DAY},"0044-03-15 BC",NULL,-infinity}}',
+                [days(_DAY), days("0044-03-15 BC"), None, FIRST_DAY],
+            ),
+        ),
     ),
     Case("time[]", Kind.ARRAY, (("{24:00:00,NULL}", [86_400_000_000, None]),)),
     Case("time with time zone[]", Kind.ARRAY, (("{07:55:01+02}", ["07:55:01+02:00"]),)),
-    Case("timestamp[]", Kind.ARRAY, ((f'{{"{_SECOND}",NULL}}', [micros(_SECOND), None]),), ("{-infinity}",)),
+    Case(
+        "timestamp[]",
+        Kind.ARRAY,
+        ((f'{{"{_SECOND}",NULL,infinity}}', [micros(_SECOND), None, LAST_MICROS]),),
+    ),
     Case(
         "timestamp with time zone[]",
         Kind.ARRAY,
-        ((f'{{"{_SECOND}+00"}}', [_IN_UTC]),),
-        unfit=("{infinity}",),
+        ((f'{{"{_SECOND}+00",infinity,-infinity}}', [_IN_UTC, "infinity", "-infinity"]),),
     ),
     Case("interval[]", Kind.ARRAY, (("{P1Y2M,PT-0.5S}", ["P1Y2M", "PT-0.5S"]),)),
     Case("uuid[]", Kind.ARRAY, ((f"{{{_UUID},NULL}}", [_UUID, None]),)),

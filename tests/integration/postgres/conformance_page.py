@@ -43,6 +43,7 @@ _TAIL = """\
 - `reg*` values are names, and the name of an object outside `pg_catalog` carries its schema.
 - `money` is read with two decimal places. A database whose `lc_monetary` has none or three of them keeps
   other numbers than it shows; `wrackline check` says so.
+- An infinite `date`, `timestamp` or `timestamptz` has the number or text that `types.md` names.
 - An `infinity` of `interval` (PostgreSQL 17) is text as all intervals are, and no ISO 8601.
 - Arrays have one dimension that begins at 1; others are refused.
 """

@@ -20,6 +20,7 @@ from tests.integration.postgres.conformance_reading import Observed, Seen, Sheet
 from wrackline.control.stack.servers import PostgresServer
 from wrackline.control.stack.stack import Stack
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.infinity import FIRST_MICROS, LAST_MICROS
 from wrackline.schemas.types import Kind
 
 PAGE = Path(__file__).parents[3] / "docs" / "conformance.md"
@@ -252,7 +253,7 @@ def test_zoned_timestamps_are_numbers_when_asked_for(database: Database) -> None
         Sheet("v_1", "timestamptz[]", ('{"2026-01-31 00:00:00+00",NULL}',)): [
             [micros("2026-01-31 00:00:00"), None]
         ],
-        Sheet("r_0", "timestamptz", ("infinity",)): [],
+        Sheet("v_2", "timestamptz", ("infinity", "-infinity")): [LAST_MICROS, FIRST_MICROS],
         Sheet("r_1", "timestamptz", ("294276-12-31 23:59:59+00",)): [],
     }
     observed = observe(database.dsn, list(lines), **{"timestamptz.handling.mode": "micros"})

@@ -193,7 +193,7 @@ def test_every_record_is_a_change_or_refused(spark: SparkSession) -> None:  # IN
     for damaged in (key[:-1], key[:5], key[:5] + b"\x09" + key[6:]):
         topic.raw(damaged, good)
         bad(BROKEN)
-    topic.tell("c", 5, (3.0, "x", "infinity", None))
+    topic.tell("c", 5, (3.0, "x", "eternity", None))
     bad(VALUE_UNFIT)
     topic.tell("c", 6, (4.0, "x", None, [NOON, "294276-12-31T23:59:59.999999Z"]))
     bad(VALUE_UNFIT)
@@ -201,7 +201,7 @@ def test_every_record_is_a_change_or_refused(spark: SparkSession) -> None:  # IN
     frame = topic.frame(spark).persist()
     found = rows(refused(frame, topic.writers, topic.plan).withColumnRenamed("offset", "seq"))
     assert [(row["seq"], row["code"]) for row in found] == expected
-    assert "infinity" not in " ".join(row["reason"] for row in found), "no reason shows a value"
+    assert "eternity" not in " ".join(row["reason"] for row in found), "no reason shows a value"
     assert [bytes(row["value"]) for row in found[:4]] == [record[1] for record in topic.records[4:8]]
     sound = frame.where(~F.col("offset").isin([offset for offset, _ in expected]))
     left = rows(decode(sound, topic.writers, topic.plan))

@@ -85,7 +85,7 @@ def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSes
     assert key is not None
     assert good is not None
     topic.raw(key, good[:-1])
-    topic.tell("c", 2, (2.0, "secret", "infinity", None))
+    topic.tell("c", 2, (2.0, "secret", "eternity", None))
     topic.raw(key, b"\0\xff\xff\xff\xffno schema at all")
     topic.tell("c", 3, (3.0, "later", NOON, None))
     late = topic.records.pop()
@@ -151,7 +151,7 @@ def test_a_value_that_does_not_fit_is_found_where_it_fails(
     if where == "postgres":
         made.target = PLUGIN.open(settings_of(request.getfixturevalue("database").dsn), spark)
     made.topic.tell("c", 1, (1.0, "x", NOON, None))
-    made.topic.tell("c", 2, (2.0, "secret", "infinity", None))
+    made.topic.tell("c", 2, (2.0, "secret", "eternity", None))
     with pytest.raises(OperatorNeeded, match=r"consume.value_unfit") as refused:
         made.merge(0)
     assert "secret" not in str(refused.value)

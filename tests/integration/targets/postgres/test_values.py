@@ -58,6 +58,8 @@ CASES: Sequence[tuple[ColumnType, str, str]] = (
     (kind(Kind.DATE), "date'2024-02-29'", "2024-02-29"),
     (kind(Kind.DATE), "date_from_unix_date(-2440588)", "4714-11-24 BC"),
     (kind(Kind.DATE), "date'+294247-01-01'", "294247-01-01"),
+    (kind(Kind.DATE), "date_from_unix_date(2147483647)", "infinity"),
+    (kind(Kind.DATE), "date_from_unix_date(-2147483648)", "-infinity"),
     (kind(Kind.TIME_MICROS), "86400000000L", "24:00:00"),
     (kind(Kind.TIME_MICROS), "11045000006L", "03:04:05.000006"),
     (kind(Kind.TIMESTAMP_MICROS), "timestamp_ntz'2026-03-29 02:30:00.000001'", "2026-03-29 02:30:00.000001"),
@@ -65,6 +67,14 @@ CASES: Sequence[tuple[ColumnType, str, str]] = (
     (kind(Kind.ZONED_TIMESTAMP), "timestamp'1969-12-31 23:59:59.999999Z'", "1969-12-31 23:59:59.999999+00"),
     (kind(Kind.ZONED_TIMESTAMP), "timestamp'-0043-03-15 12:00:00Z'", "0044-03-15 12:00:00+00 BC"),
     (kind(Kind.INSTANT_MICROS), "timestamp'+12026-01-02 03:04:05Z'", "12026-01-02 03:04:05+00"),
+    *(
+        (kind(of), f"{how}'{moment}{'Z' if how == 'timestamp' else ''}'", text)
+        for of, how in ((Kind.TIMESTAMP_MICROS, "timestamp_ntz"), (Kind.INSTANT_MICROS, "timestamp"))
+        for moment, text in (
+            ("+294247-01-10 04:00:25.2", "infinity"),
+            ("-290308-12-21 19:59:27.6", "-infinity"),
+        )
+    ),
     (kind(Kind.ZONED_TIME), "'03:04:05.123456+02:00'", "03:04:05.123456+02"),
     (kind(Kind.DURATION_MICROS), "-3020399000001L", "-838:59:59.000001"),
     (kind(Kind.INTERVAL), "'P1Y-2M3DT-4H5M6.7S'", "10 mons 3 days -03:54:53.3"),
