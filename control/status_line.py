@@ -16,7 +16,7 @@ from wrackline.producers.changes import Fault, Position, Saved
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Figures, Measures
 from wrackline.producers.plugin import LogState
-from wrackline.producers.snapshot.state import parse
+from wrackline.producers.snapshot.state import Status, TableState, parse
 from wrackline.schemas.errors import WracklineError, in_words
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -70,6 +70,8 @@ class Narration:
         self._lineage = lineage
         self._measures, self._log, self._clock, self._tell = measures, log, clock, tell
         self._told: tuple[str, float] = ("", 0.0)
+        self._captured: set[TableId] = set()
+        self._wrong: set[TableId] = set()  # tables that are set aside, or lack rows
         self.completed = False
 
     def looked(self, partition: SourcePartition, log: LogState | None) -> None:
@@ -100,21 +102,27 @@ class Narration:
                 self._lineage.completed()
 
     def sees(self, partition: SourcePartition, tables: Sequence[TableId]) -> None:
-        """Hand on which tables are captured."""
+        """Take which tables are captured, and hand it on."""
+        self._captured.update(tables)
         if self._lineage is not None:
             self._lineage.sees(partition, tables)
 
     def shaped(self, table: TableSchema, topic: str) -> None:
         """Hand on how a table's events are written; on any thread."""
+        self._captured.add(table.id)
         if self._lineage is not None:
             self._lineage.shaped(table, topic)
 
     def resumed(self, state: State) -> None:
-        """Say which tables stay set aside or unread, and what does not fit together in the offsets."""
+        """Say which tables stay set aside or unread, and what does not fit together in the offsets.
+
+        A table that the settings leave out now needs nobody.
+        """
         self._measures.resumed(state)
         for key, kept in state.tables.items():
             table = parse(kept.snapshot)
-            if table.reason is not None:
+            if table.reason is not None and key.table in self._captured:
+                self._wrong.add(key.table)
                 stays = "set aside" if table.set_aside else "without all of its rows"
                 error = asdict(table.reason)
                 line = f"{key.table} stays {stays}: {in_words(error)}"
@@ -126,6 +134,7 @@ class Narration:
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """Say what is set aside."""
         self._measures.fault(partition, fault)
+        self._wrong.add(fault.table)
         told = {"table": str(fault.table), "error": fault.error.document()}
         self._log.error("set aside", line=f"{fault.table} is set aside: {fault.error}", **told)
 
@@ -134,8 +143,15 @@ class Narration:
         self._log.warning("goes on without", line=f"goes on without: {error}", error=error.document())
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
-        """Count them."""
+        """Count them; say which tables are right again."""
         self._measures.published(publications, commit_seconds)
+        for publication in publications:
+            for table in self._wrong.intersection(publication.states):
+                kept = publication.states[table]
+                if kept is not None and is_right(parse(kept)):
+                    self._wrong.discard(table)
+                    line = f"{table} has come back: all of its rows are read"
+                    self._log.info("come back", line=line, table=str(table))
 
     def _recovering(self, error: Exception) -> None:
         code = error.code if isinstance(error, WracklineError) else type(error).__name__
@@ -147,6 +163,11 @@ class Narration:
             self._log.warning("recovering", line=f"recovering: {error}", error=error.document())
         else:  # its text may hold anything
             self._log.warning("recovering", line=f"recovering: {code}", fault=code)
+
+
+def is_right(state: TableState) -> bool:
+    """Whether a table is captured and whole, with nothing left to read."""
+    return state.status is Status.STREAMING and state.reason is None
 
 
 class Pulse:

@@ -28,8 +28,9 @@ REJECTED = define(
 NO_TABLE = define(
     "signal.no_table",
     OperatorNeeded,
-    "signal {id} names no table that this pipeline captures",
-    hint="see which it captures: wrackline snapshot status <pipeline.toml>",
+    "signal {id} is not obeyed, because {named} names no table that this pipeline captures",
+    hint="see which it captures: wrackline snapshot status <pipeline.toml>; a table that was created or"
+    " changed just now may be known some seconds later: ask again then, with a new id",
 )
 
 Understood: TypeAlias = Request | WracklineError | None
@@ -46,8 +47,7 @@ def asked(read: signals.Accepted | signals.Rejected, tables: Collection[TableId]
         case signals.ExecuteSnapshot() as wanted:
             return _snapshot(wanted, tables)
         case signals.StopSnapshot() as wanted:
-            named = _meant(wanted.tables, tables)
-            return NO_TABLE(id=wanted.id) if wanted.tables and not named else Stop(wanted.id, named)
+            return _unknown(wanted, tables) or Stop(wanted.id, _meant(wanted.tables, tables))
         case signals.PauseSnapshot(id=request):
             return Pause(request, tuple(tables))
         case signals.ResumeSnapshot(id=request):
@@ -66,9 +66,11 @@ def refusal(read: signals.Accepted | signals.Rejected, error: WracklineError) ->
 
 
 def _snapshot(wanted: signals.ExecuteSnapshot, tables: Collection[TableId]) -> Snapshot | WracklineError:
+    if not wanted.tables:
+        return NO_TABLE(id=wanted.id, named="an empty list")
+    if (unknown := _unknown(wanted, tables)) is not None:
+        return unknown
     named = _meant(wanted.tables, tables)
-    if not named:
-        return NO_TABLE(id=wanted.id)
     span = wanted.key_range
     return Snapshot(
         wanted.id,
@@ -89,6 +91,14 @@ def _conditions(wanted: signals.ExecuteSnapshot, named: Sequence[TableId]) -> di
         for table in patterns.resolve(one.tables, named):
             found.setdefault(table, conditions.render(one.condition))
     return found
+
+
+def _unknown(
+    wanted: signals.ExecuteSnapshot | signals.StopSnapshot, tables: Collection[TableId]
+) -> WracklineError | None:
+    """Refuse a request of which some name or pattern means no table."""
+    named = [pattern.text for pattern in wanted.tables if not patterns.resolve(pattern, tables)]
+    return NO_TABLE(id=wanted.id, named=", ".join(named)) if named else None
 
 
 def _meant(named: Collection[patterns.TablePattern], tables: Collection[TableId]) -> tuple[TableId, ...]:

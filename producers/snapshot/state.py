@@ -134,8 +134,12 @@ class TableState:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the copy of the table is not right, if nobody mends it; a mere request has its receipt."""
-        return self.set_aside or next((job.failed for job in self.jobs if job.failed and job.needed), None)
+        """Why the copy of the table is not right, if nobody mends it; a mere request has its receipt.
+
+        Of several failures it is the newest: the cause of an older one may be removed by now.
+        """
+        failed = (job.failed for job in reversed(self.jobs) if job.failed and job.needed)
+        return self.set_aside or next(failed, None)
 
     @property
     def status(self) -> Status:

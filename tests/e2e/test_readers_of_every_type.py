@@ -137,6 +137,10 @@ def test_a_zoned_timestamp_becomes_the_type_of_a_table(spark: SparkSession) -> N
         "infinity": 9_223_372_036_825_200_000,
         "-infinity": -9_223_372_036_832_400_000,
     }
+    several = ColumnType(Kind.ARRAY, "timestamptz[]", element=zoned)
     frame = spark.createDataFrame([(text,) for text in instants], f"at {read_type(zoned)}")
-    read = frame.select("at", F.unix_micros(cast_to(F.col("at"), zoned)).alias("micros")).collect()
-    assert {row["at"]: row["micros"] for row in read} == instants
+    made = cast_to(F.col("at"), zoned), F.element_at(cast_to(F.array("at"), several), 1)
+    read = frame.select("at", *map(F.unix_micros, made)).collect()
+    assert {text: (one, element) for text, one, element in read} == {
+        text: (micros, micros) for text, micros in instants.items()
+    }

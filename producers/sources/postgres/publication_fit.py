@@ -55,7 +55,8 @@ PUBLICATION_LACKS = define(
     "pg.publication_lacks",
     OperatorNeeded,
     "publication {publication} does not publish {tables}",
-    hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables}",
+    hint="as the tables' owner: ALTER PUBLICATION {publication} ADD TABLE {tables};"
+    " then read each of them: wrackline snapshot start <pipeline.toml> <schema>.<table>",
 )
 
 _OPERATIONS = {"c": "insert", "u": "update", "d": "delete", "t": "truncate"}

@@ -1,6 +1,7 @@
 """The status line: what it says, when it is due, and that other lines never run into it."""
 
 import sys
+from types import MappingProxyType
 from typing import TextIO, cast
 
 import pytest
@@ -9,7 +10,7 @@ from tests.fakes.place import Place
 from wrackline.control.logs.lines import log_to
 from wrackline.control.status_line import Narration, Pulse, Screen, StatusLine
 from wrackline.producers import set_aside
-from wrackline.producers.batching import Publication, Tally
+from wrackline.producers.batching import Publication, States, Tally
 from wrackline.producers.changes import Fault
 from wrackline.producers.lanes import Health
 from wrackline.producers.metrics import Measures
@@ -41,9 +42,9 @@ def made(clock: Clock) -> Measures:
     return Measures(0, "postgres", [PARTITION], 1, monotonic=clock, now_ms=lambda: 5_000)
 
 
-def publication(count: int) -> Publication:
+def publication(count: int, states: States = MappingProxyType({})) -> Publication:
     tally = Tally({(ORDERS, "c"): count}, 1, 4_988)
-    return Publication(PARTITION, [], 1, 0, (), Place(0, 7), None, {}, None, tally)
+    return Publication(PARTITION, [], 1, 0, (), Place(0, 7), None, states, None, tally)
 
 
 def test_the_line_says_rate_lag_and_position() -> None:
@@ -108,14 +109,35 @@ def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.C
         ORDERS: set_aside.saved(Fault(ORDERS, LOST())),
         ORDERS._replace(name="read"): saved(SnapshotState()),
         ORDERS._replace(name="unread"): saved(SnapshotState(jobs=(failed,))),
+        ORDERS._replace(name="excluded"): saved(SnapshotState(jobs=(failed,))),
     }
+    captured = [table for table in states if table.name != "excluded"]
     of = {
         TableKey("c", SourcePartition("shop1", "shop"), table): TableState(1, state)
         for table, state in states.items()
     }
     log = log_to(sys.stdout, for_programs=False)
-    Narration(made(clock), log, clock, lambda _health, _error: None).resumed(State({}, of, ()))
+    narration = Narration(made(clock), log, clock, lambda _health, _error: None)
+    narration.sees(PARTITION, captured)
+    narration.resumed(State({}, of, ()))
     assert capsys.readouterr().out == (
         "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
         "shop.public.unread stays without all of its rows: [test.unread] it has no key\n  hint: give it one\n"
     )
+
+
+def test_a_table_that_is_whole_again_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    log = log_to(sys.stdout, for_programs=False)
+    narration = Narration(made(clock), log, clock, lambda _health, _error: None)
+    narration.fault(PARTITION, Fault(ORDERS, LOST()))
+    told = "shop.public.orders is set aside: [test.status_lost] a try failed\n  hint: none\n"
+    assert capsys.readouterr().out == told
+    reading = SnapshotState(jobs=(Job("again", Purpose.REQUESTED),))
+    for state, said in (
+        (reading, ""),
+        (SnapshotState(), "shop.public.orders has come back: all of its rows are read\n"),
+        (SnapshotState(), ""),
+    ):
+        narration.published([publication(0, {ORDERS: saved(state)})], 0.01)
+        assert capsys.readouterr().out == said

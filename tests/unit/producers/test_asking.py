@@ -98,6 +98,15 @@ def test_a_signal_names_what_is_captured_now(data: str, wanted: Snapshot) -> Non
     assert asked(row(data), [ORDERS, GIFTS]) == wanted
 
 
+@pytest.mark.parametrize("kind", ["execute-snapshot", "stop-snapshot"])
+def test_a_request_of_which_one_table_is_not_captured_is_refused_whole(kind: str) -> None:
+    data = '{"data-collections":["public.orders","public.toys","public.gi.*","public.x.*"]}'
+    refused = asked(row(data, kind), [ORDERS, GIFTS])
+    assert isinstance(refused, OperatorNeeded)
+    assert refused.code == "signal.no_table"
+    assert "because public.toys, public.x.* names no table" in refused.sentence
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "wanted"),
     [

@@ -31,9 +31,10 @@ from wrackline.producers.changes import (
     Unsent,
     Vanished,
 )
+from wrackline.producers.set_aside import Reason
 from wrackline.producers.snapshot.machine import Machine
 from wrackline.producers.snapshot.requests import HeldUp, Pause, Purpose, Resume, Snapshot, Stop
-from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.state import Job, Status, TableState
 from wrackline.producers.snapshot.work import Limits, Plan, Read
 from wrackline.schemas.receipts import State
 from wrackline.schemas.table import TableId
@@ -275,3 +276,15 @@ def test_a_request_that_failed_keeps_no_missing_row_from_being_read() -> None:
     desk.transaction((1, "c", *partial(5, 2)[2:]))
     assert desk.read().request.only == (("5",),)
     assert desk.state_of("wrong") is State.FAILED
+
+
+def test_the_reason_of_a_table_is_its_newest_failure() -> None:
+    older, newer = Reason("test.older", "it was so", ""), Reason("test.newer", "it is so", "")
+    state = TableState(
+        jobs=(
+            Job("first", Purpose.INITIAL, failed=older),
+            Job("again", Purpose.REFRESH, failed=newer),
+            Job("asked", Purpose.REQUESTED, failed=older),
+        )
+    )
+    assert state.reason == newer
