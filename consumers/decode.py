@@ -19,12 +19,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.casts import cast, try_cast
-from wrackline.consumers.plan import ROW, Applied, MergePlan, Mode
+from wrackline.consumers.plan import ROW, Applied, MergePlan, Mode, PlannedColumn
 from wrackline.consumers.seq_form import well_formed
 from wrackline.consumers.tally import OPERATIONS, TRUNCATE, moments
 from wrackline.consumers.wire import body, events, head, of_pair, parsed, schema_id, told
 from wrackline.consumers.writers import Writer, position_bytes
 from wrackline.schemas.types import Kind, spark_type
+from wrackline.schemas.unavailable import can_hold
 
 GONE = "-"  # behind the seq of an event that took a row away
 BROKEN = "consume.broken_records"
@@ -189,11 +190,26 @@ def _values(image: Column, writer: Writer, plan: MergePlan, row_id: Column | Non
         elif column.target in plan.key:
             value = F.col("k").getField(writer.key_fields[column.identity])
         elif column.identity in writer.fields:
-            value = image.getField(writer.fields[column.identity])
+            value = sent(image, column, writer, plan.lacking)
         else:  # the column is younger than this row
             value = F.lit(None)
         values.append(cast(value, column.type).alias(column.target))
     return values
+
+
+def sent(
+    image: Column, column: PlannedColumn, writer: Writer, lacking: Collection[str] | None = None
+) -> Column:
+    """Return a column of the event `e`, null where the log did not send it: a placeholder is no value.
+
+    `lacking` are the columns that some event lacks, where that is known.
+    """
+    value = image.getField(writer.fields[column.identity])
+    written = next(one for one in writer.table.columns if one.identity == column.identity)
+    if (lacking is not None and column.target not in lacking) or not can_hold(written.type):
+        return value
+    unsent = F.array_contains(F.col("e.source.unchanged"), written.name)
+    return F.when(~F.coalesce(unsent, F.lit(False)), value)
 
 
 def _fault(writer: Writer, plan: MergePlan, *, lacks_key: bool) -> Column:
@@ -217,7 +233,7 @@ def _fault(writer: Writer, plan: MergePlan, *, lacks_key: bool) -> Column:
             images = [k.getField(writer.key_fields[column.identity])]
         elif column.identity in writer.fields:
             sides = ("after", *old_side(plan))
-            images = [e[side].getField(writer.fields[column.identity]) for side in sides]
+            images = [sent(e[side], column, writer) for side in sides]
         else:
             continue
         for value in images:

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from wrackline.consumers.casts import cast
-from wrackline.consumers.decode import GONE, LEAD, unsent_columns
+from wrackline.consumers.decode import GONE, LEAD, sent, unsent_columns
 from wrackline.consumers.plan import ROW, MergePlan, Mode
 from wrackline.consumers.wire import body, events, of_pair, parsed, told
 from wrackline.consumers.writers import Writer
@@ -90,7 +90,7 @@ def _values(image: Column, writer: Writer, plan: MergePlan) -> list[Column]:
         elif column.identity in writer.key_fields:
             value = F.col("k").getField(writer.key_fields[column.identity])
         elif column.identity in writer.fields:
-            value = image.getField(writer.fields[column.identity])
+            value = sent(image, column, writer)
         else:  # the column is younger than this row
             value = F.lit(None)
         values.append(cast(value, column.type).alias(column.target))

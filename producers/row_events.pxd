@@ -22,6 +22,7 @@ cdef class RowEvents:
     cdef bytes key_header
     cdef bytes value_header
     cdef bytes growth
+    cdef tuple unavailable
     cdef Py_ssize_t beside
     cdef Writer writer
     cdef int column

@@ -55,10 +55,19 @@ class Cells:
 class RowEvents:
     """The events of one table at one shape."""
 
-    def __init__(self, ref: int, shape: Projection, key_id: int, value_id: int, growth: bytes) -> None:
+    def __init__(
+        self,
+        ref: int,
+        shape: Projection,
+        key_id: int,
+        value_id: int,
+        growth: bytes,
+        unavailable: tuple[bytes, ...] = (),
+    ) -> None:
         """Take the table's ref in changes, its shape, its schemas' ids, and how far a cell can grow.
 
         `growth`: by column, how many bytes a byte of a cell may become at the most, 15 bytes aside.
+        `unavailable`: by column, the Avro bytes that replace a value that was not sent; none: null.
         """
         table = shape.table
         self.ref = ref
@@ -71,7 +80,9 @@ class RowEvents:
         self.key_header = b"\x00" + key_id.to_bytes(4, "big")
         self.value_header = b"\x00" + value_id.to_bytes(4, "big")
         self.growth = growth
-        self.beside = _PER_CELL * self.count  # what cells may take beside their growth, all together
+        self.unavailable = unavailable or (b"\x00",) * self.count
+        # what cells may take beside their growth, all together
+        self.beside = _PER_CELL * self.count + sum(map(len, self.unavailable))
         self.writer = Writer()
         self.column = 0  # the one being written, for an error's words
 
@@ -247,9 +258,12 @@ class RowEvents:
         for i in range(self.count):
             if at > limit:
                 raise NoRoom
-            if kinds[i] == NULL or kinds[i] == UNSENT:
+            if kinds[i] == NULL:
                 out[at] = 0
                 at += 1
+            elif kinds[i] == UNSENT:
+                marker: bytes = self.unavailable[i]
+                at = put_raw(out, at, limit, marker, 0, len(marker))
             else:
                 out[at] = 2
                 self.column = i

@@ -105,7 +105,7 @@ Condition = Comparison | In | Null | Like | Between | And | Or
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`SELECT * FROM name [WHERE condition]`, Debezium's form for a blocking snapshot."""
+    """`SELECT * FROM name [WHERE condition] [ORDER BY columns]`, Debezium's form for a blocking snapshot."""
 
     table: tuple[str, ...]
     condition: Condition | None
@@ -120,13 +120,17 @@ def parse(text: str) -> Condition:
 
 
 def parse_select(text: str) -> Select:
-    """Read a whole SELECT of all columns of one table, with or without a condition."""
+    """Read a whole SELECT of all columns of one table, with or without a condition.
+
+    An ORDER BY is accepted and left out: it selects the same rows, and rows are read in the order of the key.
+    """
     reader = _Reader(text)
     reader.expect("SELECT", "*", "FROM")
     table = [reader.name().name]
     while reader.take("."):
         table.append(reader.name().name)
     condition = reader.condition(0) if reader.take("WHERE") else None
+    reader.pass_order()
     reader.end()
     return Select(tuple(table), condition)
 
@@ -250,6 +254,30 @@ class _Reader:
             return ColumnName(token.text)
         quote = token.text[0]
         return ColumnName(token.text[1:-1].replace(quote * 2, quote), quoted=True)
+
+    def pass_order(self) -> None:
+        """Read an ORDER BY, if there is one."""
+        if not self._take_word("ORDER"):
+            return
+        if not self._take_word("BY"):
+            raise self._refused("BY is expected")
+        while True:
+            self.name()
+            while self.take("."):
+                self.name()
+            self._take_word("ASC", "DESC")
+            if self._take_word("NULLS") and not self._take_word("FIRST", "LAST"):
+                raise self._refused("FIRST or LAST is expected")
+            if not self.take(","):
+                return
+
+    def _take_word(self, *words: str) -> bool:
+        """Take one of these words, which are names elsewhere."""
+        token = self._tokens[self._next]
+        if token.kind != "word" or token.text.upper() not in words:
+            return False
+        self._next += 1
+        return True
 
     def _joined(self, word: str, part: Callable[[], Condition]) -> tuple[Condition, ...]:
         parts = [part()]

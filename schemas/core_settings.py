@@ -23,6 +23,7 @@ from wrackline.schemas.setting_kinds import (
     regular_expression,
 )
 from wrackline.schemas.snapshot_settings import SNAPSHOT, SNAPSHOT_NEEDS
+from wrackline.schemas.unavailable import refused
 from wrackline.schemas.unhonoured_settings import UNHONOURED
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -219,11 +220,14 @@ _EVENTS = (
     Setting(
         "unavailable.value.placeholder",
         Kind.STRING,
-        "What stands for a value that the log did not send, for sinks that are not ours; "
-        "empty: null, and the event names the column.",
-        "",
+        "What a column holds whose value PostgreSQL's log did not send (unchanged TOAST), so that readers"
+        " that are not ours can recognize it; hex: and bytes in hexadecimal form are accepted too. Numbers"
+        " and all that can't hold it are null. If the setting is empty, every such column is null."
+        " source.unchanged names the columns in any case.",
+        "__debezium_unavailable_value",
         LOW,
         "Events",
+        validator=refused,
     ),
     Setting(
         "max.row.bytes",

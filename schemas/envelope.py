@@ -7,7 +7,7 @@ registering it again finds the schema that is there.
 The envelope is Debezium's, and `seq`.  The order of its fields is part of the contract: a row first,
 then what is the same for a whole chunk or transaction, `seq` last, so that a codec can write the
 middle once and copy it.  Every column of a row may be null, for a delete's `before` holds the replica
-identity alone and the log leaves out what a TOAST column kept; nothing is ever marked by a sentinel.
+identity alone and the log leaves out what a TOAST column kept: `source.unchanged` names such columns.
 
 What only the source can say of a record is in the value's schema, because a record may lose it on its way:
 `wrackline.key` on the envelope has the identities of the key's columns, none for a table without a key;

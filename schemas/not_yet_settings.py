@@ -19,9 +19,6 @@ NOT_YET = (
     NotYet("tasks.max", "a pipeline is one task", _TAKE_OUT, done=("1",)),
     NotYet("skip.messages.without.change", _ALL_UPDATES, _TAKE_OUT, done=("false",)),
     NotYet(
-        "unavailable.value.placeholder", "it is null, and the event names the column", _TAKE_OUT, done=("",)
-    ),
-    NotYet(
         "notification.enabled.channels",
         "notifications go to the topic of notification.sink.topic.name alone",
         "leave sink, or take the line out",

@@ -80,6 +80,50 @@ def test_an_unsent_value_is_named_and_never_faked() -> None:
     assert read(event)["after"]["name"] is None
 
 
+OF_TEXT = ColumnType(Kind.ARRAY, "text[]", element=TEXT)
+MARKED = [
+    (TEXT, "!?"),
+    (ColumnType(Kind.JSON, "jsonb"), "!?"),
+    (ColumnType(Kind.BYTES, "bytea"), b"!?"),
+    (OF_TEXT, ["!?"]),
+    (ColumnType(Kind.ARRAY, "bytea[]", element=ColumnType(Kind.BYTES, "bytea")), [b"!?"]),
+    (ColumnType(Kind.ARRAY, "bigint[]", element=ColumnType(Kind.INT64, "bigint")), [33, 63]),
+    (
+        ColumnType(Kind.ARRAY, "uuid[]", element=ColumnType(Kind.UUID, "uuid")),
+        ["af31f623-6560-3007-bf0c-00ada59657b1"],
+    ),
+    (ColumnType(Kind.NUMERIC_TEXT, "numeric"), None),
+    (ColumnType(Kind.ARRAY, "float8[]", element=ColumnType(Kind.FLOAT64, "float8")), None),
+]
+
+
+def with_placeholder(number: int) -> tuple[object, object]:
+    """Return what a column of each type has where its value was not sent, and its column's list."""
+    columns = (TABLE.columns[0], *(Column(f"c{i}", i + 2, of) for i, (of, _) in enumerate(MARKED)))
+    table = replace(TABLE, columns=columns)
+    made: list[RowChange] = []
+    decoder = RowDecoder(3, everything(table), 1, 2, b"!?")
+    decoder.decode(update([b"1", *[UNSENT] * len(MARKED)]), 0, FRAME, 9, 0, made)
+    event = read(made[0], table)
+    return event["after"][f"c{number}"], event["source"]["unchanged"]
+
+
+@pytest.mark.parametrize("number", range(len(MARKED)), ids=[of.source for of, _ in MARKED])
+def test_an_unsent_value_is_the_placeholder_in_each_type_that_can_hold_it(
+    number: int, plain_build: PlainBuild
+) -> None:
+    expected = MARKED[number][1], [f"c{i}" for i in range(len(MARKED))]
+    assert with_placeholder(number) == expected
+    assert plain_build.call(with_placeholder, number) == expected
+
+
+def test_a_long_placeholder_has_its_room() -> None:
+    made: list[RowChange] = []
+    decoder = RowDecoder(3, everything(TABLE), 1, 2, b"x" * 100_000)
+    decoder.decode(update([b"1", UNSENT, None]), 0, FRAME, 9, 0, made)
+    assert len(read(made[0])["after"]["name"]) == 100_000
+
+
 def test_a_full_old_row_fills_what_the_new_one_was_not_sent() -> None:
     (event,) = events(update([b"1", UNSENT, b"2.00"], [b"1", b"long", b"1.00"], b"O"))
     assert event[4] is None

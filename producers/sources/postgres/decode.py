@@ -285,7 +285,9 @@ class Decoder:
         if facts is not None:
             self._tell(self._roll.logged(facts, shape))
         ref = self._shapes[table][1]
-        self._decoders[oid] = RowDecoder(ref, writers.shape, writers.key_id, writers.value_id)
+        self._decoders[oid] = RowDecoder(
+            ref, writers.shape, writers.key_id, writers.value_id, self._labels.placeholder
+        )
         self._heads[oid] = table, no_row(writers.value_id)
 
     def _tell(self, news: Sequence[Step]) -> None:

@@ -24,6 +24,7 @@ class Labels:
     server: str
     database: str
     counted: bool = False  # whether events carry their transaction's block
+    placeholder: bytes = b""  # replaces a value that the log did not send; none: null
 
 
 def no_row(value_id: int) -> bytes:

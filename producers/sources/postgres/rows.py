@@ -5,7 +5,7 @@
     delete  D relation K|O tuple               -> d
 
 A value that the log did not send (unchanged TOAST) is taken from the old tuple where that one
-is full; else it stands null and its column is named: the event is partial.
+is full; else its column holds the placeholder, or null, and is named: the event is partial.
 """
 
 import cython
@@ -17,6 +17,7 @@ from wrackline.producers.sources.postgres.cells import beside_of, done_to, growt
 from wrackline.producers.sources.postgres.veil import veil_of
 from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.projection import Projection
+from wrackline.schemas.unavailable import in_place
 
 if not cython.compiled:
     from wrackline.producers.row_events import Cells, RowEvents
@@ -124,10 +125,17 @@ class TupleCells(Cells):
 class RowDecoder(RowEvents):
     """The row messages of one relation at one shape."""
 
-    def __init__(self, ref: int, shape: Projection, key_id: int, value_id: int) -> None:
-        """Take the table's ref in changes, its shape (columns in the rows' order), its schemas' ids."""
+    def __init__(
+        self, ref: int, shape: Projection, key_id: int, value_id: int, placeholder: bytes = b""
+    ) -> None:
+        """Take the table's ref in changes, its shape (columns in the rows' order), its schemas' ids.
+
+        `placeholder` replaces a value that the log did not send; none: null.
+        """
         columns = shape.table.columns
-        super().__init__(ref, shape, key_id, value_id, bytes(growth_of(column.type) for column in columns))
+        growth = bytes(growth_of(column.type) for column in columns)
+        unavailable = tuple(in_place(column.type, placeholder) for column in columns)
+        super().__init__(ref, shape, key_id, value_id, growth, unavailable)
         self.beside += sum(beside_of(column.type) for column in columns)
         self.veil = veil_of(shape)
         self.announced = len(shape.actions)

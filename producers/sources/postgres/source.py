@@ -37,7 +37,7 @@ from wrackline.producers.sources.postgres.sqlstates import asking
 from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
 from wrackline.producers.sources.postgres.whole import WholeReader
 from wrackline.producers.watch import Watch
-from wrackline.schemas import versions
+from wrackline.schemas import unavailable, versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.filters import ColumnRules, TableFilter
 from wrackline.schemas.findings import ColumnSupport, Finding
@@ -273,7 +273,8 @@ class PgSource:
 
     def _labels(self, partition: SourcePartition) -> Labels:
         counted = self._settings.flag("provide.transaction.metadata")
-        return Labels(versions.OURS, partition.server, partition.database, counted)
+        placeholder = unavailable.bytes_of(self._settings.text("unavailable.value.placeholder"))
+        return Labels(versions.OURS, partition.server, partition.database, counted, placeholder)
 
     def _signal_table(self) -> TableId | None:
         """Return the signal table: schema.table, or with the database before it."""

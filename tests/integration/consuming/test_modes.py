@@ -51,8 +51,8 @@ def kept(
 
     made = InMode(tmp_path, database, kafka, registry, topic_prefix, 0)
     made.sql.execute(
-        "CREATE TABLE items (id int PRIMARY KEY, price numeric(10,2), note text, big text);"
-        "ALTER TABLE items ALTER big SET STORAGE EXTERNAL"
+        "CREATE TABLE items (id int PRIMARY KEY, price numeric(10,2), note text, big text, doc jsonb);"
+        "ALTER TABLE items ALTER big SET STORAGE EXTERNAL, ALTER doc SET STORAGE EXTERNAL"
     )
     try:
         yield made
@@ -61,10 +61,15 @@ def kept(
 
 
 def change(world: Kept) -> None:
-    world.sql.execute("INSERT INTO items SELECT i, i, 'n', repeat('b', 5000) FROM generate_series(1, 3) i")
-    world.sql.execute("UPDATE items SET price = 10 WHERE id = 1")  # big is not sent
-    world.sql.execute("UPDATE items SET big = repeat('c', 6000) WHERE id = 1; DELETE FROM items WHERE id = 2")
-    world.sql.execute("UPDATE items SET id = 4, big = repeat('d', 5000) WHERE id = 3")
+    world.sql.execute(
+        "INSERT INTO items SELECT i, i, 'n', repeat('b', 5000), to_jsonb(repeat('j', 5000))"
+        " FROM generate_series(1, 3) i"
+    )
+    world.sql.execute("UPDATE items SET price = 10 WHERE id = 1")  # neither big nor doc is sent
+    world.sql.execute(
+        "UPDATE items SET big = repeat('c', 6000), doc = '1' WHERE id = 1; DELETE FROM items WHERE id = 2"
+    )
+    world.sql.execute("UPDATE items SET id = 4, big = repeat('d', 5000), doc = '2' WHERE id = 3")
 
 
 def test_a_history_follows_its_source(
@@ -115,7 +120,7 @@ def test_an_append_table_has_every_event(
         inserted: list[tuple[object, ...]] = [(key, "c", key, 5000, None) for key in (1, 2, 3)]
         wanted: list[tuple[object, ...]] = [
             *inserted,
-            (1, "u", 10, None, ["big"]),
+            (1, "u", 10, None, ["big", "doc"]),
             (1, "u", 10, 6000, None),
             (2, "d", None, None, None),
         ]

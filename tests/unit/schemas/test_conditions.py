@@ -200,7 +200,7 @@ def test_a_whole_select_of_one_table_is_read(text: str, select: Select) -> None:
         "SELECT * FROM orders, users",
         "SELECT * FROM orders o",
         "SELECT * FROM orders WHERE",
-        "SELECT * FROM orders WHERE color='blue' ORDER BY id",
+        "SELECT * FROM orders WHERE color='blue' LIMIT 5",
         "SELECT * FROM orders WHERE color='blue' FOR UPDATE",
         "SELECT * FROM (SELECT 1)",
         "SELECT * FROM orders; DELETE FROM orders",

@@ -19,6 +19,8 @@ def given(statement: str, listed: str = "public.orders") -> list[tuple[str, str]
         "select * from orders where deleted = false",
         'SELECT * FROM shop."public".orders WHERE id BETWEEN 1 AND 9 OR note IS NULL',
         "  SELECT * FROM public.orders WHERE (a = 1 AND b IN ('x', 'y'))  ",
+        "SELECT * FROM public.orders where delete_flag = 0 ORDER BY id DESC",
+        'SELECT * FROM public.orders order by public.orders.id asc nulls first, "b" DESC, by',
     ],
 )
 def test_a_statement_that_can_be_taken_apart_is_taken(statement: str) -> None:
@@ -34,7 +36,11 @@ def test_a_statement_that_can_be_taken_apart_is_taken(statement: str) -> None:
         ("SELECT * FROM public.orders WHERE id = 1 -- or", 42),
         ("SELECT * FROM public.orders WHERE id = 1 OR pg_sleep(9) = 1", 53),
         ("SELECT * FROM public.orders WHERE id IN (SELECT 1)", 42),
-        ("SELECT * FROM public.orders WHERE id = 1 ORDER BY id", 42),
+        ("SELECT * FROM public.orders WHERE id = 1 ORDER id", 48),
+        ("SELECT * FROM public.orders ORDER BY 1", 38),
+        ("SELECT * FROM public.orders ORDER BY id, pg_sleep(9)", 50),
+        ("SELECT * FROM public.orders ORDER BY id NULLS", 46),
+        ("SELECT * FROM public.orders ORDER BY id LIMIT 5", 41),
         ("SELECT * FROM public.orders, secrets", 28),
         ("SELECT * FROM public.orders UNION SELECT * FROM secrets", 29),
         ("SELECT * FROM public.orders WHERE note = $$x$$", 42),
