@@ -268,6 +268,7 @@ def _policy(values: Values) -> Policy:
         heartbeat=heartbeat,
         tombstones=values.flag("tombstones.on.delete"),
         skipped=skipped,
+        voids=values.flag("snapshot.truncate.events"),
         bounds=Bounds(values.integer("max.row.bytes"), _client(values).most_record_bytes),
     )
 

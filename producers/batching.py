@@ -61,6 +61,7 @@ class Policy:
     heartbeat: float = 0.0  # seconds between two such publications that carry a heartbeat; 0: none does
     tombstones: bool = True
     skipped: frozenset[str] = frozenset()
+    voids: bool = True  # whether a `t` that is not the log's goes out before rows that are read
     bounds: Bounds = field(default_factory=Bounds)
 
 
@@ -254,10 +255,14 @@ class Cutter:
     ) -> Sequence[Fault]:
         """Put rows and table states that are not the log's between two source transactions.
 
-        A `t` goes out whatever is skipped, or the copy keeps rows that are gone.  Return what was found.
+        A `t` goes out whatever is skipped, or the copy keeps rows that are gone; only where the policy says
+        that no copy of ours reads it, it is left out.  Return what was found.
         """
         if self._open is not None:
             raise ValueError("a source transaction is open: insert between two of them")
+        if op == "t" and not self._policy.voids:
+            self.save(states, now)
+            return self._found()
         self._give(states, now)
         topic = self._topic_of(table)
         self._table_of[topic] = table

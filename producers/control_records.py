@@ -212,6 +212,8 @@ class ControlRecords:
             "connector": self._origin.connector,
             "name": self._origin.server,
             "ts_ms": ts_ms,
+            "ts_us": ts_ms * 1000,
+            "ts_ns": ts_ms * 1_000_000,
             "db": table.database,
             "schema": table.schema,
             "table": table.name,

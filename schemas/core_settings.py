@@ -22,7 +22,7 @@ from wrackline.schemas.setting_kinds import (
     one_of,
     regular_expression,
 )
-from wrackline.schemas.snapshot_settings import SNAPSHOT, SNAPSHOT_NEEDS
+from wrackline.schemas.snapshot_settings import SNAPSHOT, SNAPSHOT_EXCLUSIVE, SNAPSHOT_NEEDS
 from wrackline.schemas.unavailable import refused
 from wrackline.schemas.unhonoured_settings import UNHONOURED
 
@@ -448,6 +448,7 @@ CORE = Declared(
         *((f"{what}.include.list", f"{what}.exclude.list") for what in ("schema", "table", "column")),
         EXCLUSIVE,
         LINEAGE_EXCLUSIVE,
+        *SNAPSHOT_EXCLUSIVE,
     ),
     not_honoured=(*KAFKA_CLIENT.not_honoured, *UNHONOURED),
     not_yet=NOT_YET,

@@ -23,6 +23,16 @@ from wrackline.schemas.types import FORMS, ColumnType, Kind
 
 Schema = dict[str, object]
 
+_SNAPSHOT: Schema = {  # Debezium's
+    "type": "string",
+    "connect.version": 1,
+    "connect.default": "false",
+    "connect.parameters": {
+        "allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
+    },
+    "connect.name": "io.debezium.data.Enum",
+}
+
 
 def dump(schema: Schema) -> str:
     """Write a schema as its one text: no spaces, attributes sorted."""
@@ -116,9 +126,9 @@ def value_schema(
             _nullable("before", row),
             _nullable("after", f"{namespace}.Value"),
             {"name": "source", "type": _source(connector, source_fields)},
-            {"name": "op", "type": "string"},
-            _nullable("ts_ms", "long"),
             _nullable("transaction", block),
+            {"name": "op", "type": "string"},
+            *(_nullable(name, "long") for name in ("ts_ms", "ts_us", "ts_ns")),
             seq,
         ],
     )
@@ -135,9 +145,11 @@ def _source(connector: str, its_own: Sequence[Mapping[str, object]]) -> Schema:
             {"name": "connector", "type": "string"},
             {"name": "name", "type": "string"},
             {"name": "ts_ms", "type": "long"},
-            _nullable("snapshot", "string"),
+            {"name": "snapshot", "type": [_SNAPSHOT, "null"], "default": "false"},
             {"name": "db", "type": "string"},
             _nullable("sequence", "string"),
+            _nullable("ts_us", "long"),
+            _nullable("ts_ns", "long"),
             {"name": "schema", "type": "string"},
             {"name": "table", "type": "string"},
             *(dict(field) for field in its_own),

@@ -1,7 +1,7 @@
 """What stands around a row in an event, made once for a source transaction or a chunk.
 
-    header | before | after | source | unchanged | chunk | op | ts_ms | transaction | seq
-    '---- head: the row ---'  '-------------- tail: this module ------------------------'
+    header | before | after | source | unchanged | chunk | transaction | op | ts_ms ts_us ts_ns | seq
+    '---- head: the row ---'  '-------------- tail: this module ------------------------------------'
 
 The order is the envelope's (envelope.py), chosen so that all that is known only when a
 snapshot row is released stands behind the row: releasing it is one concatenation.
@@ -31,6 +31,18 @@ def avro_long(value: int) -> bytes:
     return bytes(out[: put_long(out, 0, value)])
 
 
+def moments(ts_us: int | None) -> bytes:
+    """Return the envelope's `ts_ms`, `ts_us` and `ts_ns`: one moment, or none."""
+    if ts_us is None:
+        return b"\x00\x00\x00"
+    return b"".join(b"\x02" + avro_long(one) for one in (ts_us // 1000, ts_us, ts_us * 1000))
+
+
+def fine_moments(ts_us: int) -> bytes:
+    """Return `ts_us` and `ts_ns` of a `source` record."""
+    return b"".join(b"\x02" + avro_long(one) for one in (ts_us, ts_us * 1000))
+
+
 def unchanged_columns(names: tuple[str, ...]) -> bytes:
     """Return `source.unchanged`: the columns whose value the log did not send."""
     if not names:
@@ -55,7 +67,7 @@ class Frame:
         """Take the `source` record's bytes up to `unchanged`, and seq without its ordinal."""
         self.source = source
         self.chunk = b"\x00" if chunk is None else b"\x02" + avro_text(chunk)
-        self.moment = b"\x00" if ts_ms is None else b"\x02" + avro_long(ts_ms)
+        self.moment = moments(None if ts_ms is None else ts_ms * 1000)
         self.transaction = b"\x00" if transaction is None else b"\x02" + avro_text(transaction)
         self.counted = transaction is not None
         self.seq = avro_long(len(seq_prefix) + _ORDINAL_DIGITS) + seq_prefix
@@ -77,13 +89,13 @@ class Frame:
         at = put_raw(out, at, limit, self.source, 0, len(self.source))
         at = put_raw(out, at, limit, unchanged, 0, len(unchanged))
         at = put_raw(out, at, limit, self.chunk, 0, len(self.chunk))
-        out[at] = 2
-        out[at + 1] = op
-        at = put_raw(out, at + 2, limit, self.moment, 0, len(self.moment))
         at = put_raw(out, at, limit, self.transaction, 0, len(self.transaction))
         if self.counted:
             at = put_long(out, at, ordinal + 1)
             at = put_long(out, at, of_table + 1)
+        out[at] = 2
+        out[at + 1] = op
+        at = put_raw(out, at + 2, limit, self.moment, 0, len(self.moment))
         at = put_raw(out, at, limit, self.seq, 0, len(self.seq))
         place: cython.int
         digit: cython.int

@@ -9,13 +9,7 @@ from wrackline.schemas.setting import NotYet
 _TAKE_OUT = "take the line out"
 _ALL_UPDATES = "every update is published"
 
-
-def _rows(now: str, *names: str) -> tuple[NotYet, ...]:
-    return tuple(NotYet(name, now, _TAKE_OUT) for name in names)
-
-
 NOT_YET = (
-    *_rows("rows come by COPY, as fast as they are taken", "snapshot.fetch.size"),
     NotYet("tasks.max", "a pipeline is one task", _TAKE_OUT, done=("1",)),
     NotYet("skip.messages.without.change", _ALL_UPDATES, _TAKE_OUT, done=("false",)),
     NotYet(

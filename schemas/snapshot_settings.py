@@ -102,13 +102,14 @@ SNAPSHOT = (
         validator=overrides.statement,
     ),
     Setting(
-        "snapshot.fetch.size",
-        Kind.INT,
-        "How many rows are fetched at once.",
-        "10240",
+        "snapshot.truncate.events",
+        Kind.BOOLEAN,
+        "Whether a t goes out before the rows of a table without a key, and before rows that are read again "
+        "since some of the log was missed. false is for readers of other makers that stop at it: a copy that "
+        "wrackline consume merges then keeps rows that are gone, and doubles those of a table without a key.",
+        "true",
         LOW,
         "Snapshot",
-        validator=between(1, 1_000_000),
     ),
     Setting(
         "snapshot.max.threads",
@@ -198,4 +199,5 @@ SNAPSHOT = (
     ),
 )
 
+SNAPSHOT_EXCLUSIVE = (("snapshot.truncate.events", "target.kind"),)  # the target would not be exact
 SNAPSHOT_NEEDS = (Need("notification.enabled.channels", "notification.sink.topic.name", when=("sink",)),)

@@ -21,6 +21,11 @@ def _refused(why: str, hint: str, *names: str) -> tuple[NotHonoured, ...]:
 
 
 UNHONOURED = (
+    *_quiet(
+        "rows are taken as the server sends them, and incremental.snapshot.chunk.size bounds a statement",
+        _TAKE_OUT,
+        "snapshot.fetch.size",
+    ),
     *_refused(
         "single message transforms and converters do not run here, and the data would differ without them",
         "shape the data in the target, or mask columns with column.mask.*",

@@ -125,8 +125,8 @@ def test_both_builds_write_what_the_reference_library_writes(
     for ordinal, ((op, before, after), event) in enumerate(zip(images, compiled, strict=True)):
         seq = "0001" + "ab" * 8 + "ff" + f"{ordinal:08x}"
         record = {
-            "before": before, "after": after, "source": SOURCE, "op": op, "ts_ms": 1, "transaction": None,
-            "seq": seq,
+            "before": before, "after": after, "source": SOURCE, "op": op, "ts_ms": 1, "ts_us": 1000,
+            "ts_ns": 1_000_000, "transaction": None, "seq": seq,
         }  # fmt: skip
         value = event[3]
         assert isinstance(value, bytes)

@@ -53,7 +53,7 @@ RULES = {
 }
 SHAPE = project(TABLE, ColumnRules.of(RULES))
 UNSENT = Cell.UNSENT
-SOURCE = b"\x00" * 9
+SOURCE = b"\x00" * 12
 CANARY = b"kanarienvogel"
 PIN = b"918273645"
 ROW: list[bytes | Cell | None] = [CANARY + b"@x", PIN, b"Ann", CANARY, b"ab" + CANARY]

@@ -7,7 +7,7 @@ behind the common ones are named as Debezium names them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wrackline.schemas.frame import avro_long, avro_text
+from wrackline.schemas.frame import avro_long, avro_text, fine_moments
 from wrackline.schemas.table import TableId
 
 _OWN = {
@@ -22,6 +22,8 @@ FIELDS: Sequence[Mapping[str, object]] = tuple(
     {"name": name, "type": ["null", kind], "default": None} for name, kind in _OWN.items()
 )
 _NULL = b"\x00"
+_WORD = b"\x00"  # `snapshot` is never null: the text is the union's first branch
+_STREAMED = "false"
 _THERE = b"\x02"
 
 
@@ -52,18 +54,25 @@ def no_row(value_id: int) -> bytes:
 
 
 def source_record(
-    labels: Labels, table: TableId, whence: Whence, *, ts_ms: int, snapshot: str | None = None
+    labels: Labels,
+    table: TableId,
+    whence: Whence,
+    *,
+    ts_ms: int,
+    ts_us: int | None = None,
+    snapshot: str | None = None,
 ) -> bytes:
-    """Write the record; a snapshot's row has no transaction."""
+    """Write the record; a snapshot's row has no transaction.  `ts_us` is `ts_ms` where it is known better."""
     return b"".join(
         (
             avro_text(labels.version),
             avro_text(labels.connector),
             avro_text(labels.server),
             avro_long(ts_ms),
-            _text(snapshot),
+            _WORD + avro_text(snapshot or _STREAMED),
             avro_text(table.database),
             _NULL,  # sequence: ours is seq
+            fine_moments(ts_ms * 1000 if ts_us is None else ts_us),
             avro_text(table.schema),
             avro_text(table.name),
             _long(whence.server_id),

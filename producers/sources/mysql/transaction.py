@@ -40,6 +40,7 @@ class Transaction:
     prepared: bool = False  # its changes count when it is committed, and are read again then
     void: bool = False  # its statement changes nothing
     lost: bool = False  # the server took it back
+    committed_us: int | None = None  # where the log has it; older ones have whole seconds
     _orders: dict[TableId, int] = field(default_factory=dict)
     _frames: dict[TableId, Frame] = field(default_factory=dict)
 
@@ -70,7 +71,7 @@ class Transaction:
             gtid = None if self.gtid is None else str(self.gtid)
             whence = Whence(self.start.offset, self.file, self.server_id, gtid, self.thread)
             made = self._frames[table] = Frame(
-                source_record(labels, table, whence, ts_ms=self.committed_ms),
+                source_record(labels, table, whence, ts_ms=self.committed_ms, ts_us=self.committed_us),
                 log_prefix(self.start.epoch, self.start.begins()),
                 ts_ms=self.committed_ms,
                 transaction=self.id if labels.counted else None,
@@ -97,4 +98,7 @@ def begun(event: TransactionBegun | GroupBegun, head: Header, start: MySqlPositi
         )
     committed = event.committed_first_us // _US_PER_MS or at_all
     ends = start.offset + event.length if event.length else 0
-    return Transaction(name, start, file, event.gtid, head.server_id, committed, ends, alone=False)
+    exactly = event.committed_first_us or None
+    return Transaction(
+        name, start, file, event.gtid, head.server_id, committed, ends, alone=False, committed_us=exactly
+    )

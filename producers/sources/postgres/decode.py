@@ -322,7 +322,12 @@ class Decoder:
         if begun is None:
             raise MESSAGE_UNKNOWN(letter="row outside a transaction")
         source = source_record(
-            self._labels, self._heads[relation][0], ts_ms=begun.committed_ms, lsn=begun.lsn, xid=begun.xid
+            self._labels,
+            self._heads[relation][0],
+            ts_ms=begun.committed_ms,
+            ts_us=begun.committed_us,
+            lsn=begun.lsn,
+            xid=begun.xid,
         )
         transaction = _published(begun) if self._labels.counted else None
         prefix = log_prefix(self._at.epoch, begun.lsn.to_bytes(8, "big"))

@@ -26,8 +26,13 @@ class BeginMessage(NamedTuple):
     """B: `lsn` is the start of the transaction's commit record."""
 
     lsn: int
-    committed_ms: int
+    committed_us: int
     xid: int
+
+    @property
+    def committed_ms(self) -> int:
+        """The moment of its commit, in milliseconds."""
+        return self.committed_us // 1000
 
 
 class CommitMessage(NamedTuple):
@@ -94,7 +99,7 @@ def _typed(parse: Callable[[bytes, int], _T]) -> Callable[[bytes, int], _T]:
 def begin(data: bytes, at: int) -> BeginMessage:
     """Read what follows a B."""
     lsn, committed, xid = struct.unpack_from(">QqI", data, at)
-    return BeginMessage(lsn, moment_ms(committed), xid)
+    return BeginMessage(lsn, committed + _POSTGRES_EPOCH_MS * 1000, xid)
 
 
 @_typed

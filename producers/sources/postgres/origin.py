@@ -6,7 +6,7 @@ Up to `unchanged`, which the frame writes; the fields stand in the envelope's or
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wrackline.schemas.frame import avro_long, avro_text
+from wrackline.schemas.frame import avro_long, avro_text, fine_moments
 from wrackline.schemas.table import TableId
 
 CONNECTOR = "postgresql"  # as Debezium names it
@@ -14,6 +14,8 @@ FIELDS: Sequence[Mapping[str, object]] = tuple(
     {"name": name, "type": ["null", "long"], "default": None} for name in ("txId", "lsn", "xmin")
 )
 _NULL = b"\x00"
+_WORD = b"\x00"  # `snapshot` is never null: the text is the union's first branch
+_STREAMED = "false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +39,26 @@ def source_record(
     table: TableId,
     *,
     ts_ms: int,
+    ts_us: int | None = None,
     lsn: int,
     xid: int | None = None,
     snapshot: str | None = None,
 ) -> bytes:
-    """Write the record; a snapshot's row has no transaction."""
+    """Write the record; a snapshot's row has no transaction.  `ts_us` is `ts_ms` where it is known better."""
     return b"".join(
         (
             avro_text(labels.version),
             avro_text(CONNECTOR),
             avro_text(labels.server),
             avro_long(ts_ms),
-            _NULL if snapshot is None else b"\x02" + avro_text(snapshot),
+            _WORD + avro_text(snapshot or _STREAMED),
             avro_text(labels.database),
             _NULL,  # sequence: ours is seq
+            fine_moments(ts_ms * 1000 if ts_us is None else ts_us),
             avro_text(table.schema),
             avro_text(table.name),
             _NULL if xid is None else b"\x02" + avro_long(xid),
             b"\x02" + avro_long(lsn),
-            _NULL,  # xmin
+            _NULL,  # xmin: Debezium's is null too, unless xmin.fetch.interval.ms is set
         )
     )

@@ -33,7 +33,7 @@ from wrackline.schemas.types import Kind
 
 pytestmark = pytest.mark.servers
 
-FRAME = Frame(b"\x00" * 9, b"00" * 11)
+FRAME = Frame(b"\x00" * 12, b"00" * 11)
 PREPARE, EXECUTE = 0x16, 0x17  # commands
 AS_SENT: Any = encoders  # no cell is made a Python value
 

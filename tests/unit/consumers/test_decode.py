@@ -1,5 +1,6 @@
 """Bytes to changes in Spark's own expressions: what is read, what is void, and what is told apart as bad."""
 
+import copy
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -55,14 +56,19 @@ class Topic:
     def __init__(self, table: TableSchema, key_id: int = 1) -> None:
         self._key_id = key_id
         self._key = key_schema(table, topic=TOPIC)
-        self._value = value_schema(table, topic=TOPIC, connector="test", source_fields=[])
-        self._fields = [field["name"] for field in self._value["fields"][0]["type"][1]["fields"]]  # type: ignore[index]  # JSON
+        self.value_schema = value_schema(table, topic=TOPIC, connector="test", source_fields=[])
+        self._fields = [field["name"] for field in self.value_schema["fields"][0]["type"][1]["fields"]]  # type: ignore[index]  # JSON
         self.records: list[tuple[bytes | None, bytes | None, int, int]] = []
-        key = None if self._key is None else dump(self._key)
-        self.texts = {2: dump(self._value)}
-        self.pair = (None if key is None else key_id, 2)
-        self.writers = {self.pair: writer(TOPIC, key, self.texts[2])}
+        self.value_is(self.value_schema, 2)
         self.plan = plan_merge(self.writers[self.pair].table, Identifiers(255), Applied())
+
+    def value_is(self, schema: dict[str, Any], number: int) -> None:
+        """Write with this schema from here on."""
+        self.value_schema, self._value_id = schema, number
+        key = None if self._key is None else dump(self._key)
+        self.texts = {number: dump(schema)}
+        self.pair = (None if key is None else self._key_id, number)
+        self.writers = {self.pair: writer(TOPIC, key, self.texts[number])}
 
     def image(self, row: Sequence[object] | None) -> dict[str, object] | None:
         return None if row is None else dict(zip(self._fields, row, strict=True))
@@ -88,7 +94,7 @@ class Topic:
         if self._key is not None and some is not None:
             (field,) = (str(field["name"]) for field in self._key["fields"])  # type: ignore[attr-defined]  # JSON
             wired = wire(self._key_id, self._key, {field: some[0] if key is None else key})
-        self.raw(wired, wire(2, self._value, value))
+        self.raw(wired, wire(self._value_id, self.value_schema, value))
 
     def raw(self, key: bytes | None, value: bytes | None) -> None:
         self.records.append((key, value, 0, len(self.records)))
@@ -211,6 +217,42 @@ def test_every_record_is_a_change_or_refused(spark: SparkSession) -> None:  # IN
     odd = strange(frame, (1, 2), "some.code", "some reason")
     assert odd.count() == len(topic.records) - 1, "all but the truncate, whose key is null"
     frame.unpersist()
+
+
+def as_older_versions_wrote(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the envelope's schema as it was without `ts_us` and `ts_ns`."""
+    fields = {field["name"]: field for field in copy.deepcopy(schema)["fields"]}
+    finer = {"ts_us", "ts_ns"}
+    source = fields["source"]["type"]
+    source["fields"] = [field for field in source["fields"] if field["name"] not in finer]
+    (snapshot,) = (field for field in source["fields"] if field["name"] == "snapshot")
+    snapshot |= {"type": ["null", "string"], "default": None}
+    order = ("before", "after", "source", "op", "ts_ms", "transaction", "seq")
+    return schema | {"fields": [fields[name] for name in order]}
+
+
+def test_records_of_older_versions_are_read_beside_new_ones(spark: SparkSession) -> None:
+    old, new = Topic(KEYED), Topic(KEYED)
+    old.value_is(as_older_versions_wrote(dict(old.value_schema)), 4)
+    old.tell("c", 1, (1.0, "x", NOON, None))
+    new.tell("u", 2, (1.0, "y", NOON, None))
+    both = spark.createDataFrame(old.rows() + new.rows(), RECORDS)
+    told = {row["value_id"]: row for row in outlines(both, old.texts | new.texts).collect()}
+    seen = [(told[number]["newest"], told[number]["broken"]) for number in (4, 2)]
+    assert seen == [("00000001", 0), ("00000002", 0)]
+    found = rows(decode(both, old.writers | new.writers, new.plan))
+    assert [(row.seq, row.row["b"], row.commit_ts) for row in found] == [
+        ("00000001", "x", datetime.fromtimestamp(1)),  # noqa: DTZ006 - as Spark gives it
+        ("00000002", "y", datetime.fromtimestamp(2)),  # noqa: DTZ006 - the same
+    ]
+
+
+def test_a_placeholder_is_no_value(spark: SparkSession) -> None:
+    topic = Topic(KEYED)
+    topic.tell("u", 1, (1.0, "__debezium_unavailable_value", NOON, None), unsent=["b"])
+    topic.tell("u", 2, (1.0, "__debezium_unavailable_value", NOON, None))  # a row may hold this text
+    found = rows(decode(topic.frame(spark), topic.writers, topic.plan))
+    assert [row.row["b"] for row in found] == [None, "__debezium_unavailable_value"]
 
 
 def test_what_was_told_under_another_key_is_left_out(spark: SparkSession) -> None:

@@ -44,14 +44,14 @@ def text(name: str, identity: int, *, nullable: bool = True) -> Column:
 
 def test_the_envelope_has_its_fields_in_order() -> None:
     schema = made()
-    assert list(fields(schema)) == ["before", "after", "source", "op", "ts_ms", "transaction", "seq"]
+    assert " ".join(fields(schema)) == "before after source transaction op ts_ms ts_us ts_ns seq"
     assert schema["namespace"] == "shop1.shop.public.every_kind"
     assert schema["connect.name"] == "shop1.shop.public.every_kind.Envelope"
     assert fields(schema)["after"]["type"] == ["null", "shop1.shop.public.every_kind.Value"]
     source = cast("Schema", fields(schema)["source"]["type"])
     assert source["namespace"] == "wrackline.postgresql"
     assert " ".join(fields(source)) == (
-        "version connector name ts_ms snapshot db sequence schema table lsn unchanged chunk"
+        "version connector name ts_ms snapshot db sequence ts_us ts_ns schema table lsn unchanged chunk"
     )
 
 

@@ -122,7 +122,7 @@ def test_every_setting_of_a_groups_member_reaches_it(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("snapshot.fetch.size", "10"),
+        ("skip.messages.without.change", "true"),
         ("tasks.max", "4"),
     ],
 )

@@ -26,7 +26,7 @@ from wrackline.schemas.projection import everything
 from wrackline.schemas.table import Column, TableId, TableSchema
 from wrackline.schemas.types import ColumnType, Kind
 
-FRAME = Frame(b"\x00" * 9, b"00" * 11)
+FRAME = Frame(b"\x00" * 12, b"00" * 11)
 UTF8, LATIN1, BINARY = 255, 8, 63
 
 

@@ -56,7 +56,7 @@ TABLE = TableSchema(
     ("id",),
     KeyKind.PRIMARY,
 )
-FRAME = Frame(b"\x00" * 9, b"00" * 11)
+FRAME = Frame(b"\x00" * 12, b"00" * 11)
 NAME_AND_MORE = (sized(b"b"), bytes.fromhex("8000000102"), bytes.fromhex("21d40f"), sized(b"\x05\x07\x00", 4))
 DOCUMENT = bytes.fromhex("00010008000b00010005030061")  # {"a": 3}
 REPLACED = b"\x00" + sized(b"$.a") + sized(b"\x04\x01")  # $.a becomes true
