@@ -4,10 +4,11 @@ In: the outlines of a batch, what the table has applied, and what the value sche
 pairs of schemas whose changes lack the key.  A record may lose its key on its way (a copy made by hand, a
 replicator that drops keys), so a missing key alone never says that the table has none.
 
-The value's schema says which columns are the key.  Schemas of older workers do not say it.  There the `t`
-event tells: the worker writes one, without a key, before it reads the rows of a table that lost its key.  So
-between the newest `t` and a change without a key no change can have a key, unless somebody else wrote one of
-the two.  A change older than the newest `t` is void in any case.
+The value's schema says which columns are the key.  Schemas of older workers do not say it.  There the order
+decides: a table loses its key once, so no change with a key is as new as one without it, until a `t` event
+makes all of them void.  A copy of an event is never newer than the event, so a copy that lost its key is
+found.  Changes of a table that really lost its key are newer than all that have one, also while its `t` is
+still to come.
 """
 
 from collections.abc import Callable, Collection
@@ -30,7 +31,7 @@ def lacking_key(outlines: Collection[Outline], before: Applied, key_of: KeyOf) -
         if not one.changes or one.pair.key_id is not None:
             continue
         key = key_of(one.pair)
-        between = one.newest > floor and any(new > floor and old <= one.newest for old, new in keyed)
-        if between if key is None else key:
+        overtaken = one.newest > floor and any(new > floor and old <= one.newest <= new for old, new in keyed)
+        if overtaken if key is None else key:
             found.add(one.pair)
     return frozenset(found)

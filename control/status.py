@@ -12,8 +12,9 @@ which nobody can tell does not count, for what is in Kafka is told without its w
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
-from typing import IO, Any, NamedTuple
+from http.client import HTTPException, HTTPResponse
+from time import monotonic
+from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
@@ -48,6 +49,7 @@ ANOTHER = define(
 )
 
 _PATIENCE = 5.0  # seconds
+_PIECE = 1 << 16
 _MOST = 32 << 20  # bytes of an answer: of ten thousand tables it has some millions
 _ODD = re.compile(r"[^a-zA-Z0-9._-]")  # as topics write what they can't hold
 _KINDS = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
@@ -146,12 +148,17 @@ class _StayHere(HTTPRedirectHandler):
         """Go nowhere else."""
 
 
-def _read(answer: IO[bytes]) -> bytes:
-    """Read an answer up to a bound."""
-    taken = answer.read(_MOST + 1)
-    if len(taken) > _MOST:
-        raise HTTPException
-    return taken
+def _read(answer: HTTPResponse) -> bytes:
+    """Read an answer up to a bound, and for no longer than some seconds: it may come a byte at a time."""
+    ends, pieces, size = monotonic() + _PATIENCE, [], 0
+    while piece := answer.read1(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > _MOST:
+            raise HTTPException
+        if monotonic() > ends:
+            raise TimeoutError
+    return b"".join(pieces)
 
 
 def _or_error(ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | WracklineError:

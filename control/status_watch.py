@@ -18,10 +18,11 @@ from rich.text import Text
 
 from wrackline.control.exits import Exit
 from wrackline.control.moments import now_ms
-from wrackline.control.output import print_json, say
+from wrackline.control.output import harmless, print_json, say
 from wrackline.control.status import Status
 from wrackline.control.status_documents import whole
 from wrackline.control.status_text import Look, being_read
+from wrackline.control.visible import visible
 
 _FEWEST = 5  # tables, however low the terminal
 _AROUND = 12  # rows of a terminal that are left for what is no table
@@ -81,8 +82,8 @@ def picture(found: Status, lines: Iterable[Text], every: float) -> Group:
     reads = list(being_read(found))[:_BARS]
     for name, percent, words in reads:
         bar: RenderableType = "" if percent is None else ProgressBar(100, percent, width=_BAR)
-        bars.add_row(name, bar, words)
-    return Group(head, *lines, *((Text(), bars) if reads else ()))
+        bars.add_row(Text(visible(name)), bar, Text(visible(words)))
+    return Group(head, *map(harmless, lines), *((Text(), bars) if reads else ()))
 
 
 def _block(page: Page) -> Show:

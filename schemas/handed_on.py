@@ -40,10 +40,12 @@ COUNT = form("[1-9][0-9]{0,5}", "a whole number from 1 to 999999")
 FLAG = words("true", "false")
 FRACTION = form(r"0\.[0-9]{1,6}|1\.0", "a number above 0 and up to 1.0")
 SIZE = form("[1-9][0-9]{0,11}([kmgtKMGT]?[bB]?)", "a size, as 512m")
-DURATION = form("[1-9][0-9]{0,8}(ms|s|m|min|h|d)?", "a time, as 120s")
+SIZE_OR_NONE = form("-1|0|[1-9][0-9]{0,11}([kmgtKMGT]?[bB]?)", "a size, as 512m; 0, or -1, for none")
+DURATION = form("(0|[1-9][0-9]{0,8})(ms|s|m|min|h|d)?", "a time, as 120s")
 PLAIN = form(r"[A-Za-z0-9._/+=:,@-]{1,512}", "letters, digits and ._/+=:,@-")
 # Spark and Hadoop replace ${...} in a value: by the environment's variables, among others
 CREDENTIAL = form(r"(?:(?!\$\{)[\x20-\x7e]){1,8192}", "printable ASCII without ${")
+NO_VARIABLE = form(r"(?:(?!\$\{)[^\x00-\x1f\x7f]){1,4096}", "a text without ${")
 ADDRESS = form(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?", "an http:// or https:// address")
 HOST = form(r"(https?://)?[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?", "a host, or an address of the web")
 
@@ -71,11 +73,9 @@ SPARK = by_list(
             (
                 "spark.driver.memory",
                 "spark.driver.memoryOverhead",
-                "spark.driver.maxResultSize",
                 "spark.executor.memory",
                 "spark.executor.memoryOverhead",
                 "spark.sql.adaptive.advisoryPartitionSizeInBytes",
-                "spark.sql.autoBroadcastJoinThreshold",
                 "spark.sql.files.maxPartitionBytes",
             ),
             SIZE,
@@ -105,8 +105,6 @@ SPARK = by_list(
         ),
         **dict.fromkeys(
             (
-                "spark.eventLog.compress",
-                "spark.eventLog.enabled",
                 "spark.rdd.compress",
                 "spark.shuffle.compress",
                 "spark.sql.adaptive.coalescePartitions.enabled",
@@ -115,6 +113,7 @@ SPARK = by_list(
             ),
             FLAG,
         ),
+        **dict.fromkeys(("spark.driver.maxResultSize", "spark.sql.autoBroadcastJoinThreshold"), SIZE_OR_NONE),
         **dict.fromkeys(("spark.memory.fraction", "spark.memory.storageFraction"), FRACTION),
         "spark.log.level": words("ERROR", "FATAL", "INFO", "OFF", "WARN"),
         "spark.sql.parquet.compression.codec": words("gzip", "none", "snappy", "uncompressed", "zstd"),

@@ -337,7 +337,7 @@ MEMBER = (
         Kind.INT,
         "When a silent worker of the group counts as dead.",
         "6000",
-        between(1000, 3_600_000),
+        between(1000, 60_000),
     ),
     _client(
         "heartbeat.interval.ms",

@@ -19,7 +19,7 @@ from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.redaction import MASK, Redactor, Secret, redact_by_look, shown_name
 from wrackline.schemas.secret_refs import Resolved, may_be_path
 from wrackline.schemas.setting import Declared, Setting, placeholders
-from wrackline.schemas.setting_kinds import Kind, Value
+from wrackline.schemas.setting_kinds import Value
 
 UNKNOWN = define("settings.unknown", Definite, "there is no setting {name}", hint="{nearest}")
 MISSING = define(
@@ -74,7 +74,7 @@ UNDECLARED_GROUP = define(
 
 GROUP_LISTS = {"topic.creation.<group>.": "topic.creation.groups"}
 DEFAULT_GROUP = "default"
-LONGEST_VALUE = 16 << 10  # letters; a list may name ten thousand tables
+LONGEST_VALUE = 1 << 20  # letters; one text may name the keys of ten thousand tables
 LONGEST_NAME = 1000
 MOST_LIKENED = 100  # wrong names that are compared with all known ones: each takes milliseconds
 
@@ -233,7 +233,7 @@ class Registry:
                 problems.append(self._unknown(name, likened=len(problems) < MOST_LIKENED))
                 continue
             try:
-                _refuse_long(name, text, setting)
+                _refuse_long(name, text)
                 if setting.named is not None:
                     setting.named(name)
                 resolved = resolve(text)
@@ -377,10 +377,10 @@ def _shown_value(
     }
 
 
-def _refuse_long(name: str, text: str, setting: Setting) -> None:
+def _refuse_long(name: str, text: str) -> None:
     if len(name) > LONGEST_NAME:
         raise ValueError(f"the name is longer than {LONGEST_NAME} characters")
-    if setting.type is not Kind.LIST and len(text) > LONGEST_VALUE:
+    if len(text) > LONGEST_VALUE:
         raise ValueError(f"it is longer than {LONGEST_VALUE} characters")
 
 

@@ -25,7 +25,7 @@ from wrackline.schemas import conditions
 from wrackline.schemas.errors import Definite, WracklineError, define
 from wrackline.schemas.patterns import Among, TablePattern, compile_pattern
 
-SIZE_MAX: Final = 64 << 10
+SIZE_MAX: Final = 1 << 20
 ID_MAX: Final = 256
 
 _SELECT = re.compile(r"\s*SELECT\b", re.IGNORECASE)

@@ -53,8 +53,10 @@ NOT_HEARD = define(
 OPEN_COORDINATOR = define(
     "group.open_coordinator",
     OperatorNeeded,
-    "the group's coordinator, {worker}, asks nobody to log in, as this worker does; nothing is sent to it",
-    hint="start {worker} again with the same --rest-users as the other workers",
+    "the group's coordinator, {worker}, does not say that it asks for a log-in, as this worker does;"
+    " nothing is sent to it",
+    hint="if {worker} is of an older version, upgrade it; else start it again with --rest-users, as the other"
+    " workers",
 )
 
 

@@ -177,6 +177,18 @@ def test_a_table_that_was_given_up_does_not_come_back_with_its_next_relation_mes
     assert rows(steps) == []
 
 
+def test_inv_4_rows_before_one_at_fault_end_before_it_so_that_a_resume_finds_it_again() -> None:
+    bad = insert([b"x"], OID)
+    log = [begin(200), RELATION, row(1), row(2), bad, row(3), commit(200)]
+    steps = read(decoder(START), *log)
+    assert [type(step) for step in steps] == [Begin, Shape, Rows, Fault, Commit]
+    [cut] = [at(step.upto) for step in steps if isinstance(step, Rows)]
+    assert cut.done == 2
+    again = read(decoder(cut), *log)
+    assert [step.table for step in again if isinstance(step, Fault)] == [TABLE.id]
+    assert rows(again) == []
+
+
 def test_a_shape_that_is_not_told_gives_the_table_up_for_good() -> None:
     made = decoder(START, errors=[NOT_KNOWN()])
     steps = read(made, begin(200), RELATION, row(1), RELATION, row(2), commit(200))

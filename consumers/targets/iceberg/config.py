@@ -7,7 +7,7 @@ In: nothing.  Out: the declarations.  What only one catalogue understands is pas
 import re
 
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.handed_on import ADDRESS, COUNT, CREDENTIAL, FLAG, PLAIN, by_list, words
+from wrackline.schemas.handed_on import ADDRESS, COUNT, CREDENTIAL, FLAG, NO_VARIABLE, PLAIN, by_list, words
 from wrackline.schemas.setting import Declared, Importance, Need, Setting
 from wrackline.schemas.setting_kinds import Kind, Value, between, matching, not_empty, one_of
 
@@ -99,6 +99,7 @@ SETTINGS = Declared(
             GROUP,
             required=True,
             validator=not_empty,
+            judged=by_list({"target.warehouse": NO_VARIABLE}),
         ),
         Setting(
             "target.catalog.type",
@@ -119,6 +120,7 @@ SETTINGS = Declared(
             HIGH,
             GROUP,
             validator=matching(r"[a-z]+://\S+", "an address such as http://host:8181"),
+            judged=by_list({"target.catalog.uri": NO_VARIABLE}),
         ),
         Setting(
             PROPERTY,

@@ -432,7 +432,7 @@ class Decoder:
         opened.passes(table, count)
         opened.told = opened.done
         if error is not None:
-            self._flush()
+            self._flush(first)  # who resumes there comes to this event again (INV-4)
             self._maps.give_up(table)
             self._give_up(table, error)
         elif made:

@@ -336,8 +336,13 @@ class Decoder:
         return made
 
     def _fault(self, relation: int, error: WracklineError) -> None:
-        """Give up the table of a row that can't be told."""
+        """Give up the table of a row that can't be told.
+
+        The rows before it end before it: who resumes there must come to it again (INV-4).
+        """
+        self._stretch.ordinal -= 1
         self._flush()
+        self._stretch.ordinal += 1
         self._decoders[relation] = None
         self._give_up(self._heads[relation][0], error)
 

@@ -40,6 +40,9 @@ def test_a_schema_of_a_table_without_a_key_has_none() -> None:
         ([changes(BARE, 6, 9)], applied(4, floor=5)),  # and its `t` came in the batch before
         ([truncate(1), changes(BARE, 2, 4), changes(KEYED, 5, 6)], Applied()),  # it got one
         ([changes(BARE, 2, 4)], applied(6, floor=5)),  # an event that comes late, and is void
+        ([changes(BARE, 5, 6)], applied(4)),  # it lost its key, and its `t` is still to come
+        ([changes(KEYED, 2, 4), changes(BARE, 5, 6)], applied(1)),  # the same in one batch
+        ([truncate(1), changes(KEYED, 2, 4), changes(BARE, 5, 5)], Applied()),
     ],
 )
 def test_an_older_worker_s_table_may_change_its_key(outlines: list[Outline], before: Applied) -> None:
@@ -51,10 +54,10 @@ def test_an_older_worker_s_table_may_change_its_key(outlines: list[Outline], bef
     [
         ([changes(KEYED, 1, 4), changes(BARE, 4, 4)], Applied()),
         ([changes(KEYED, 1, 9), changes(BARE, 4, 4)], Applied()),
-        ([truncate(1), changes(KEYED, 2, 4), changes(BARE, 5, 5)], Applied()),
+        ([truncate(1), changes(KEYED, 2, 6), changes(BARE, 5, 5)], Applied()),
         ([changes(BARE, 4, 4)], applied(4)),
         ([changes(BARE, 3, 3)], applied(4, floor=2)),
     ],
 )
-def test_between_two_changes_with_a_key_none_is_without(outlines: list[Outline], before: Applied) -> None:
+def test_no_change_without_a_key_is_older_than_one_with_it(outlines: list[Outline], before: Applied) -> None:
     assert lacking_key(outlines, before, lambda _: None) == {BARE}

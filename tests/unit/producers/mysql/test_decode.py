@@ -369,6 +369,30 @@ def test_an_image_that_is_not_full_leaves_its_table_out_and_no_other(kind: str) 
 
 
 @BOTH
+def test_inv_4_rows_before_an_event_at_fault_end_before_it_so_that_a_resume_finds_it_again(
+    kind: str,
+) -> None:
+    log = WrittenLog(kind)
+    log.begin(1)
+    good, zero = b"\x21\xd4\x0f", bytes(3)  # there is no day 0000-00-00
+    log.dates("t", [good, good], [good, zero])
+    log.commit()
+    made = decoder(log)
+    for event in log.sent():
+        made.feed(event, 0, len(event))
+    batch = made.take()
+    assert batch is not None
+    found = batch.steps
+    assert [type(step) for step in found if isinstance(step, Rows | Fault)] == [Rows, Fault]
+    [cut] = [step.upto for step in found if isinstance(step, Rows)]
+    assert isinstance(cut, MySqlPosition)
+    assert cut.done == 2
+    again = steps(decoder(log, cut), log.sent())
+    assert [step.table for step in again if isinstance(step, Fault)] == [T]
+    assert ids(again) == []
+
+
+@BOTH
 def test_an_emptied_table_that_can_not_be_told_is_left_out_and_no_other(kind: str) -> None:
     log = WrittenLog(kind)
     log.alone(1, "TRUNCATE TABLE t")
