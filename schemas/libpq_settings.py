@@ -55,13 +55,13 @@ def connection(
     )
 
 
-def clear_password(prefix: str, group: str) -> Setting:
+def clear_password(prefix: str, group: str, exceptions: str = "") -> Setting:
     """Declare whether a server that was not verified may ask for the password itself."""
     return Setting(
         f"{prefix}.password.clear.allowed",
         Kind.BOOLEAN,
         "Whether a server may ask for the password in clear (LDAP, PAM) though its certificate is not "
-        "verified; anybody in between can then read it.",
+        f"verified; anybody in between can then read it.{exceptions}",
         "false",
         LOW,
         group,

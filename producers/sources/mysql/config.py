@@ -85,6 +85,8 @@ _TLS = (
         "database.ssl.mode",
         Kind.STRING,
         "How the connection is protected; less than verify_identity only where you trust the network. "
+        "required and preferred take any certificate: a false server in between reads all rows, and gets the "
+        "password, because caching_sha2_password and sha256_password send it over TLS in clear. "
         "MariaDB's words disable, trust, verify-ca and verify-full are taken too.",
         "verify_identity",
         MEDIUM,
@@ -123,7 +125,11 @@ _TLS = (
         LOW,
         GROUP,
     ),
-    clear_password("database", GROUP),
+    clear_password(
+        "database",
+        GROUP,
+        " It does not concern caching_sha2_password and sha256_password, which send it over any TLS.",
+    ),
 )
 
 _DATABASES = tuple(

@@ -18,7 +18,6 @@ import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.sources.mysql import tls
-from wrackline.producers.sources.mysql.names import account
 from wrackline.producers.sources.mysql.refusals import IN_CLEAR, PUBLIC_KEY, Asked, refusal
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.settings import Values
@@ -44,10 +43,13 @@ class _InClearError(Exception):
 
 
 class _Guarded(Connection):
-    """A connection that shows the password to nobody unknown, unless the settings allow it.
+    """A connection that refuses some ways of logging in, unless the settings allow them.
 
     A server that was not verified may ask for the password in clear, or hand out a key to send it with; so
-    may anybody in between.
+    may anybody in between.  Without TLS neither is done.  Over TLS with any certificate (`required`,
+    `preferred`) `sha256_password` and the full exchange of `caching_sha2_password` still send the password:
+    MySQL takes nothing else there at an account's first log-in after its own start, no RSA key either, so
+    to refuse them would be to refuse these modes.  Their settings and docs/mysql.md say so.
     """
 
     in_clear = any_key = False
@@ -97,9 +99,7 @@ class Server:
             error: WracklineError = PUBLIC_KEY(host=self.asked.host, user=self.asked.user)
             reason = ""
         except _InClearError as exc:
-            error = IN_CLEAR(
-                host=self.asked.host, user=self.asked.user, method=exc, account=account(self.asked.user)
-            )
+            error = IN_CLEAR(host=self.asked.host, user=self.asked.user, method=exc)
             reason = ""
         except pymysql.err.Error as exc:
             number, reason = _said(exc)

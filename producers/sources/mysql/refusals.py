@@ -46,9 +46,9 @@ IN_CLEAR = define(
     OperatorNeeded,
     "the server on {host} asks for the password of {user} in clear ({method}), and its certificate is not"
     " verified",
-    hint="verify it: database.ssl.mode=verify_identity; or, as an administrator, let the account log in in"
-    " another way: ALTER USER {account} IDENTIFIED WITH caching_sha2_password BY '...'; or, on a network that"
-    " you trust: database.password.clear.allowed=true",
+    hint="verify it: database.ssl.mode=verify_identity (required and preferred take any certificate, and"
+    " give a false server the password that it asks for by caching_sha2_password or sha256_password); or, on"
+    " a network that you trust: database.password.clear.allowed=true",
 )
 CONNECTIONS_FULL = define(
     "mysql.connections_full",
