@@ -90,6 +90,7 @@ _OF_VIEWS = (  # Spark's names for what the same records give again
     "NUMERIC_VALUE_OUT_OF_RANGE",
     "USER_RAISED_EXCEPTION",
 )
+_BY_COMMAND = "start it again: wrackline consume <pipeline.toml>"  # as hints of tables of a pipeline end
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,9 @@ def flow_errors(table: TableId, topic: str) -> Iterator[None]:
                 raise UNREADABLE(table=table, condition=condition.rstrip("_")) from error
         if error.code == ROUND_FAILED.code:
             raise FLOW_FAILED(why=error.sentence) from error.__cause__
+        if _BY_COMMAND in error.hint:
+            hint = error.hint.replace(_BY_COMMAND, "run the script again")
+            raise type(error)(error.code, error.sentence, hint) from error.__cause__
         raise
 
 

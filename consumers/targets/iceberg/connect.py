@@ -97,16 +97,26 @@ def check_place(settings: Values) -> None:
         return
     place = Path(given).absolute()
     old = Path(place.as_uri().removeprefix("file://"))
-    if old == place or not _holds(old) or _holds(place):
-        return
+    missing = sorted(_folders(old) - _folders(place))  # of namespaces
+    if missing:
+        command, unwanted = _moved(old, place, missing)
+        raise ELSEWHERE(warehouse=place, old=old, command=command, unwanted=unwanted)
+
+
+def _folders(folder: Path) -> set[str]:
+    return {one.name for one in folder.iterdir() if one.is_dir()} if folder.is_dir() else set()
+
+
+def _moved(old: Path, place: Path, missing: list[str]) -> tuple[str, str]:
+    """Return the command that moves and links them, and what it moves; what is in the place stays there."""
+    if place.is_dir() and any(place.iterdir()):
+        parts = [(shlex.quote(str(old / name)), shlex.quote(str(place / name))) for name in missing]
+        return " && ".join(f"mv {one} {to} && ln -s {to} {one}" for one, to in parts), " ".join(
+            one for one, _ in parts
+        )
     from_, to, parent = (shlex.quote(str(path)) for path in (old, place, place.parent))
     empty = f"rmdir {to} && " if place.is_dir() else ""
-    command = f"mkdir -p {parent} && {empty}mv {from_} {to} && ln -s {to} {from_}"
-    raise ELSEWHERE(warehouse=place, old=old, command=command, unwanted=from_)
-
-
-def _holds(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.iterdir())
+    return f"mkdir -p {parent} && {empty}mv {from_} {to} && ln -s {to} {from_}", from_
 
 
 def needs(settings: Values) -> SparkNeeds:

@@ -4,11 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from wrackline.consumers.auto_cdc.batch import flow_errors
 from wrackline.consumers.batch import our_errors
 from wrackline.consumers.forbidden import forbidden
-from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.table import TableId
 
 TABLE = TableId("d", "public", "t")
@@ -84,6 +85,25 @@ def test_what_no_second_try_helps_is_for_the_operator(text: str, code: str, says
             raise RuntimeError(text)
         assert caught.value.code == code
         assert says in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (
+            RuntimeError("FileNotFoundException: /lake/x (Permission denied)"),
+            "consume.target_forbidden",
+        ),
+        (Py4JNetworkError("gone"), "consume.spark_gone"),
+    ],
+)
+def test_a_flow_is_begun_again_by_its_script(raised: Exception, code: str) -> None:
+    with pytest.raises(WracklineError) as caught, flow_errors(TABLE, "t"):
+        raise raised
+    assert caught.value.code == code
+    assert "run the script again" in caught.value.hint
+    assert "wrackline consume" not in str(caught.value)
+    assert caught.value.__cause__ is raised
 
 
 def test_a_flow_s_hint_names_its_own_way_to_the_log() -> None:

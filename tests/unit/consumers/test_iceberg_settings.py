@@ -59,6 +59,29 @@ def test_tables_that_an_older_version_put_elsewhere_are_found(tmp_path: Path) ->
     connect.check_place(values(warehouse=str(tmp_path / "plain")))
 
 
+def test_what_else_lies_there_hides_no_older_tables(tmp_path: Path) -> None:
+    place, old = tmp_path / "é x", tmp_path / "%C3%A9%20x"
+    given = values(warehouse=str(place))
+    for folder in (old / "public", old / "sales", place / "lost+found", place / "public"):
+        folder.mkdir(parents=True)
+    (old / "README").touch()
+    (place / "README").touch()
+    with pytest.raises(OperatorNeeded) as caught:
+        connect.check_place(given)
+    assert caught.value.code == "iceberg.warehouse_elsewhere"
+    command = caught.value.hint.partition("metadata: ")[2].partition("; or")[0]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602 - as an operator runs it
+    connect.check_place(given)
+    assert {one.name for one in place.iterdir()} == {"lost+found", "README", "public", "sales"}
+    assert (old / "sales").resolve() == place / "sales"
+
+
+def test_a_folder_without_namespaces_is_no_older_warehouse(tmp_path: Path) -> None:
+    (tmp_path / "%20").mkdir()
+    (tmp_path / "%20" / "README").touch()
+    connect.check_place(values(warehouse=str(tmp_path / " ")))
+
+
 def test_what_a_catalogue_wants_is_passed_on_and_not_shown() -> None:
     given = {"target.catalog.s3.secret-access-key": CANARY, "target.catalog.type": "rest"}
     given |= {"target.catalog.uri": "http://c:8181", "target.warehouse": "prod"}
