@@ -186,9 +186,10 @@ class Desk:
         self._ownership.prepare()
         partitions = self._source.partitions()
         if not force:
+            # first, because a position may say which slot is the pipeline's
+            asked = wanted(self._known(self._ownership.state(over_broken=over_broken), partitions))
             self._refuse_while_running(partitions)
-            state = self._ownership.state(over_broken=over_broken)
-            self._refuse_what_cannot_start(wanted(self._known(state, partitions)))
+            self._refuse_what_cannot_start(asked)
 
         def changes(state: State, generation: int) -> Sequence[Change]:
             known = self._known(state, partitions)

@@ -19,6 +19,8 @@ from wrackline.schemas.receipts import What
 from wrackline.schemas.signals import SnapshotKind
 from wrackline.schemas.table import TableId
 
+_NAMED = 3  # of the names that nobody knows
+
 REJECTED = define(
     "signal.rejected",
     OperatorNeeded,
@@ -47,7 +49,9 @@ def asked(read: signals.Accepted | signals.Rejected, tables: Collection[TableId]
         case signals.ExecuteSnapshot() as wanted:
             return _snapshot(wanted, tables)
         case signals.StopSnapshot() as wanted:
-            return _unknown(wanted, tables) or Stop(wanted.id, _meant(wanted.tables, tables))
+            meant = _meant(wanted.tables, tables)
+            unknown = None if meant else _unknown(wanted, tables)  # what is known is stopped in any case
+            return unknown or Stop(wanted.id, meant)
         case signals.PauseSnapshot(id=request):
             return Pause(request, tuple(tables))
         case signals.ResumeSnapshot(id=request):
@@ -98,7 +102,10 @@ def _unknown(
 ) -> WracklineError | None:
     """Refuse a request of which some name or pattern means no table."""
     named = [pattern.text for pattern in wanted.tables if not patterns.resolve(pattern, tables)]
-    return NO_TABLE(id=wanted.id, named=", ".join(named)) if named else None
+    if not named:
+        return None
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return NO_TABLE(id=wanted.id, named=", ".join(named[:_NAMED]) + more)
 
 
 def _meant(named: Collection[patterns.TablePattern], tables: Collection[TableId]) -> tuple[TableId, ...]:

@@ -315,8 +315,13 @@ class Registry:
 
     def _excluding(self, given: Mapping[str, str]) -> Iterator[Problem]:
         for name, other in self._exclusive:
-            if given.get(name) and given.get(other):
+            if self._departs(given, name) and self._departs(given, other):
                 yield Problem(other, EXCLUSIVE(name=name, other=other))
+
+    def _departs(self, given: Mapping[str, str], name: str) -> bool:
+        """Whether a setting is given as something else than its default."""
+        text = given.get(name)
+        return bool(text) and text != self.settings[name].default
 
     def _not_yet(self, given: Mapping[str, str], values: Mapping[str, Value]) -> Iterator[Problem]:
         for entry in self.not_yet:

@@ -15,6 +15,7 @@ from wrackline.schemas.settings import Values
 from wrackline.schemas.table import TableId
 
 _LONGEST_SLOT = 63
+_LIKE_A_CHECKSUM = re.compile("_[0-9a-f]{8}$")
 
 
 def identifier(name: str) -> str:
@@ -29,9 +30,10 @@ def slot_name(settings: Values, saved: Mapping[str, object] | None = None) -> st
 
 
 def own_slot(pipeline: str) -> str:
-    """Make a slot's name of a pipeline's; two pipelines never get the same one."""
+    """Make a slot's name of a pipeline's: another for each, by a checksum where letters do not fit."""
     made = "wrackline_" + re.sub("[^a-z0-9_]", "_", pipeline.lower())
-    if made == f"wrackline_{pipeline}" and len(made) <= _LONGEST_SLOT:
+    plain = made == f"wrackline_{pipeline}" and not _LIKE_A_CHECKSUM.search(made)
+    if plain and len(made) <= _LONGEST_SLOT:
         return made
     told_apart = f"_{zlib.crc32(pipeline.encode()):08x}"
     return made[: _LONGEST_SLOT - len(told_apart)] + told_apart

@@ -19,6 +19,7 @@ from wrackline.producers.sources.postgres.position import (
 from wrackline.producers.sources.postgres.slot import find_slot, log_end
 from wrackline.producers.sources.postgres.sqlstates import asking
 
+_SLOT = {"slot"}  # may stand beside it, where it is another than the pipeline's own
 _EPOCH_ALONE = {"epoch"}  # a position that says: wherever the log begins, in this epoch
 _STATE = """
 SELECT coalesce(a.application_name, s.active_pid::text),
@@ -85,7 +86,7 @@ def anew(saved: Saved | None, newest: Saved | None, slot: str) -> Saved:
 def fresh_epoch(saved: Saved) -> int | None:
     """Return the epoch of a position that is nothing else; None for one that names a place."""
     epoch = saved.get("epoch")
-    return epoch if saved.keys() == _EPOCH_ALONE and isinstance(epoch, int) else None
+    return epoch if saved.keys() - _SLOT == _EPOCH_ALONE and isinstance(epoch, int) else None
 
 
 def begins(saved: Saved | None, slot: str) -> PgPosition | None:

@@ -115,7 +115,7 @@ class PgSource:
     ) -> PgStream:
         """Open the log after `saved`; the publication and the slot are made where they may be."""
         settings = self._settings
-        self._slot = names.slot_name(settings, saved)
+        self._slot_of(saved)
         name = settings.text("publication.name")
         mode = publication.mode_of(settings)
         self._mark_kind()  # refused here, where somebody looks
@@ -198,17 +198,19 @@ class PgSource:
 
     def place(self, saved: Saved) -> str:
         """Write a position as people read it."""
-        return slot_health.place(saved, names.slot_name(self._settings, saved))
+        return slot_health.place(saved, self._slot_of(saved))
 
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
         """Say whether the log still reaches back there."""
         del partition
         with self._asking() as connection:
-            slot_health.resumable(connection, saved, names.slot_name(self._settings, saved))
+            slot_health.resumable(connection, saved, self._slot_of(saved))
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
-        return slot_health.anew(saved, newest, names.slot_name(self._settings, saved or newest))
+        made = slot_health.anew(saved, newest, self._slot_of(saved or newest))
+        own = names.slot_name(self._settings)
+        return made if self._slot == own else {**made, "slot": self._slot}
 
     def lost(self, error: WracklineError) -> SourcePartition | None:
         """Say whether the log is not the one that was read, or lacks a part."""
@@ -218,7 +220,7 @@ class PgSource:
         """Give up a slot that is of no use; return an epoch of its own, wherever the slot then begins."""
         del partition
         with self._asking() as connection:
-            slot.let_go(connection, names.slot_name(self._settings, saved), error)
+            slot.let_go(connection, self._slot_of(saved), error)
         return self.anew(None, saved)
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
@@ -245,6 +247,11 @@ class PgSource:
                 self._connection.close()
                 self._connection = None
 
+    def _slot_of(self, saved: Saved | None) -> str:
+        """Return the slot of a position, and look at that one from here on."""
+        self._slot = names.slot_name(self._settings, saved)
+        return self._slot
+
     def _session(self) -> Session:
         """Connect a reader: the same way each time, so that it sees the same server."""
         connection = self._server.guarded()
@@ -261,7 +268,7 @@ class PgSource:
         settings = self._settings
         return Belongings(
             settings.text("name"),
-            names.slot_name(settings, saved),
+            self._slot_of(saved),
             settings.text("publication.name"),
             saved,
         )

@@ -98,13 +98,24 @@ def test_a_signal_names_what_is_captured_now(data: str, wanted: Snapshot) -> Non
     assert asked(row(data), [ORDERS, GIFTS]) == wanted
 
 
-@pytest.mark.parametrize("kind", ["execute-snapshot", "stop-snapshot"])
-def test_a_request_of_which_one_table_is_not_captured_is_refused_whole(kind: str) -> None:
+def test_a_request_of_which_one_table_is_not_captured_is_refused_whole() -> None:
     data = '{"data-collections":["public.orders","public.toys","public.gi.*","public.x.*"]}'
-    refused = asked(row(data, kind), [ORDERS, GIFTS])
+    refused = asked(row(data), [ORDERS, GIFTS])
     assert isinstance(refused, OperatorNeeded)
     assert refused.code == "signal.no_table"
     assert "because public.toys, public.x.* names no table" in refused.sentence
+
+
+def test_many_names_that_nobody_knows_are_counted() -> None:
+    names = ",".join(f'"public.n{number}"' for number in range(9))
+    refused = asked(row(f'{{"data-collections":[{names}]}}'), [ORDERS])
+    assert isinstance(refused, OperatorNeeded)
+    assert "public.n0, public.n1, public.n2 and 6 more" in refused.sentence
+
+
+def test_a_stop_stops_what_is_known_of_what_it_names() -> None:
+    data = '{"data-collections":["public.orders","public.dropped"]}'
+    assert asked(row(data, "stop-snapshot"), [ORDERS, GIFTS]) == Stop("one", (ORDERS,))
 
 
 @pytest.mark.parametrize(

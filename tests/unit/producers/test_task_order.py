@@ -30,13 +30,15 @@ REFUSED = define("test.task_refused", Transient, "Kafka has it not", hint="wait"
 
 
 class Stopping(threading.Event):
-    """Notes when the task has seen that it should stop."""
+    """Notes when the task looks at it, and when it has seen that it should stop."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen = threading.Event()
+        self.on_look: Callable[[], None] = lambda: None
 
     def is_set(self) -> bool:
+        self.on_look()
         found = super().is_set()
         if found:
             self.seen.set()
@@ -179,14 +181,13 @@ def test_a_commit_that_ends_after_the_wish_to_stop_is_confirmed() -> None:
 
 def test_a_new_start_waits_for_the_commit_under_way() -> None:
     world = World()
-    under_way, failed = threading.Event(), threading.Event()
+    under_way, failed, waited_for = threading.Event(), threading.Event(), threading.Event()
 
     def publish(number: int) -> None:
         if number == 1:
             under_way.set()
             assert failed.wait(PATIENCE)
-            # a start that did not wait would be noted before this ends
-            threading.Event().wait(0.2)
+            assert waited_for.wait(PATIENCE), "the task looks whether the commit has ended"
         else:
             world.stopping.set()
 
@@ -196,6 +197,7 @@ def test_a_new_start_waits_for_the_commit_under_way() -> None:
             raise LOST()  # noqa: RSE102 - as above
 
     world.on_publish, world.on_poll = publish, poll
+    world.stopping.on_look = lambda: waited_for.set() if failed.is_set() else None
     found = world.run()
     assert found[:5] == ["started", "publishing", "in Kafka", "recovering", "started"]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.unit.settings.shop import CANARY, GOOD, checked, codes
+from wrackline.schemas.settings import LONGEST_VALUE
 
 INVALID = "settings.invalid"
 UNKNOWN = "settings.unknown"
@@ -174,12 +175,13 @@ def test_a_value_out_of_bounds_is_named_and_not_repeated(name: str, value: str) 
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("topic.prefix", "x" * 16_385), ("database.hostname", "a." * 9000)]
+    ("name", "value"),
+    [("topic.prefix", "x" * (LONGEST_VALUE + 1)), ("database.hostname", "a." * LONGEST_VALUE)],
 )
 def test_a_value_may_have_so_many_characters_at_most(name: str, value: str) -> None:
     found = checked({**GOOD, name: value})
     assert codes(found) == [(name, INVALID)]
-    assert "longer than 16384 characters" in str(found.problems[0].error)
+    assert f"longer than {LONGEST_VALUE} characters" in str(found.problems[0].error)
 
 
 @pytest.mark.parametrize("name", [n for n in GOOD if n not in {"database.password", "snapshot.mode"}])
@@ -289,6 +291,17 @@ def test_what_has_no_effect_is_named_and_stops_nothing(name: str) -> None:
     assert codes(found) == [(name, QUIET)]
     assert found.values is not None
     assert name not in found.values
+
+
+def test_a_key_of_each_of_ten_thousand_tables_may_be_named_in_one_text() -> None:
+    keys = ";".join(f"public.table_of_the_shop_{number}:id" for number in range(10_000))
+    assert codes(checked({**GOOD, "message.key.columns": keys})) == []
+
+
+def test_a_default_that_is_written_out_excludes_nothing() -> None:
+    target = {"target.kind": "iceberg", "target.warehouse": "lake"}
+    for value, expected in (("true", []), ("false", [("target.kind", "settings.exclusive")])):
+        assert codes(checked({**GOOD, **target, "snapshot.truncate.events": value})) == expected
 
 
 @pytest.mark.parametrize("what", ["schema", "table", "column"])
