@@ -198,7 +198,7 @@ def _wanted(values: Values) -> Wanted:
         values.flag("provide.transaction.metadata"),
         values.flag("include.schema.changes"),
         notifications=str(topic) if isinstance(channels, tuple) and "sink" in channels else None,
-        messages=MessageFilter.of(values),
+        messages=MessageFilter.of(values, _client(values).most_record_bytes),
     )
 
 

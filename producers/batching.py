@@ -193,7 +193,9 @@ class Cutter:
         self._confirmable: Position | None = None  # the last place outside a transaction
         self._sealed: deque[tuple[Publication, int]] = deque()  # with the saves that it holds the last of
         self._sealed_size = 0
-        self._left_out = LeftOut(policy.bounds, {} if refused is None else refused)
+        self._refused = {} if refused is None else refused
+        self._left_out = LeftOut(policy.bounds, self._refused)
+        self.message_topics: set[str] = set()  # that logical messages were written to
         self._batch_size = 0
         self._faults: list[Fault] = []
         self._handlers: Mapping[type, Callable[[Any], None]] = {
@@ -368,7 +370,10 @@ class Cutter:
         self._cut_if_large(step.upto)
 
     def _message(self, step: Message) -> None:
-        self._add(self._control.message(step, self._moment()))
+        record = self._control.message(step, self._moment())
+        if record is not None and record[0] not in self._refused:
+            self.message_topics.add(record[0])
+            self._add(record)
         if self._open is None:
             self._reach(step.position)
         else:

@@ -12,11 +12,16 @@ from typing import Any, Final, Protocol
 import fastavro
 
 from wrackline.producers.changes import Appeared, Coming, Message, Renamed, Reshaped, Shape, Vanished
-from wrackline.producers.message_filter import MESSAGES_TOO_LARGE, MessageFilter
+from wrackline.producers.message_filter import (
+    MESSAGES_TOO_LARGE,
+    PREFIX_MOST,
+    PREFIXES_TOO_LONG,
+    MessageFilter,
+)
 from wrackline.producers.part import Record
 from wrackline.schemas import control_events
 from wrackline.schemas.envelope import Schema, dump, value_schema
-from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.errors import ErrorCode, WracklineError
 from wrackline.schemas.table import TableId, TableSchema
 from wrackline.schemas.topics import ControlTopics
 
@@ -86,7 +91,8 @@ class ControlRecords:
     ) -> None:
         """Take whom to tell of messages that are left out."""
         self._topics, self._wanted, self._origin, self._register = topics, wanted, origin, register
-        self._tell, self._too_large, self._told_ms = tell, 0, -_SELDOM_MS
+        self._tell = tell
+        self._left_out: dict[str, tuple[int, int]] = {}  # by code: how many messages, and when it was said
         self._database, self._now_ms = database, now_ms
         self._source_schema = _source_schema(origin)
         self._writers: dict[str, _Writer] = {}
@@ -124,12 +130,16 @@ class ControlRecords:
 
     def message(self, step: Message, ts_ms: int) -> Record | None:
         """A logical message, unless it is one of ours, is not wanted or is too large."""
+        messages = self._wanted.messages
         if step.prefix.partition(".")[0] in self._wanted.own_prefixes:
             return None
-        if (size := self._wanted.messages.excess(step)) is not None:
-            self._leave_out(size)
+        if len(step.prefix) > PREFIX_MOST:
+            self._leave_out(PREFIXES_TOO_LONG, len(step.prefix), PREFIX_MOST)
             return None
-        if not self._wanted.messages.takes(step.prefix):
+        if not messages.takes(step.prefix):
+            return None
+        if (size := messages.excess(step)) is not None:
+            self._leave_out(MESSAGES_TOO_LARGE, size, messages.most)
             return None
         writer = self._writer(
             self._topics.message, control_events.message_key_schema, control_events.message_value_schema
@@ -137,14 +147,14 @@ class ControlRecords:
         source = self._source(TableId(self._database, "", ""), ts_ms)
         return writer.write(control_events.Message(step.prefix, step.content, source, ts_ms))
 
-    def _leave_out(self, size: int) -> None:
+    def _leave_out(self, code: ErrorCode, size: int, most: int) -> None:
         """Count a message that is too large, and say so now and then: anybody may write thousands."""
-        self._too_large += 1
+        count, said_ms = self._left_out.get(code.code, (0, -_SELDOM_MS))
         now = self._now_ms()
-        if now - self._told_ms >= _SELDOM_MS:
-            self._told_ms = now
-            most = self._wanted.messages.most
-            self._tell(MESSAGES_TOO_LARGE(count=self._too_large, size=size, most=most))
+        due = now - said_ms >= _SELDOM_MS
+        self._left_out[code.code] = count + 1, now if due else said_ms
+        if due:
+            self._tell(code(count=count + 1, size=size, most=most))
 
     def shape(self, step: Shape, ts_ms: int) -> Record | None:
         """A table that had another shape before, or was told of without its columns; else it is no change."""

@@ -17,6 +17,7 @@ from wrackline.producers.changes import Batch, Commit, Fault, Position, Saved
 from wrackline.producers.existing_rows import ExistingRows
 from wrackline.producers.first_reads import FirstReads
 from wrackline.producers.going_on import UNPROVEN, Kept
+from wrackline.producers.message_filter import MESSAGES_REFUSED
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Moments
 from wrackline.producers.part import Record
@@ -112,7 +113,7 @@ class Lanes(Protocol):
         ...
 
     def refuse(self, topic: str, error: WracklineError) -> None:
-        """Leave out the table of a topic that Kafka refuses when its log is opened next.
+        """Leave out the table, or the messages, of a topic that Kafka refuses when its log is opened next.
 
         An error of any other topic is the whole task's, and raised.
         """
@@ -188,7 +189,7 @@ class Reading:
     bound_of: BoundOf = keys.bound_of
     channel_of: Callable[[SourcePartition], Channel | None] = lambda _: None
     signal_rows: bool = True
-    tell: Callable[[WracklineError], None] = lambda _: None  # of a request that is not obeyed
+    tell: Callable[[WracklineError], None] = lambda _: None  # of what does not work, and nothing stops for it
     receipts_of: Callable[[SourcePartition], Receipts] = lambda _: NO_RECEIPTS  # as Kafka has them now
 
 
@@ -231,8 +232,11 @@ class SourceLanes:
         return self._partitions
 
     def refuse(self, topic: str, error: WracklineError) -> None:
-        """Leave out the table of a topic that Kafka refuses when its log is opened next."""
-        if not any(topic in cutter.topics for cutter in self._opened.values()):
+        """Leave out the table, or the messages, of a topic that Kafka refuses when its log is opened next."""
+        cutters = self._opened.values()
+        if any(topic in cutter.message_topics for cutter in cutters):
+            self._reading.tell(MESSAGES_REFUSED(topic=topic, reason=error.sentence, code=error.code))
+        elif not any(topic in cutter.topics for cutter in cutters):
             raise error
         self._refused[topic] = error
 

@@ -1,8 +1,8 @@
 """Which logical messages are published: those whose prefix the settings choose, up to a size.  Pure.
 
 Whoever can log in to PostgreSQL can write a message of any size, so one that is too large must not stop the
-pipeline: it is left out, and the position moves past it.  The prefix is bounded too, because it is matched
-against the pipeline's patterns.
+pipeline: it is left out, and the position moves past it.  The same is true of a topic that Kafka refuses.
+The prefix is bounded too, because it is matched against the pipeline's patterns.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,28 @@ from wrackline.schemas.setting_kinds import Value
 MESSAGES_TOO_LARGE = define(
     "kafka.message_too_large",
     OperatorNeeded,
-    "{count} logical messages were too large and are left out; the last one has {size} bytes, and {most} are"
-    " allowed",
-    hint="raise max.row.bytes if they are wanted; if they are not, let fewer roles write messages:"
-    " docs/postgresql.md, Logical messages",
+    "logical messages are left out because they are too large: {count} until now; the last one has {size}"
+    " bytes, and {most} are allowed",
+    hint="if they are wanted, raise max.row.bytes, and kafka.message.max.bytes if it is set; if they are not,"
+    " let fewer roles write messages: docs/postgresql.md, Logical messages",
 )
-PREFIX_MOST: Final = 1024
+PREFIXES_TOO_LONG = define(
+    "kafka.message_prefix_too_long",
+    OperatorNeeded,
+    "logical messages are left out because their prefix is too long: {count} until now; the last one has"
+    " {size} characters, and {most} are allowed",
+    hint="write them with a shorter prefix, or let fewer roles write messages: docs/postgresql.md, Logical"
+    " messages",
+)
+MESSAGES_REFUSED = define(
+    "kafka.messages_left_out",
+    OperatorNeeded,
+    "logical messages are left out from here on, because Kafka refuses their topic {topic}: {reason}"
+    " [{code}]",
+    hint="see wrackline errors {code}; then restart the pipeline, which publishes the messages from then on",
+)
+PREFIX_MOST: Final = 1024  # characters
+_ENVELOPE_BYTES: Final = 16 << 10  # what a record has besides the message: its source, and the prefix as key
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +50,21 @@ class MessageFilter:
     most: int = 64 << 20  # bytes of a message
 
     @classmethod
-    def of(cls, values: Mapping[str, Value]) -> Self:
-        """Read the lists; a source without logical messages has none."""
+    def of(cls, values: Mapping[str, Value], most_record_bytes: int) -> Self:
+        """Read the lists; a source without logical messages has none. A message must fit into a record."""
         most = values["max.row.bytes"]
         if not isinstance(most, int):
             raise TypeError("max.row.bytes is a number")
         return cls(
-            listed(values, "message.prefix.include.list"), listed(values, "message.prefix.exclude.list"), most
+            listed(values, "message.prefix.include.list"),
+            listed(values, "message.prefix.exclude.list"),
+            max(0, min(most, most_record_bytes - _ENVELOPE_BYTES)),
         )
 
     def excess(self, message: Message) -> int | None:
         """The size of a message that is too large, or None."""
         size = len(message.prefix.encode()) + len(message.content)
-        return size if size > self.most or len(message.prefix) > PREFIX_MOST else None
+        return size if size > self.most else None
 
     def takes(self, prefix: str) -> bool:
         """Whether messages with this prefix are published."""

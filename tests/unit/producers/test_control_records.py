@@ -5,12 +5,13 @@ import json
 from typing import Any
 
 import fastavro
+import pytest
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from wrackline.producers.changes import Appeared, Message, Renamed, Reshaped, Shape, Vanished
 from wrackline.producers.control_records import ControlRecords, Origin, Wanted
-from wrackline.producers.message_filter import MessageFilter
+from wrackline.producers.message_filter import PREFIX_MOST, MessageFilter
 from wrackline.producers.part import Record
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.table import SourcePartition, TableId, TableSchema
@@ -141,7 +142,7 @@ def test_only_a_changed_shape_is_a_schema_change() -> None:
 def test_messages_are_published_by_their_whole_prefix_in_either_case() -> None:
     def published(**lists: tuple[str, ...]) -> list[str]:
         values = {f"message.prefix.{way}.list": texts for way, texts in lists.items()}
-        wanted = Wanted(messages=MessageFilter.of({"max.row.bytes": 100, **values}))
+        wanted = Wanted(messages=MessageFilter.of({"max.row.bytes": 100, **values}, 1 << 20))
         records = ControlRecords(
             control_topics("server"), wanted, ORIGIN, "db0", Subjects().register, now_ms=lambda: 0
         )
@@ -173,7 +174,47 @@ def test_a_message_that_is_too_large_is_left_out_and_said_once_a_minute() -> Non
     assert records.message(fits, 0) is not None
     assert records.message(Message("p" * 1025, b"", Place(1, 0)), 0) is None
     assert records.message(Message("wrackline.mark", b"x" * 11, Place(1, 0)), 0) is None
+    too_large = "logical messages are left out because they are too large: {} until now"
     assert [one.sentence.partition(";")[0] for one in told] == [
-        "1 logical messages were too large and are left out",
-        "4 logical messages were too large and are left out",
+        too_large.format(1),
+        too_large.format(4),
+        "logical messages are left out because their prefix is too long: 1 until now",
     ]
+
+
+def test_a_large_message_that_nobody_wants_is_not_worth_a_word() -> None:
+    told: list[WracklineError] = []
+    wanted = MessageFilter.of({"max.row.bytes": 10, "message.prefix.include.list": ("shop",)}, 1 << 20)
+    records = ControlRecords(
+        control_topics("server"),
+        Wanted(messages=wanted),
+        ORIGIN,
+        "db0",
+        Subjects().register,
+        now_ms=lambda: 0,
+        tell=told.append,
+    )
+    assert records.message(Message("other", b"x" * 11, Place(1, 0)), 0) is None
+    assert told == []
+    assert records.message(Message("shop", b"x" * 11, Place(1, 0)), 0) is None
+    assert [one.code for one in told] == ["kafka.message_too_large"]
+
+
+@pytest.mark.parametrize("prefix", ["p", "\U0001f40b" * PREFIX_MOST])
+def test_the_largest_message_that_is_taken_fits_the_client_s_largest_record(prefix: str) -> None:
+    record = 1 << 20
+    messages = MessageFilter.of({"max.row.bytes": 64 << 20}, record)
+    content = b"x" * (messages.most - len(prefix.encode()))
+    origin = Origin("1" * 20, "postgresql", "s" * 240, FIELDS)
+    records = ControlRecords(
+        control_topics("server"),
+        Wanted(messages=messages),
+        origin,
+        "d" * 63,
+        Subjects().register,
+        now_ms=lambda: 0,
+    )
+    made = records.message(Message(prefix, content, Place(1, 0)), 1_700_000_000_123)
+    assert made is not None
+    assert len(made[1] or b"") + len(made[2] or b"") <= record
+    assert records.message(Message(prefix, content + b"x", Place(1, 0)), 0) is None

@@ -2,12 +2,12 @@
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import pytest
 
-from tests.contract.source_world import orders
+from tests.contract.source_world import Change, Said, orders
 from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.source import FakeSource
@@ -18,13 +18,14 @@ from wrackline.producers.batching import Policy, Publication
 from wrackline.producers.changes import Batch, Fault
 from wrackline.producers.first_reads import NO_READS
 from wrackline.producers.garbage import looked_for_seldom
+from wrackline.producers.kafka.failures import TOO_LARGE, TopicRefusedError
 from wrackline.producers.kafka.recovery import Publisher
 from wrackline.producers.lanes import Health, Lane, Reading, SourceLanes
 from wrackline.producers.own_topics import OwnTopics
 from wrackline.producers.pace import Limits, Moments
 from wrackline.producers.plugin import MarkKind, Surroundings
 from wrackline.producers.task import Task
-from wrackline.schemas.errors import Transient, define
+from wrackline.schemas.errors import Transient, WracklineError, define
 from wrackline.schemas.offset_replay import State
 from wrackline.schemas.offsets import Offset, PositionKey, canonical
 from wrackline.schemas.table import SourcePartition
@@ -116,17 +117,24 @@ def told(state: State) -> list[str]:
     return notes.told
 
 
-def run(notes: Notes, kind: type[SourceLanes]) -> None:
-    """Run a task over two logs until it is stopped."""
+def run(
+    notes: Notes,
+    kind: type[SourceLanes],
+    changes: Sequence[Change] = (),
+    tell: Callable[[WracklineError], None] = lambda _: None,
+) -> None:
+    """Run a task over two logs until it is stopped; each has these changes."""
     clock, registry = notes.clock, Registry()
     databases = {partition: Database(orders(partition)) for partition in (BEGINS, BEGINS_LATE)}
+    for database in databases.values() if changes else ():
+        database.commit(*changes)
     source = FakeSource(databases, MarkKind.FENCE, Surroundings(clock, lambda: 0, registry.register))
     source.stream_of = Late
     lanes = kind(
         source,
         "c",
         Policy(linger=0.0),
-        Reading(NO_READS),
+        Reading(NO_READS, tell=tell),
         topics=OwnTopics("server"),
         control_of=lambda _: PlainControl(),
         moments=Moments(clock, lambda: 0, lambda: 0.5),
@@ -148,6 +156,33 @@ def test_who_goes_on_need_not_wait_for_what_kafka_has(known: tuple[SourcePartiti
     awaited = [] if BEGINS_LATE in known else ["Kafka has b"]
     found = told(State(positions, {}, ()))
     assert [line for line in found if line != "Kafka has a"] == ["starting", *awaited, "running"]
+
+
+class Refusing(Notes):
+    """Kafka takes no logical message."""
+
+    refused = 0
+
+    def publish(self, publications: Sequence[Publication]) -> float:
+        if any(record[0] == "message" for one in publications for record in one.records):
+            self.refused += 1
+            raise TopicRefusedError("message", TOO_LARGE(topic="message"))
+        self.stopping.set()
+        return super().publish(publications)
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        assert health is not Health.RECOVERING, error
+
+
+def test_a_refused_topic_of_messages_ends_nothing_and_is_said_once() -> None:
+    position = canonical(Place(0, 0).saved())
+    positions = {PositionKey("c", *one): Offset(1, 1, position, None, 0, 0) for one in (BEGINS, BEGINS_LATE)}
+    notes, notices = Refusing(State(positions, {}, ()), Ticking()), list[WracklineError]()
+    run(notes, SourceLanes, changes=(Said("app", b"large"),), tell=notices.append)
+    assert notes.refused == 1
+    assert notes.told != [], "the position moves past them"
+    (notice,) = notices
+    assert (notice.code, "message" in notice.sentence) == ("kafka.messages_left_out", True)
 
 
 def test_what_a_try_held_is_freed_before_the_next_one() -> None:
