@@ -207,7 +207,7 @@ def sequence(values: dict[str, Sequence[str]]) -> list[tuple[bytes, bytes]]:
     rules = ColumnRules.of({name: tuple(texts) for name, texts in values.items()})
 
     class Explained:
-        def writers(self, found: Relation) -> Writers:
+        def writers(self, found: Relation, _behind: int | None) -> Writers:
             table = replace(TABLE, id=TableId("d", found.schema, found.name))
             return Writers(project(table, rules), 1, 2)
 

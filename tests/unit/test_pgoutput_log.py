@@ -66,7 +66,7 @@ def decoder(start: PgPosition, *, counted: bool = False, errors: Iterable[Wrackl
     left = list(errors)
 
     class Explained:
-        def writers(self, _: Relation) -> Writers:
+        def writers(self, _: Relation, _behind: int | None) -> Writers:
             if left:
                 raise left.pop(0)
             return Writers(everything(TABLE), 1, 2)

@@ -39,7 +39,7 @@ class Announced:
         self._asking, self._roll, self._around = asking, roll, around
         self._since: float | None = None  # when what is asked now was asked first
 
-    def writers(self, relation: Relation) -> Writers | None:
+    def writers(self, relation: Relation, behind: int | None) -> Writers | None:
         """Return what a relation is written with; None where it is none of our tables."""
         now = self._around.monotonic()
         since = now if self._since is None else self._since
@@ -51,7 +51,7 @@ class Announced:
                     said,
                     exact=exact,
                     long=now - since >= LONG_S,
-                    captured=self._roll.has(relation.oid),
+                    behind=behind,
                 )
         except NotVisible:
             self._since = since

@@ -64,8 +64,11 @@ class Writers(NamedTuple):
 class Shapes(Protocol):
     """Explains what the log names."""
 
-    def writers(self, relation: Relation) -> Writers | None:
-        """Return what a relation is written with; None where it is none of ours."""
+    def writers(self, relation: Relation, behind: int | None) -> Writers | None:
+        """Return what a relation is written with; None where it is none of ours.
+
+        `behind`: the relation that the log announced directly before.
+        """
         ...
 
     def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema | None] | None:
@@ -104,6 +107,7 @@ class Decoder:
         self._said = 0  # messages of the open transaction
         self._skip = 0
         self._refs = 0
+        self._behind: int | None = None  # the relation that was announced last
 
     @property
     def full(self) -> bool:
@@ -137,8 +141,11 @@ class Decoder:
             case 67:  # C
                 self._commit(messages.commit(data, at))
             case 82:  # R
-                self._relation(messages.relation(data, at))
+                found = messages.relation(data, at)
+                self._relation(found)
+                self._behind = found.oid
             case 84:  # T
+                self._behind = None  # it announces roots without a partition behind them
                 self._truncate(messages.truncate(data, at).oids)
             case 77:  # M
                 self._message(messages.message(data, at))
@@ -262,7 +269,7 @@ class Decoder:
         writers, error = None, None
         if self._roll.captures(table):
             try:
-                writers = self._explained.writers(found)
+                writers = self._explained.writers(found, self._behind)
             except OperatorNeeded as exc:  # what mends itself is no table's fault: it ends the stream
                 error = exc
         shape = None if writers is None else writers.shape.table

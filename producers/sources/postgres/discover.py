@@ -92,7 +92,8 @@ SELECT c.oid, c.relfilenode::bigint,
 FROM pg_class c WHERE c.oid = ANY (%s)"""
 _TRIGGER = "SELECT FROM pg_event_trigger WHERE evtname = %s AND evtenabled <> 'D'"
 _STANDING = """
-SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT'), relispartition
+SELECT has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT'),
+       EXISTS (SELECT FROM pg_partition_ancestors(oid) a WHERE a.relid = %s AND a.relid <> oid)
 FROM pg_class WHERE oid = %s"""
 _TYPES = """
 SELECT t.oid, t.typname::text, n.nspname::text, t.typtype::text, t.typcategory::text, t.typdelim::text,
@@ -201,17 +202,17 @@ class Catalogue:
         *,
         exact: bool = False,
         long: bool = False,
-        captured: bool = False,
+        behind: int | None = None,
     ) -> tuple[Projection, TableFacts]:
         """Return a relation's shape as the log announced it, what of it goes out, and what is behind it.
 
         `said` is what we heard of the table before; `exact`: by the log itself, so the catalogue is not
         needed.  `long`: we have waited for long, so somebody's lock that explains nothing is no obstacle.
-        `captured`: its rows come as its own until now.
+        `behind`: the relation that the log announced directly before.
         """
         table = TableId(self._database, relation.schema, relation.name)
         unsettled = relation.oid in self.altering()  # before the catalogue is read
-        self._check_ours(relation.oid, unsettled=unsettled and not long, captured=captured)
+        self._check_ours(relation.oid, behind)
         if said is not None and exact and fits(relation, said.columns):
             return self._logged(relation, said._replace(table=table))
         # by the number, not the name: the table may be called otherwise by now
@@ -275,15 +276,17 @@ class Catalogue:
         _check_key_logged(shape.source, relation)
         return shape, facts
 
-    def _check_ours(self, oid: int, *, unsettled: bool, captured: bool) -> None:
-        """See that a relation is one of our tables; one that is a partition only since stays one for now."""
-        found = self._connection.execute(_STANDING, [oid]).fetchone()
+    def _check_ours(self, oid: int, behind: int | None) -> None:
+        """See that a relation is one of our tables.
+
+        The server announces a partition directly behind the root that its rows come as.  A relation that it
+        announces otherwise was a table of its own at the time, also if it was attached since.
+        """
+        found = self._connection.execute(_STANDING, [behind, oid]).fetchone()
         if found is None:  # dropped since, or not visible yet
             return
         readable, partition = found
-        if readable and partition and not captured and unsettled:
-            raise NotVisible
-        if not readable or (partition and not captured):
+        if not readable or partition:
             raise NotOurs
 
     def _found(self, table: TableId) -> TableFacts:

@@ -68,11 +68,6 @@ class Roll:
         """Whether a table of this name is captured."""
         return table not in self.aside and self._captures(table)
 
-    def has(self, oid: int) -> bool:
-        """Whether this table is known and captured."""
-        known = self._tables.get(oid)
-        return known is not None and known.captured
-
     def facts(self, oid: int) -> tuple[TableFacts | None, bool]:
         """Return what we last heard of a table, and whether it holds exactly here."""
         known, heard = self._tables.get(oid), self._heard.get(oid)

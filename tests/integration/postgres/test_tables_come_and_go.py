@@ -436,3 +436,20 @@ def test_the_page_closes_every_form_of_the_function_that_writes_messages(shop: S
         shop.sql.execute(block.replace("REVOKE", "GRANT").replace("FROM PUBLIC", "TO PUBLIC").encode())
         for role in roles:
             shop.sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+
+
+@pytest.mark.parametrize("shop", [{}, {"publication.autocreate.mode": "all_tables"}], indirect=True)
+def test_rows_from_before_an_attach_are_their_table_s_also_after_a_restart(shop: Shop) -> None:
+    shop.sql.execute(PARTS.encode())
+    shop.sql.execute("CREATE TABLE parts_c (id int, r text, PRIMARY KEY (id, r))")
+    shop.read_until(lambda steps: {"parts", "parts_c"} <= _tables_told(steps))
+    shop.stop()
+    shop.sql.execute("INSERT INTO parts VALUES (3, 'a'); INSERT INTO parts_c VALUES (4, 'c')")
+    shop.sql.execute("ALTER TABLE parts ATTACH PARTITION parts_c FOR VALUES IN ('c')")
+    shop.sql.execute("INSERT INTO parts VALUES (5, 'c')")
+    shop.source, shop.stream = shop.start()
+    assert [(name, row["id"]) for name, row in shop.rows(shop.read())] == [
+        ("parts", 3),
+        ("parts_c", 4),
+        ("parts", 5),
+    ]
