@@ -415,19 +415,6 @@ def test_a_table_whose_topic_was_refused_is_left_out_from_its_shape_on() -> None
     assert refused == {}, "once it is kept, it need not be remembered here"
 
 
-def test_messages_whose_topic_was_refused_are_left_out_and_the_position_moves_past_them() -> None:
-    refused: dict[str, WracklineError] = {"message": REFUSED()}
-    made = cutter(Policy(linger=0.0), fresh=False, refused=refused)
-    made.feed(Batch((Message("app", b"said", Place(0, 3)),), 4), now=0.0)
-    taken = made.take(20.0)
-    assert taken is not None
-    assert (list(taken.records), list(taken.topics), taken.position) == ([], [], Place(0, 3))
-    assert refused.keys() == {"message"}, "until the task is started again"
-    allowed = cutter(Policy(linger=0.0), fresh=False)
-    allowed.feed(Batch((Message("app", b"said", Place(0, 3)),), 4), now=0.0)
-    assert (made.message_topics, allowed.message_topics) == (set(), {"message"})
-
-
 def test_both_halves_of_a_changed_key_count() -> None:
     made = cutter(Policy(linger=0.0), fresh=False)
     made.feed(log_of_two((1, "d", b"\0old"), (1, "c", b"\0new"), (2, "u", b"\0two")), now=0.0)
