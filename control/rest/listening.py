@@ -7,15 +7,15 @@ In: an address.  Out: a socket for asyncio, which calls `accept` whenever somebo
 
 import asyncio
 import socket
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
 from wrackline.control.rest.settings import Address
+from wrackline.control.rest.shares import Shares
 from wrackline.schemas.errors import OperatorNeeded, define
 
 _AT_ONCE: Final = 200  # twice what the web server serves: what is too much for it alone, it answers
-_OF_ONE: Final = 160  # of these, from one address
+_OF_ONE: Final = 160  # of these, from one neighbour
 
 PORT_TAKEN = define(
     "rest.port_taken",
@@ -32,14 +32,14 @@ class Listening(socket.socket):
 
     def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as the base has it
         super().__init__(*given)
-        self.open = Counter[str]()  # by address
+        self.open = Shares()
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Take the next connection."""
         if self.before is not None:
             self.before()
         taken, who = super().accept()
-        if self.open.total() >= _AT_ONCE or self.open[who[0]] >= _OF_ONE:
+        if self.open.total >= _AT_ONCE or self.open.of(who[0]) >= _OF_ONE:
             taken.close()
             raise ConnectionAbortedError
         return _Counted(taken, self, who[0]), who
@@ -52,13 +52,13 @@ class _Counted(socket.socket):
         super().__init__(taken.family, taken.type, taken.proto, fileno=taken.detach())
         self._listening: Listening | None = listening
         self._address = address
-        listening.open[address] += 1
+        listening.open.begin(address)
 
     def close(self) -> None:
         """End it, and count it no more."""
         super().close()
         if self._listening is not None:
-            self._listening.open[self._address] -= 1
+            self._listening.open.end(self._address)
             self._listening = None
 
 

@@ -8,7 +8,6 @@ of them would keep all others out.
 import asyncio
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,9 +21,10 @@ from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from wrackline.control.rest.listening import HandshakesEnd
+from wrackline.control.rest.shares import Shares
 
 _AT_ONCE: Final = 100  # connections
-_OF_ONE: Final = 80  # of these, from one address
+_OF_ONE: Final = 80  # of these, from one neighbour
 _READ_S: Final = 10.0  # seconds for an answer to be read as far as the next part of it can be sent
 _ASK_S: Final = 5.0  # seconds for a request to come whole; twice as long, if it begins just behind a look
 _LEAVE_S: Final = 5
@@ -36,7 +36,7 @@ class _Prompt(H11Protocol):
     _seen: RequestResponseCycle | None = None  # the request of the last look
     _unread: asyncio.TimerHandle | None = None
 
-    def __init__(self, shares: Counter[str], **given: Any) -> None:  # noqa: ANN401 - as the base has it
+    def __init__(self, shares: Shares, **given: Any) -> None:  # noqa: ANN401 - as the base has it
         super().__init__(**given)
         self._shares, self._from = shares, ""
 
@@ -44,12 +44,12 @@ class _Prompt(H11Protocol):
         """Begin to look."""
         super().connection_made(transport)
         self._from = _address(self.client)
-        self._shares[self._from] += 1
+        self._shares.begin(self._from)
         self.loop.call_later(_ASK_S, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
-        self._shares[self._from] -= 1
+        self._shares.end(self._from)
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -81,12 +81,12 @@ class _Prompt(H11Protocol):
 class _Bounded:
     """The application, for so many connections at once; whether the worker is there, anybody may ask."""
 
-    def __init__(self, app: ASGIApp, shares: Counter[str]) -> None:
+    def __init__(self, app: ASGIApp, shares: Shares) -> None:
         self._app, self._shares = app, shares
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or say that there are too many."""
-        too_many = self._shares[_address(scope["client"])] > _OF_ONE or self._shares.total() >= _AT_ONCE
+        too_many = self._shares.of(_address(scope["client"])) > _OF_ONE or self._shares.total >= _AT_ONCE
         if too_many and scope["path"] != "/health":
             await service_unavailable(scope, receive, send)  # type: ignore[arg-type] # its own names of the same
         else:
@@ -100,7 +100,7 @@ def _address(client: tuple[str, int] | None) -> str:
 @contextmanager
 def serving(app: FastAPI, listening: socket.socket, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Serve on a socket that listens, and close it at the end; give the number of its port."""
-    shares = Counter[str]()
+    shares = Shares()
     config = uvicorn.Config(
         _Bounded(app, shares),
         http=partial(_Prompt, shares),  # type: ignore[arg-type] # it is called, whatever it is

@@ -1,14 +1,17 @@
 """Where a worker may listen, and what it has to ask for there."""
 
 import socket
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from wrackline.control.rest import listening as rest_listening
 from wrackline.control.rest.listening import listen
 from wrackline.control.rest.settings import RestSettings, address
+from wrackline.control.rest.shares import Shares
 from wrackline.schemas.errors import OperatorNeeded
 
 OUTSIDE = "192.0.2.7"
@@ -90,12 +93,17 @@ def test_a_worker_is_named_as_others_reach_it() -> None:
     assert SAFE.worker(1) == "w1.example:8083"
 
 
-def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves() -> None:
-    with listen(address(RestSettings(0))) as listening:
+@pytest.mark.parametrize(("of_one", "bound"), [(160, 160), (1000, 200)])
+def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves(
+    monkeypatch: pytest.MonkeyPatch, of_one: int, bound: int
+) -> None:
+    monkeypatch.setattr(rest_listening, "_OF_ONE", of_one)
+    with listen(address(RestSettings(0))) as listening, ExitStack() as held:
         where = listening.getsockname()
         taken = []
-        asking = [socket.create_connection(where) for _ in range(200)]
-        taken += [listening.accept()[0] for _ in asking]
+        for _ in range(bound):
+            held.enter_context(socket.create_connection(where))
+            taken.append(held.enter_context(listening.accept()[0]))
         with socket.create_connection(where) as late:
             with pytest.raises(ConnectionAbortedError):
                 listening.accept()
@@ -103,7 +111,29 @@ def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves() 
         taken.pop().close()
         with socket.create_connection(where):
             listening.accept()[0].close()
-        assert listening.open == 199
-        for one in (*asking, *taken):
+        assert listening.open.total == bound - 1
+        for one in taken:
             one.close()
-        assert listening.open == 0
+        assert (listening.open.total, listening.open.neighbours) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("one", "another", "counts"),
+    [
+        ("127.0.0.1", "127.9.8.7", 2),
+        ("127.0.0.1", "::ffff:127.0.0.1", 2),
+        ("192.0.2.1", "::ffff:192.0.2.1", 2),
+        ("192.0.2.1", "192.0.2.2", 1),
+        ("2001:db8::1", "2001:db8::ffff:1:2:3", 2),
+        ("2001:db8::1", "2001:db8:0:1::1", 1),
+        ("fe80::1%eth0", "fe80::2", 2),
+    ],
+)
+def test_addresses_of_one_host_share_its_connections(one: str, another: str, counts: int) -> None:
+    shares = Shares()
+    shares.begin(one)
+    shares.begin(another)
+    assert (shares.of(one), shares.total) == (counts, 2)
+    shares.end(one)
+    shares.end(another)
+    assert (shares.total, shares.neighbours) == (0, {})
