@@ -246,11 +246,16 @@ def test_a_container_is_healthy_while_its_page_answers() -> None:
     assert healthy(f"{page}/metrics") == 1
 
 
-def test_passwords_are_made_by_chance_and_never_over_older_ones(tmp_path: Path) -> None:
-    (tmp_path / "deploy").mkdir()
+def make_env(top: Path) -> list[str]:
+    """Copy the script to another folder, and return its command."""
+    (top / "deploy").mkdir()
     for name in ("make-env.sh", "env.example"):
-        (tmp_path / "deploy" / name).write_text((DEPLOY / name).read_text())
-    command = ["sh", str(tmp_path / "deploy/make-env.sh")]
+        (top / "deploy" / name).write_text((DEPLOY / name).read_text())
+    return ["sh", str(top / "deploy/make-env.sh")]
+
+
+def test_passwords_are_made_by_chance_and_never_over_older_ones(tmp_path: Path) -> None:
+    command = make_env(tmp_path)
     subprocess.run(command, capture_output=True, timeout=60, check=True)
     made = tmp_path / ".env"
     text = made.read_text()
@@ -264,3 +269,19 @@ def test_passwords_are_made_by_chance_and_never_over_older_ones(tmp_path: Path) 
     assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 1
     assert made.read_text() == text
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".env.")] == []
+
+
+def test_an_older_env_gets_the_secrets_that_it_lacks(tmp_path: Path) -> None:
+    command = make_env(tmp_path)
+    kept = "COMPOSE_PROFILES=mysql\nexport POSTGRES_PASSWORD=a\nWRACKLINE_DB_PASSWORD=\nMYSQL_ROOT_PASSWORD=b"
+    (tmp_path / ".env").write_text(kept)
+    ran = subprocess.run(command, capture_output=True, timeout=60, check=True, text=True)
+    text = (tmp_path / ".env").read_text()
+    assert text.startswith(kept + "\n")
+    added = dict(line.split("=", 1) for line in text.removeprefix(kept).split())
+    assert list(added) == ["WRACKLINE_DB_PASSWORD", "WRACKLINE_REST_TOKEN", "GRAFANA_ADMIN_PASSWORD"]
+    assert all(re.fullmatch("[0-9a-f]{48}", secret) for secret in added.values())
+    assert all(name in ran.stderr for name in added)
+    assert not any(secret in ran.stdout + ran.stderr for secret in added.values())
+    assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 1
+    assert (tmp_path / ".env").read_text() == text
