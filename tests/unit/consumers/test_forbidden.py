@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped] # it ships no types
 
 from wrackline.consumers.auto_cdc.batch import flow_errors
 from wrackline.consumers.batch import our_errors

@@ -58,10 +58,15 @@ def found(
     written: int | None = 1,
     wanted: Wanted | None = None,
 ) -> Found:
+
+    def asked(*, over_broken: bool) -> State:
+        assert over_broken, "records that can't be read must stop no deletion"
+        return stored or state()
+
     monkeypatch.setattr(removal, "existing", lambda _: frozenset(there))
     texts = {"name": "shop", "topic.prefix": "s", "topic.heartbeat.prefix": "__debezium-heartbeat"}
     values = SimpleNamespace(text=texts.__getitem__, integer=lambda _: 0)
-    ownership = SimpleNamespace(state=lambda **_: stored or state(), last_written_ms=lambda: written)
+    ownership = SimpleNamespace(state=asked, last_written_ms=lambda: written)
     at = cast(
         "Places", SimpleNamespace(values=values, name="shop", source=source, ownership=ownership, admin=0)
     )
