@@ -15,6 +15,7 @@ else:
     from cython.cimports.wrackline.schemas.writer import SLACK, put_bytes, put_long, put_raw
 
 NO_COLUMNS = b"\x00"  # `unchanged`: null
+MOST_US = ((1 << 63) - 1) // 1_000_000 * 1000  # a moment in 2262: the nanoseconds of a later one are no long
 _ORDINAL_DIGITS = cython.declare(cython.longlong, 8)
 
 
@@ -29,6 +30,13 @@ def avro_long(value: int) -> bytes:
     """Return an Avro long's bytes."""
     out = bytearray(10)
     return bytes(out[: put_long(out, 0, value)])
+
+
+def moment(ts_us: int) -> int:
+    """Return a moment that a log tells; a `ValueError` if it has no room in an event."""
+    if abs(ts_us) > MOST_US:
+        raise ValueError("a moment whose nanoseconds have no room in 64 bits")
+    return ts_us
 
 
 def moments(ts_us: int | None) -> bytes:

@@ -21,6 +21,7 @@ from wrackline.producers.sources.mysql import kinds, tagged
 from wrackline.producers.sources.mysql.gtids import MariaDbGtid, MariaDbGtids, MySqlGtid, MySqlGtids
 from wrackline.producers.sources.mysql.numbers import packed_number
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
+from wrackline.schemas.frame import moment
 
 HEADER = 19
 CHECKSUM = 4
@@ -323,12 +324,13 @@ def _gtid(data: bytes, at: int, end: int) -> TransactionBegun:
         first = int.from_bytes(data[place : place + 7], "little")
         place += 7
     length = packed_number(data, place, end)[0] if place < end else 0
-    return TransactionBegun(gtid, committed, first, length)
+    return TransactionBegun(gtid, moment(committed), moment(first), length)
 
 
 def _tagged_gtid(data: bytes, at: int, end: int) -> TransactionBegun:
     found = tagged.fields(data, at + HEADER, end)
-    return TransactionBegun(found.gtid, found.committed_us, found.committed_first_us, found.length)
+    committed, first = moment(found.committed_us), moment(found.committed_first_us)
+    return TransactionBegun(found.gtid, committed, first, found.length)
 
 
 def _mariadb_gtid(data: bytes, at: int, end: int) -> GroupBegun:

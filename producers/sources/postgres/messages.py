@@ -9,6 +9,7 @@ from functools import wraps
 from typing import NamedTuple, TypeVar
 
 from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.frame import moment
 
 _T = TypeVar("_T")
 
@@ -19,7 +20,7 @@ MESSAGE_BROKEN = define(
     hint="report it with the server's version: SELECT version()",
 )
 
-_POSTGRES_EPOCH_MS = 946_684_800_000  # 2000-01-01, from which the server counts microseconds
+_POSTGRES_EPOCH_US = 946_684_800_000_000  # 2000-01-01, from which the server counts microseconds
 
 
 class BeginMessage(NamedTuple):
@@ -77,11 +78,6 @@ class LogicalMessage(NamedTuple):
     content: bytes
 
 
-def moment_ms(microseconds: int) -> int:
-    """Turn the server's clock into milliseconds since 1970."""
-    return microseconds // 1000 + _POSTGRES_EPOCH_MS
-
-
 def _typed(parse: Callable[[bytes, int], _T]) -> Callable[[bytes, int], _T]:
     """Say in an error of ours that the bytes are none of this message; Python's own words would show them."""
 
@@ -99,14 +95,14 @@ def _typed(parse: Callable[[bytes, int], _T]) -> Callable[[bytes, int], _T]:
 def begin(data: bytes, at: int) -> BeginMessage:
     """Read what follows a B."""
     lsn, committed, xid = struct.unpack_from(">QqI", data, at)
-    return BeginMessage(lsn, committed + _POSTGRES_EPOCH_MS * 1000, xid)
+    return BeginMessage(lsn, moment(committed + _POSTGRES_EPOCH_US), xid)
 
 
 @_typed
 def commit(data: bytes, at: int) -> CommitMessage:
     """Read what follows a C: flags that are always 0, then the places."""
     lsn, end, committed = struct.unpack_from(">xQQq", data, at)
-    return CommitMessage(lsn, end, moment_ms(committed))
+    return CommitMessage(lsn, end, moment(committed + _POSTGRES_EPOCH_US) // 1000)
 
 
 @_typed

@@ -7,11 +7,12 @@ import pytest
 
 from wrackline.producers.row_events import Unfit
 from wrackline.producers.sources.mysql import kinds
-from wrackline.producers.sources.mysql.events import small_event
+from wrackline.producers.sources.mysql.events import TransactionBegun, small_event
 from wrackline.producers.sources.mysql.maps import name_of
 from wrackline.producers.sources.mysql.odd_cells import uncompressed
 from wrackline.producers.sources.mysql.position import file_number
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.frame import MOST_US, moments
 
 
 def code_of_event(kind: int, body: bytes) -> str:
@@ -34,6 +35,22 @@ def test_a_table_map_without_a_name_is_broken(raw: bytes) -> None:
 def test_a_place_that_no_file_has_is_a_broken_event() -> None:
     assert code_of_event(kinds.ROTATE, b"\xff" * 8 + b"binlog.000001") == "mysql.event_broken"
     assert code_of_event(kinds.HEARTBEAT_V2, b"\x02\x09\xfe" + b"\xff" * 8) == "mysql.event_broken"
+
+
+@pytest.mark.parametrize("moment", [MOST_US + 1, (1 << 55) - 1])
+def test_a_moment_whose_nanoseconds_are_no_long_is_refused(moment: int) -> None:
+    assert code_of_event(kinds.GTID, bytes(42) + moment.to_bytes(7, "little")) == "mysql.event_broken"
+    begins = bytes([2, 200, 0, 1 << 1, *bytes(16), 2 << 1, 14 << 1])  # and its server and number
+    event = begins + bytes([6 << 1, 0xFF]) + moment.to_bytes(8, "little")
+    assert code_of_event(kinds.TAGGED_GTID, event) == "mysql.event_broken"
+
+
+def test_the_last_moment_that_has_nanoseconds_is_taken() -> None:
+    body = bytes(42) + MOST_US.to_bytes(7, "little")
+    event = struct.pack("<IBIIIH", 0, kinds.GTID, 9, 19 + len(body), 777, 0) + body
+    begun = small_event(event, 0, len(event))
+    assert isinstance(begun, TransactionBegun)
+    assert moments(begun.committed_first_us)
 
 
 def test_a_text_that_is_none_is_not_shown() -> None:
