@@ -216,7 +216,8 @@ class Catalogue:
         if said is not None and exact and fits(relation, said.columns):
             return self._logged(relation, said._replace(table=table))
         # by the number, not the name: the table may be called otherwise by now
-        now = self.facts(relation.oid, table)
+        stored = self._stored({relation.oid: table})[relation.oid]
+        now = generated.as_logged(relation, stored, self.carried(stored))
         if not now.columns:
             if unsettled:
                 raise NotVisible

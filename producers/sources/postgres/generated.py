@@ -13,6 +13,7 @@ from typing import Final
 
 from wrackline.producers.sources.postgres.connect import Connection
 from wrackline.producers.sources.postgres.facts import TableFacts
+from wrackline.producers.sources.postgres.messages import Relation
 
 SINCE: Final = 180_000  # before, no publication carries a generated column
 _CARRIED = """
@@ -34,6 +35,15 @@ def left_out(
     for oid in some:
         found[oid] = _without(tables[oid], {number for of, number in carried if of == oid})
     return found
+
+
+def as_logged(relation: Relation, stored: TableFacts, carried: TableFacts) -> TableFacts:
+    """Return what the log carries, with the generated columns that it carried when it named them."""
+    named = {column.name for column in relation.columns}
+    columns = tuple(
+        then if then.name in named else now for then, now in zip(stored.columns, carried.columns, strict=True)
+    )
+    return carried._replace(columns=columns)
 
 
 def _without(facts: TableFacts, carried: Collection[object]) -> TableFacts:

@@ -36,7 +36,8 @@ SELECT c.oid, n.nspname::text, c.relname::text,
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p'
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'"""
-# One text a table that differs as soon as anything does that `TableFacts` would show.
+# One text a table that differs as soon as anything does that `TableFacts` would show; its last part is
+# which generated columns the log carries.
 _DIGESTS = """
 SELECT c.oid, md5(concat_ws('|', c.relname, c.relnamespace, c.relfilenode,
   (SELECT string_agg(concat_ws(',', i.indexrelid, i.indisprimary, i.indisvalid, i.indisreplident,
@@ -46,7 +47,10 @@ SELECT c.oid, md5(concat_ws('|', c.relname, c.relnamespace, c.relfilenode,
                                a.attisdropped, a.attidentity, a.attgenerated, a.atthasmissing,
                                md5(d.adbin::text)), ';' ORDER BY a.attnum)
    FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-   WHERE a.attrelid = c.oid AND a.attnum > 0)))
+   WHERE a.attrelid = c.oid AND a.attnum > 0),
+  (SELECT concat_ws(',', to_jsonb(p) ->> 'pubgencols', to_jsonb(r) ->> 'prattrs')
+   FROM pg_publication p LEFT JOIN pg_publication_rel r ON r.prpubid = p.oid AND r.prrelid = c.oid
+   WHERE p.pubname = %s)))
 FROM pg_class c WHERE c.oid = ANY (%s)"""
 # A commit that is visible and not flushed is not sent yet; a commit of our own takes it along.
 _PUSH = """
@@ -122,7 +126,8 @@ class Looker:
 
     def _compare(self, connection: Connection, catalogue: Catalogue, tables: dict[int, TableId]) -> bool:
         """Read what is not as it was; whether anything is."""
-        digests = {int(str(oid)): str(digest) for oid, digest in connection.execute(_DIGESTS, [list(tables)])}
+        rows = connection.execute(_DIGESTS, [self.name, list(tables)])
+        digests = {int(str(oid)): str(digest) for oid, digest in rows}
         names = frozenset(tables.items())
         news, self._names = names != self._names, names
         seen = {oid: self._seen[oid] for oid in tables if oid in self._seen}

@@ -85,3 +85,36 @@ def test_a_column_that_the_publication_carries_is_like_any_other(shop: Shop) -> 
     (joined,) = [step for step in shop.until(Reshaped) if isinstance(step, Reshaped)]
     assert joined.refresh
     assert [column.name for column in seen(shop).columns] == [*WHOLE, "later"]
+
+
+@pytest.mark.parametrize(
+    "change", ["SET (publish_generated_columns = stored)", "SET TABLE a, g (id, twice, n, thrice)"]
+)
+def test_a_publication_that_carries_more_is_noticed_while_it_runs(shop: Shop, change: str) -> None:
+    if shop.sql.info.server_version < 180_000:
+        pytest.skip("PostgreSQL 18 is the first to publish generated columns")
+    shop.sql.execute(TABLE.encode())
+    assert [column.name for column in seen(shop).columns] == PLAIN
+    shop.sql.execute(f"ALTER PUBLICATION wrackline {change}".encode())
+    (joined,) = [step for step in shop.until(Reshaped) if isinstance(step, Reshaped)]
+    assert joined.refresh, "rows hold values that no event told"
+    assert joined.shape is not None
+    assert [column.name for column in joined.shape.columns] == WHOLE
+
+
+def test_a_log_that_carries_what_the_publication_no_longer_does_is_read(shop: Shop) -> None:
+    if shop.sql.info.server_version < 180_000:
+        pytest.skip("PostgreSQL 18 is the first to publish generated columns")
+    shop.sql.execute(TABLE.encode())
+    seen(shop)
+    shop.sql.execute("ALTER PUBLICATION wrackline SET (publish_generated_columns = stored)")
+    assert [column.name for column in seen(shop).columns] == WHOLE
+    shop.stop()
+    shop.sql.execute("INSERT INTO g VALUES (7)")
+    shop.sql.execute("ALTER PUBLICATION wrackline SET (publish_generated_columns = none)")
+    shop.sql.execute("INSERT INTO g VALUES (8)")
+    shop.source, shop.stream = shop.start()
+    steps = shop.read()
+    assert shop.rows(steps) == [("g", {"id": 7, "twice": 14, "thrice": 21}), ("g", {"id": 8})]
+    shapes = [step.table for step in steps if isinstance(step, Shape) and step.table.id.name == "g"]
+    assert [[column.name for column in shape.columns] for shape in shapes] == [WHOLE, PLAIN]
