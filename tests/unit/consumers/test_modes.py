@@ -39,18 +39,19 @@ PLAIN: dict[str, Value] = {"target.mode": "upsert", "target.deletes": "soft"}
 
 
 def schema_text(number: int) -> str:
-    """Return what the registry has: 1 the key `id`, 2 the value, 3 the key `count`."""
+    """Return what the registry has: 1 the key `id`, 2 its value, 3 the key `count`, 4 its value."""
     keys = {1: ORDERS, 3: BY_COUNT}
     if number in keys:
         made = key_schema(keys[number], topic=TOPIC)
         assert made is not None
         return dump(made)
-    return dump(value_schema(ORDERS, topic=TOPIC, connector="test", source_fields=[]))
+    table = BY_COUNT if number == 4 else ORDERS
+    return dump(value_schema(table, topic=TOPIC, connector="test", source_fields=[]))
 
 
 CHANGES = Outline(Pair(1, 2), "07", None, 3)
 TRUNCATES = Outline(Pair(None, 2), "", "05", 0)
-OTHER_KEY = Outline(Pair(3, 2), "09", None, 1)
+OTHER_KEY = Outline(Pair(3, 4), "09", None, 1)
 
 
 def plan_of(mode: Mode, *outlines: Outline, before: Applied | None = None) -> tuple[MergePlan, set[Pair]]:
@@ -127,7 +128,7 @@ def test_another_key_stops_a_history_that_has_something_to_lose() -> None:
     with pytest.raises(OperatorNeeded) as refused:
         plan_of(Mode.HISTORY, OTHER_KEY, before=stands)
     assert refused.value.code == KEY_CHANGED.code
-    later = Applied(newest=Written("09", 3, 2))
+    later = Applied(newest=Written("09", 3, 4))
     plan, writers = plan_of(Mode.HISTORY, CHANGES, before=later)
     assert (plan.floor, OTHER_KEY.pair in writers) == ("070", True), "what comes late is void"
     plan, writers = plan_of(Mode.APPEND, CHANGES, OTHER_KEY, before=stands)
