@@ -121,7 +121,7 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_chunk_is_found_out(
                     network.swallow()
                 return length
 
-            statement = b"COPY (SELECT * FROM wide ORDER BY id) TO STDOUT"
+            statement = b"COPY (SELECT * FROM public.wide ORDER BY id) TO STDOUT"
             with pytest.raises(psycopg.OperationalError, match="has not answered"):
                 copied(connection, statement, take, lambda: False)
             assert lines[0].startswith(b"1\t")
