@@ -40,6 +40,8 @@ KNOWN = {
     ("publication_fit.py", "pnpubid"): "from 15 on",
     ("publication_fit.py", "pnnspid"): "from 15 on",
     ("generated.py", "pubgencols"): "from 18 on",
+    ("picture.py", "pubgencols"): "a key of the row's JSON",
+    ("picture.py", "prattrs"): "a key of the row's JSON",
     ("generated.py", "prattrs"): "from 18 on",
     ("publication_fit.py", "rowfilter"): "a key of the row's JSON",
     ("publication_fit.py", "attnames"): "a key of the row's JSON",
