@@ -35,7 +35,7 @@ def test_nobody_sees_its_secrets_and_a_folder_may_have_any_name(tmp_path: Path) 
     ]
     # the canary is on the command line of the test's own child, and must be on no other
     with subprocess.Popen(
-        [*program, str(place), f"file://{old}", CANARY],
+        program,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
