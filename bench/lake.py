@@ -10,12 +10,13 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from wrackline.consumers.spark import end, start
+from wrackline.consumers.lake.lake_target import LakeTarget
+from wrackline.consumers.spark.sessions import end, start
 from wrackline.consumers.targets.iceberg import PLUGIN
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.control.stack.jars import spark_jars
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry, Values
+from wrackline.consumers.targets.iceberg.applied import IcebergApplied
+from wrackline.control.runtime.spark.jars import spark_jars
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 from wrackline.schemas.versions import SPARK
 
 PEER = "peer"  # the catalogue of who merges by plain SQL
@@ -44,7 +45,7 @@ def session(folder: str, *, delta: bool = False) -> Iterator[SparkSession]:
         end(spark)
 
 
-def iceberg(folder: str, spark: SparkSession) -> IcebergTarget:
+def iceberg(folder: str, spark: SparkSession) -> LakeTarget[IcebergApplied]:
     """Open our target, everything at its default."""
     return PLUGIN.open(_settings(folder), spark)
 
@@ -62,7 +63,7 @@ def drained(frame: DataFrame) -> None:
 
 
 def _settings(folder: str) -> Values:
-    read = Registry(PLUGIN.settings).read({"target.warehouse": str(Path(folder, "ours"))}, _RESOLVER)
+    read = SettingsRegistry(PLUGIN.settings).read({"target.warehouse": str(Path(folder, "ours"))}, _RESOLVER)
     if read.values is None:
         raise ValueError(read.problems)
     return read.values

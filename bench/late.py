@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wrackline.consumers.applied_text import parse
-from wrackline.consumers.plan import TopicPartition
-from wrackline.consumers.targets.iceberg.progress import PROPERTY
+from wrackline.consumers.contract.applied_text import parse
+from wrackline.consumers.contract.plan import TopicPartition
+from wrackline.consumers.targets.iceberg.applied import APPLIED_PROPERTY
 
 _VERSION = re.compile(r"v(\d+)\.metadata\.json$")
 
@@ -47,8 +47,8 @@ def commits(table: Path, topic: str) -> list[Commit]:
 
 def _commits(snapshots: Iterable[dict[str, Any]], topic: str, table: str) -> Iterator[Commit]:
     for one in sorted(snapshots, key=lambda one: int(one["sequence-number"])):
-        text = one["summary"].get(PROPERTY)
-        upto = None if text is None else parse(text, table).offsets.get(TopicPartition(topic, 0))
+        text = one["summary"].get(APPLIED_PROPERTY)
+        upto = None if text is None else parse(text, table, "").offsets.get(TopicPartition(topic, 0))
         if upto is not None:
             yield Commit(upto, int(one["timestamp-ms"]))
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 
 from bench.cost import metered
 from bench.score import Outcome, Turn
-from wrackline.producers import heap
+from wrackline.producers.task import memory_tuning
 from wrackline.schemas.errors import Definite, define
 
 TURN_LIMIT_S = 1800.0
@@ -106,7 +106,7 @@ def _stop(process: multiprocessing.process.BaseProcess) -> None:
 
 
 def _child(answer: Connection, contender: Contender) -> None:
-    heap.keep_together()  # as our own worker does, so that it is no advantage over a peer in Python
+    memory_tuning.use_one_heap()  # as our own worker does, so that it is no advantage over a peer in Python
     # being asked to end must run the blocks that stop what this turn has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
     threading.Thread(target=_end_with_parent, daemon=True).start()

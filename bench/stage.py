@@ -13,7 +13,7 @@ import pymysql
 from bench.address import Address
 from bench.peers.slot import PUBLICATION, connect
 from bench.workloads import orders
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.stack import Stack
 
 DATABASE = "shop"
 

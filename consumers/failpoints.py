@@ -2,7 +2,7 @@
 
     WRACKLINE_MERGE_FAILPOINTS="before_apply=kill@2"     at the second time, once
 
-The sources' half has places of its own, and consumers import nothing of it.
+The sources' half has its own places, and consumers import nothing from it.
 """
 
 import os
@@ -18,10 +18,10 @@ BATCH: Final = (
     "before_apply",  # rows are staged
     "after_apply",  # rows and offsets are committed, nobody knows
 )
-UPKEEP: Final = (  # of a table in a lake, in the order in which one comes there
+UPKEEP: Final = (  # of a table in a lake, in the order in which upkeep reaches them
     "after_forget",  # old deletes are gone
     "after_compact",  # small files are replaced, and still there
-    "after_restate",  # what is applied was said anew, where it was due
+    "after_restate",  # what is applied was written again, where it was due
     "while_cutting",  # Delta: everybody's checkpoint may cut the log
     "after_expire",  # old snapshots, or the old log, are gone
     "after_sweep",  # files without an owner are gone, and nothing says so

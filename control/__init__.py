@@ -1,1 +1,1 @@
-"""The console: the command line and what else stands over the other three; data flows without it."""
+"""The console: the command line and the rest above the other three parts; data flows without it."""

@@ -2,11 +2,11 @@
 
     WRACKLINE_FAILPOINTS="before_commit=kill@3,after_commit=raise"
 
-The action happens at the given time that the place is reached (the first, if none is given), once.
-`kill_soon` lets the process go on for a moment, so that what comes next is under way when it dies.
+The action happens once, when the place is reached for the given time (the first, if none is given).
+`kill_soon` lets the process continue for a moment, so that the next step is under way when it dies.
 
-`hold` keeps the thread that comes there, while the others go on, from the given time on each time: it makes a
-file of the place's name, with what is under way in it, and waits until somebody takes that file away.
+`hold` keeps the thread that comes there, while the others continue, from the given time on each time: it
+makes a file with the place's name, which contains what is under way, and waits until that file is removed.
 """
 
 import os
@@ -22,7 +22,7 @@ from wrackline.schemas.errors import Transient, define
 
 VARIABLE: Final = "WRACKLINE_FAILPOINTS"
 HELD: Final = "WRACKLINE_FAILPOINTS_HELD"  # the folder of the places that hold
-ALL_GO: Final = "all go"  # the file there that lets everybody go, and go on
+ALL_GO: Final = "all go"  # the file there that lets all threads continue
 
 REACHED = define(
     "failpoint.reached",
@@ -37,23 +37,23 @@ COMMIT: Final = (  # around a Kafka transaction
     "inside_events",  # some events have been handed to the client
     "after_events",  # all events are acknowledged, the offsets are not sent
     "before_commit",  # the offsets are acknowledged
-    "after_commit",  # Kafka has it, nobody knows
+    "after_commit",  # Kafka has it, the task does not know
     "before_confirm",  # the task knows, the database does not
 )
-READ: Final = (  # around a chunk of existing rows, in the order in which one comes there
+READ: Final = (  # around a chunk of existing rows, in the order in which they are reached
     "before_gate",  # a reader has the work
     "after_gate",  # it may read
     "before_select",  # the open mark is set, where there is one
     "after_select",  # the chunk is here, its close mark is not set
-    "after_close_mark",  # the log may have passed it, the task has not heard of the chunk
+    "after_close_mark",  # the log may have passed it, the task does not know of the chunk
     "before_slice",  # the mark is passed: rows are taken for a place in the log, Kafka has none of them
-    "after_slice",  # they wait for their transaction, the next slice may go out
+    "after_slice",  # the rows wait for their transaction, the next slice may go out
 )
 NAMES: Final = COMMIT + READ
 
 
 _SOON: Final = 0.001  # seconds; a commit takes longer
-_LOOK: Final = 0.002  # seconds between two looks of who is held
+_LOOK: Final = 0.002  # seconds between two looks of a thread that is held
 
 
 def _raise(name: str) -> None:
@@ -67,7 +67,7 @@ def _hold(name: str, of: object) -> None:
     if everybody.exists():
         return
     coming.write_text(str(of))
-    coming.replace(here)  # whoever sees the file can read it
+    coming.replace(here)  # a reader that sees the file can read all of it
     while here.exists() and not everybody.exists():
         time.sleep(_LOOK)
 
@@ -85,11 +85,11 @@ _ACTIONS: Mapping[str, Callable[[str, object], None]] = MappingProxyType(
         "hold": _hold,
     }
 )
-_AGAIN: Final = "hold"  # the one action that stays
+_AGAIN: Final = "hold"  # the only action that stays armed
 
 
 def parse(text: str) -> dict[str, tuple[str, int]]:
-    """Read the variable: each place with its action and how often it is reached before that."""
+    """Read the variable: each place with its action and at which time it happens."""
     armed = {}
     for item in filter(None, text.split(",")):
         name, _, rest = item.partition("=")
@@ -110,7 +110,7 @@ def arm(text: str) -> None:
 
 
 def reach(name: str, of: object = "") -> None:
-    """Say that the place is reached, and with what."""
+    """Note that the place is reached, and with what."""
     if name not in _armed:
         return
     action, times = _armed[name]

@@ -22,6 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from wrackline.schemas.message_texts import fill_in
+
 
 class WracklineError(Exception):
     """The base; raise one of its three kinds, through a code."""
@@ -40,11 +42,11 @@ class WracklineError(Exception):
         return {"code": self.code, "kind": kind, "sentence": self.sentence, "hint": self.hint}
 
     def __str__(self) -> str:
-        return in_words(self.document())
+        return error_text(self.document())
 
 
-def in_words(document: Mapping[str, object]) -> str:
-    """Say what a document of an error holds, as the error itself says it."""
+def error_text(document: Mapping[str, object]) -> str:
+    """Return the text of an error's document, as the error itself has it."""
     hint = f"\n  hint: {document['hint']}" if document["hint"] else ""
     return f"[{document['code']}] {document['sentence']}{hint}"
 
@@ -75,7 +77,11 @@ class ErrorCode:
         """Make the error; a name missing or over is a fault of the caller's code."""
         if names.keys() != self.placeholders:
             raise TypeError(f"{self.code} takes {sorted(self.placeholders)}, not {sorted(names)}")
-        return self.kind(self.code, self.sentence.format_map(names), self.hint.format_map(names))
+        return self.kind(self.code, self.sentence.format_map(names), fill_in(self.hint, names))
+
+    def fill(self, names: Mapping[str, object]) -> WracklineError:
+        """Make the error, with the names among these that it takes."""
+        return self(**{name: names[name] for name in self.placeholders})
 
 
 _REGISTERED: dict[str, ErrorCode] = {}
@@ -93,6 +99,6 @@ def define(code: str, kind: type[WracklineError], sentence: str, *, hint: str) -
     return made
 
 
-def registered() -> Mapping[str, ErrorCode]:
+def all_codes() -> Mapping[str, ErrorCode]:
     """Every code of the modules imported so far, for docs/errors.md."""
     return MappingProxyType(_REGISTERED)

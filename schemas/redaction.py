@@ -1,11 +1,11 @@
 """Secrets that can be carried but not shown.
 
-    Secret("hunter2")         every way to print, format or serialise it gives ***
-    Secret("hunter2").reveal()  the one way to its value, at the driver's call
-    Redactor([secret, ...])   takes secrets' values out of texts that others wrote
+    Secret("hunter2")         every way to print, format or serialise it yields ***
+    Secret("hunter2").reveal()  the only way to its value, at the driver's call
+    Redactor([secret, ...])   removes secrets' values from texts that others wrote
 
-Why a string whose content is `***`: whatever treats it as a string (JSON writers in C, loggers,
-`"".join`, an f-string) finds nothing else to show.  Forgetting `reveal()` fails the log-in, it leaks nothing.
+Why a string whose content is `***`: code that treats it as a string (JSON writers in C, loggers, `"".join`,
+an f-string) finds nothing else to show.  If `reveal()` is forgotten, the log-in fails and nothing leaks.
 """
 
 import json
@@ -102,8 +102,8 @@ def _without_password(found: re.Match[str]) -> str:
 def shown_name(name: str) -> str:
     """Return a setting's name as it may be shown: printable, short, and without a salt or a password.
 
-    The salt of `column.mask.hash.<algorithm>.with.salt.<salt>` stands in the name itself; a password does
-    where somebody wrote a whole line, or an address, as the name.
+    The salt of `column.mask.hash.<algorithm>.with.salt.<salt>` is in the name itself; a password is, if a
+    user wrote a whole line, or an address, as the name.
     """
     printable = "".join(c if c.isprintable() else "?" for c in name[:LONGEST_NAME])
     tail = "..." if len(name) > LONGEST_NAME else ""

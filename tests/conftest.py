@@ -1,4 +1,4 @@
-"""What all tests share: the fixtures of tests/fixtures, and the option that adds the deep tests."""
+"""What all tests share: the fixtures of tests/fixtures, and the option that names a PostgreSQL."""
 
 import os
 
@@ -10,6 +10,7 @@ settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("ours")
 
 pytest_plugins = [
+    "tests.fixtures.tiers",  # first, because others take `alternatives` from it
     "tests.fixtures.binlogs",
     "tests.fixtures.engine",
     "tests.fixtures.plain_build",
@@ -19,8 +20,7 @@ pytest_plugins = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add our options."""
-    parser.addoption("--deep", action="store_true", help="also run full matrices, storms and loads")
+    """Add our option."""
     parser.addoption(
         "--postgres",
         type=int,
@@ -29,14 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs servers; without --deep, leave the deep tests out."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs servers."""
     for item in items:
         if "stack" in getattr(item, "fixturenames", ()):
             item.add_marker("servers")
-    if config.getoption("--deep"):
-        return
-    deep = [item for item in items if item.get_closest_marker("deep")]
-    if deep:
-        config.hook.pytest_deselected(items=deep)
-        items[:] = [item for item in items if item not in deep]

@@ -50,12 +50,12 @@ def plain(rows: int) -> Outcome:
 
 
 def _decode(rows: int) -> Outcome:
-    from wrackline.producers.changes import RowChange  # noqa: PLC0415 - after `plain` has chosen the build
-    from wrackline.producers.sources.postgres.rows import RowDecoder  # noqa: PLC0415 - the same
-    from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
-    from wrackline.schemas.projection import everything  # noqa: PLC0415 - the same
+    from wrackline.producers.contract.steps import RowChange  # noqa: PLC0415 - after `plain` has chosen the build
+    from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder  # noqa: PLC0415 - the same
+    from wrackline.schemas.events.frame import Frame  # noqa: PLC0415 - the same
+    from wrackline.schemas.events.projection import project_all  # noqa: PLC0415 - the same
 
-    decoder = RowDecoder(1, everything(TABLE), 1, 2)
+    decoder = PgRowDecoder(1, project_all(TABLE), 1, 2)
     frame = Frame(source_bytes(), SEQ.encode(), ts_ms=1_760_000_000_001)
     head = b"I" + struct.pack(">I", 16_384) + b"N"
     began = spent = 0.0
@@ -64,15 +64,15 @@ def _decode(rows: int) -> Outcome:
         events: list[RowChange] = []
         began = time.process_time()
         for ordinal, message in enumerate(messages):
-            decoder.decode(message, 0, frame, ordinal, ordinal, events)
+            decoder.decode(message, 0, frame, ordinal, events)
         spent += time.process_time() - began
     return Outcome({METRIC: rows / spent})
 
 
 def from_values(rows: int) -> Outcome:
     """Encode rows that a driver has handed out as Python values."""
-    from wrackline.schemas.codec import RowEncoder  # noqa: PLC0415 - a process of its own
-    from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
+    from wrackline.producers.rows.python_rows import RowEncoder  # noqa: PLC0415 - a process of its own
+    from wrackline.schemas.events.frame import Frame  # noqa: PLC0415 - the same
 
     encoder = RowEncoder(TABLE, 1, 2)
     frame = Frame(source_bytes(), SEQ.encode(), ts_ms=1_760_000_000_001)

@@ -22,12 +22,12 @@ from bench.score import Outcome
 from bench.workloads.backlog import KEY_ID, VALUE_ID, Record, changes
 from bench.workloads.envelopes import TOPIC, key_schema, value_schema
 from bench.workloads.lake import SEQ_WIDTH
-from wrackline.consumers.as_known import counted, newest_as_known, outline
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Written, plan_merge
-from wrackline.consumers.planning import writer_of
-from wrackline.consumers.rounds import Pair
-from wrackline.schemas.envelope import dump
+from wrackline.consumers.batch.planning import writer_schema_of
+from wrackline.consumers.contract.batch_scope import SchemaPair
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, NewestChange, plan_merge
+from wrackline.consumers.records.fast_path import fast_newest_changes, outline_columns, read_outline
+from wrackline.schemas.events.envelope import dump
 
 METRIC = "events_per_s"
 UNITS = {METRIC: "events/s"}
@@ -73,14 +73,14 @@ def ours(folder: str, events: int) -> Outcome:
 
 def newest(records: DataFrame) -> None:
     """Find the newest change of each key, and compute all of it."""
-    pair = Pair(KEY_ID, VALUE_ID)
-    writer = writer_of(TOPIC, pair, TEXTS.__getitem__)
-    known = Written("0" * SEQ_WIDTH, *pair)
+    pair = SchemaPair(KEY_ID, VALUE_ID)
+    writer = writer_schema_of(TOPIC, pair, TEXTS.__getitem__)
+    known = NewestChange("0" * SEQ_WIDTH, *pair)
     plan = plan_merge(writer.table, Identifiers(255), Applied(newest=known))
-    newest = newest_as_known(records, known, writer, plan).persist()
+    newest = fast_newest_changes(records, known, writer, plan).persist()
     try:
-        [answer] = newest.agg(counted()).collect()[0]
-        if outline(answer, known) is None:
+        [answer] = newest.agg(outline_columns()).collect()[0]
+        if read_outline(answer, known) is None:
             raise ValueError("the backlog is not as it is known to be")
         drained(newest)
     finally:

@@ -34,7 +34,7 @@ WORKERS = 3
 _MEMBER = """
 import sys, time
 from confluent_kafka import Consumer
-from wrackline.control.group.member import MEMBERSHIP
+from wrackline.control.runtime.group.member import MEMBERSHIP
 owned = set()
 def has(consumer, partitions):
     owned.update(one.partition for one in partitions)

@@ -28,8 +28,8 @@ from bench.peers.slot import held
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.shops import A_SECOND, BUSY, Load, begin, make, names
-from wrackline.consumers.account import Step
-from wrackline.consumers.wire import told
+from wrackline.consumers.batch.report import Step
+from wrackline.consumers.records.wire import reader_schema
 from wrackline.schemas.errors import Definite, define
 
 UNITS = {"p50_ms": "ms", "p95_ms": "ms", "publish_p95_ms": "ms"} | {f"{one.value}_s": "s" for one in Step}
@@ -145,7 +145,9 @@ def _changes(consumer: Consumer, topic: str, registry: str) -> Iterator[Change]:
 def _schemas(registry: str, value_id: int) -> tuple[fastavro.types.Schema, fastavro.types.Schema]:
     """Return a schema, and what of it is read."""
     text = SchemaRegistryClient({"url": registry}).get_schema(value_id).schema_str or ""
-    return fastavro.parse_schema(json.loads(text)), fastavro.parse_schema(json.loads(told(text, ("source",))))
+    return fastavro.parse_schema(json.loads(text)), fastavro.parse_schema(
+        json.loads(reader_schema(text, ("source",)))
+    )
 
 
 def _consumer(bootstrap: str) -> Consumer:

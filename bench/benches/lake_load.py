@@ -19,11 +19,11 @@ from bench.score import Outcome
 from bench.visible import make_topic
 from bench.workloads.backlog import reads
 from bench.workloads.envelopes import TOPIC
-from wrackline.consumers.batch import Batches
-from wrackline.consumers.planning import Rules
-from wrackline.consumers.read import read
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.topics import Topics
+from wrackline.consumers.batch.batch import Batches
+from wrackline.consumers.batch.planning import BatchRules
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.kafka.read_range import read_range
+from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 
 METRIC = "rows_per_s"
 UNITS = {METRIC: "rows/s"}
@@ -62,8 +62,8 @@ def ours(folder: str, bootstrap: str, rows: int) -> Outcome:
     """Merge batch after batch, as the driver does."""
     size = -(-rows // BATCHES)
     with tempfile.TemporaryDirectory(dir=folder) as place, session(place) as spark:
-        rules = Rules({"kafka.bootstrap.servers": bootstrap}, TEXTS.__getitem__, most_offsets=size)
-        batches = Batches(spark, Topics({"bootstrap.servers": bootstrap}), iceberg(place, spark), rules)
+        rules = BatchRules({"kafka.bootstrap.servers": bootstrap}, TEXTS.__getitem__, most_offsets=size)
+        batches = Batches(spark, TopicOffsets({"bootstrap.servers": bootstrap}), iceberg(place, spark), rules)
         return _timed(rows, lambda: batches.merge(TOPIC, {0: rows}))
 
 
@@ -75,14 +75,14 @@ def decoded(folder: str, bootstrap: str, rows: int) -> Outcome:
         def batch() -> None:
             nonlocal begun
             upto = min(begun + size, rows)
-            _decode(spark, bootstrap, Range(TOPIC, {0: begun}, {0: upto}))
+            _decode(spark, bootstrap, BatchRange(TOPIC, {0: begun}, {0: upto}))
             begun = upto
 
         return _timed(rows, batch)
 
 
-def _decode(spark: SparkSession, bootstrap: str, wanted: Range) -> None:
-    newest(read(spark.newSession(), {"kafka.bootstrap.servers": bootstrap}, wanted))
+def _decode(spark: SparkSession, bootstrap: str, wanted: BatchRange) -> None:
+    newest(read_range(spark.newSession(), {"kafka.bootstrap.servers": bootstrap}, wanted))
 
 
 def _timed(rows: int, batch: Callable[[], object]) -> Outcome:

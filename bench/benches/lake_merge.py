@@ -20,12 +20,13 @@ from bench.lake import PEER, iceberg, seconds, session
 from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.lake import changes, loaded
-from wrackline.consumers.key_range import bounds, key_ranges
-from wrackline.consumers.plan import Applied, MergePlan, TopicPartition, Written, plan_merge
+from wrackline.consumers.batch.key_range import bound_columns, key_ranges
+from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange, TopicPartition, plan_merge
+from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.targets.iceberg import connect
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.consumers.targets.iceberg.applied import IcebergApplied
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 MERGE, RECENT = "merge_s", "recent_s"
 UNITS = {MERGE: "s", RECENT: "s"}
@@ -108,7 +109,7 @@ def plain(folder: str, rows: int, delta: bool) -> Outcome:  # noqa: FBT001 - sen
         return Outcome({MERGE: _batches(spark, place, merge, rows, RANDOM, recent=False)})
 
 
-def _ours(spark: SparkSession, target: IcebergTarget, rows: int) -> Merge:
+def _ours(spark: SparkSession, target: LakeTarget[IcebergApplied], rows: int) -> Merge:
     """Load a table of ours, and return how a batch comes into it."""
     target.ensure_table(_plan(target, 0))
     name = f"{connect.CATALOG}.{TABLE.id.schema}.{TABLE.id.name}"
@@ -126,7 +127,7 @@ def _ours(spark: SparkSession, target: IcebergTarget, rows: int) -> Merge:
             plan = _plan(target, number)
             target.held(TABLE.id)
             target.ensure_table(plan)
-            within = key_ranges(newest.agg(*bounds(plan)).collect()[0], plan)
+            within = key_ranges(newest.agg(*bound_columns(plan)).collect()[0], plan)
             plan = replace(plan, within=within, lacking=frozenset())  # as the pipeline has found out by now
             target.apply(target.stage(newest, plan), plan)
         finally:
@@ -149,8 +150,8 @@ def _newest(changed: DataFrame) -> DataFrame:
     )
 
 
-def _plan(target: IcebergTarget, number: int) -> MergePlan:
-    upto = Applied({TopicPartition("bench", 0): number}, None, Written(f"{number:030x}", 1, 2))
+def _plan(target: LakeTarget[IcebergApplied], number: int) -> MergePlan:
+    upto = Applied({TopicPartition("bench", 0): number}, None, NewestChange(f"{number:030x}", 1, 2))
     return plan_merge(TABLE, target.can.identifiers, upto)
 
 

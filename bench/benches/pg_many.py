@@ -25,7 +25,7 @@ from bench.score import Outcome
 from bench.visible import make_topic
 from wrackline.producers.kafka import requests_topic
 from wrackline.producers.kafka.client import Settings
-from wrackline.schemas.receipts import State
+from wrackline.schemas.kafka.receipts import RequestState
 
 UNITS = {"start_s": "s", "read_s": "s"}
 FULL = Size(10_000, 1)
@@ -165,8 +165,8 @@ def _all_read(bootstrap: str, name: str) -> bool:
         "enable.partition.eof": True,
         "fetch.message.max.bytes": 1 << 26,
     }
-    found = requests_topic.read(admin, reader, "bench-requests", print, fenced=False)
-    return any(key.connector == name and one.state is State.SUCCEEDED for key, one in found)
+    found = requests_topic.read_receipts(admin, reader, "bench-requests", print, fenced=False)
+    return any(key.connector == name and one.state is RequestState.SUCCEEDED for key, one in found)
 
 
 def _drop(at: Address, name: str) -> None:

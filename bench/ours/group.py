@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.address import Address
 from bench.peers.slot import connect
-from wrackline.control.stack.ports import choose
+from wrackline.control.local.processes.ports import choose
 from wrackline.schemas.errors import Definite, define
 
 PATIENCE_S, _LOOK_S = 180.0, 0.1

@@ -22,9 +22,9 @@ from bench.score import Outcome
 from bench.stage import mysql_session
 from bench.visible import make_topic, watch
 from bench.workloads.orders import TABLE
-from wrackline.producers.changes import Saved
-from wrackline.producers.sources.mysql.opening import start_of
-from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.producers.contract.steps import Saved
+from wrackline.producers.sources.mysql.connect.server_facts import facts_of
+from wrackline.producers.sources.mysql.resume.log_opening import start_position
 
 NAME = "wrackline"
 _FILE = """\
@@ -64,7 +64,7 @@ def name_of(kind: str, what: str = NAME) -> str:
 def log_end(at: Address) -> Saved:
     """Return where the log ends now, as our offsets keep it: a backlog will begin there."""
     with closing(mysql_session(at)) as session:
-        return start_of(session, facts_of(session), None).saved()
+        return start_position(session, facts_of(session), None).saved()
 
 
 def stream(metric: str, source: Source, start: Saved, changes: int) -> Outcome:

@@ -16,22 +16,22 @@ from bench.ours.mysql import NAME, Source
 from bench.score import Outcome
 from bench.stage import mysql_session
 from bench.workloads.orders import TABLE
-from wrackline.producers.changes import Rows, Saved
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.garbage import looked_for_seldom
-from wrackline.producers.plugin import Surroundings, WriterIds
-from wrackline.producers.sources.mysql import chunk_sql
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.contract.steps import Rows, Saved
+from wrackline.producers.sources.mysql.chunks import chunk_sql
+from wrackline.producers.sources.mysql.chunks.read_session import set_up_session
+from wrackline.producers.sources.mysql.chunks.slicing import MySqlSlicing
 from wrackline.producers.sources.mysql.config import SETTINGS
-from wrackline.producers.sources.mysql.reading import settle
-from wrackline.producers.sources.mysql.result_rows import decoding
-from wrackline.producers.sources.mysql.slicing import Slicing
+from wrackline.producers.sources.mysql.connect.statement_rows import StatementRows
+from wrackline.producers.sources.mysql.rows.result_rows import result_decoder
 from wrackline.producers.sources.mysql.source import PLUGIN, MySqlSource
-from wrackline.producers.sources.mysql.statement_rows import StatementRows
-from wrackline.schemas.core_settings import CORE
-from wrackline.schemas.projection import everything
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry, Values
-from wrackline.schemas.table import TableSchema
+from wrackline.producers.task.memory_tuning import collect_rarely
+from wrackline.schemas.events.projection import project_all
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
+from wrackline.schemas.tables.table import TableSchema
 
 _IDS = WriterIds(1, 2)
 _HEADER, _END = 4, 0xFE
@@ -43,7 +43,7 @@ def decode(metric: str, source: Source, start: Saved, changes: int) -> Outcome:
     [partition] = reading.partitions()
     polled = reading.stream(partition, reading.tables(partition), start)
     seen, began = 0, time.perf_counter()
-    with looked_for_seldom(), metered() as meter:
+    with collect_rarely(), metered() as meter:
         while seen < changes:
             batch = polled.poll(time.monotonic() + 1)
             if batch is not None:
@@ -64,14 +64,14 @@ def codec(metric: str, source: Source, rows: int) -> Outcome:
         raise shape
     request, kept = ChunkRequest(table, shape.key), _Kept()
     with closing(mysql_session(source.at)) as session:
-        settle(session)
-        result = StatementRows(session, chunk_sql.all_rows(everything(shape)), Event())
+        set_up_session(session)
+        result = StatementRows(session, chunk_sql.all_rows(project_all(shape)), Event())
         result.taken(kept, lambda: False)
     bound_of = chunk_sql.bounds(shape, request.key, result.columns)
     made, at, began = 0, 0, time.perf_counter()
-    with looked_for_seldom(), metered() as meter:
+    with collect_rarely(), metered() as meter:
         while made < rows:
-            chunk = Slicing(decoding(everything(shape), _IDS, result.columns), bound_of, request)
+            chunk = MySqlSlicing(result_decoder(project_all(shape), _IDS, result.columns), bound_of, request)
             at = chunk.fill(kept.packets, at, len(kept.packets))
             chunk.end()
             made += chunk.count
@@ -118,7 +118,7 @@ def _settings(source: Source) -> Values:
         "database.ssl.mode": "disabled",
         "table.include.list": f"{source.at.database}.{TABLE}",
     }
-    values = Registry(CORE, SETTINGS).read(given, Resolver(Allowed(), {})).values
+    values = SettingsRegistry(CORE, SETTINGS).read(given, Resolver(Allowed(), {})).values
     if values is None:
         raise ValueError(given)
     return values

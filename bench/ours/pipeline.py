@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.address import Address
 from bench.peers.slot import PUBLICATION
-from wrackline.control.stack.ports import choose
+from wrackline.control.local.processes.ports import choose
 from wrackline.schemas.errors import Definite, define
 
 BATCHES = "batches"

@@ -10,18 +10,18 @@ import threading
 import time
 from collections.abc import Sequence
 
-from wrackline.control.installed import Installed
-from wrackline.producers import assembly, heap
-from wrackline.producers.batching import Publication
-from wrackline.producers.changes import Fault
-from wrackline.producers.lanes import Health
-from wrackline.producers.pace import Moments
-from wrackline.producers.plugin import load
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.producers.contract.source_plugin import load
+from wrackline.producers.contract.steps import Fault
+from wrackline.producers.cutting.cutter import Publication
+from wrackline.producers.task import assembly, memory_tuning
+from wrackline.producers.task.task_limits import Clocks
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.tables.table import SourcePartition
 
 
 class Silent:
@@ -32,7 +32,7 @@ class Silent:
         if error is not None:
             print(health, error, file=sys.stderr)
 
-    def resumed(self, state: State) -> None:
+    def resumed(self, state: OffsetsState) -> None:
         """Nothing to say."""
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
@@ -49,15 +49,15 @@ class Silent:
 
 def main() -> None:
     """Run until standard input ends."""
-    heap.keep_together()  # as `wrackline run` does
+    memory_tuning.use_one_heap()  # as `wrackline run` does
     given = json.loads(sys.stdin.readline())
     pipeline = check(given, Installed(), Resolver(Allowed(), {}))
     if pipeline.source is None or pipeline.values is None:
         raise SystemExit(str(pipeline.problems))
     stopping = threading.Event()
     threading.Thread(target=_end_with_input, args=(stopping,), daemon=True).start()
-    moments = Moments(time.monotonic, lambda: time.time_ns() // 1_000_000, random.random)
-    owner = assembly.Owner("bench", 0, lambda: 1, replication=1)
+    moments = Clocks(time.monotonic, lambda: time.time_ns() // 1_000_000, random.random)
+    owner = assembly.TaskOwner("bench", 0, lambda: 1, replication=1)
     plugin = load(pipeline.source)
     with assembly.task(plugin, pipeline.values, owner, Silent(), moments, stopping) as task:
         task.run()

@@ -12,7 +12,7 @@ from bench.address import Address
 from bench.cost import metered
 from bench.score import Outcome
 from bench.stage import mysql_session
-from wrackline.producers.changes import Saved
+from wrackline.producers.contract.steps import Saved
 from wrackline.schemas.errors import Definite, define
 
 NAME = "drain"

@@ -1,6 +1,6 @@
 """Kafka Connect as a peer's home: one distributed worker with exactly-once sources, driven by REST.
 
-    worker(folder, bootstrap, jars)  ->  Connect: create, state, offsets, resume
+    worker(folder, bootstrap, coordinates)  ->  Connect: create, state, offsets, resume
 
 A worker gets a group of its own, so its first connector finds no old state.  It logs nothing, as a
 rival must not be slowed down by its log; what went wrong stands in a task's trace.
@@ -9,19 +9,19 @@ rival must not be slowed down by its log; what went wrong stands in a task's tra
 import http.client
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from wrackline.control.stack import java
-from wrackline.control.stack.jars import classpath, fetch
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Process, Program
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import Process, Program
+from wrackline.control.runtime.spark import java
+from wrackline.control.runtime.spark.jars import classpath, fetch
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.versions import CONNECT, debezium
+from wrackline.schemas.versions import Coordinate
 
 HEAP = "-Xmx2g"
 STATE_LIMIT_S = 60.0
@@ -123,14 +123,14 @@ class Connect:
 
 
 @contextmanager
-def worker(folder: Path, bootstrap: str, database: str) -> Iterator[Connect]:
-    """Start a worker with Debezium's connector for one database; stop it at the end."""
+def worker(folder: Path, bootstrap: str, coordinates: Sequence[Coordinate]) -> Iterator[Connect]:
+    """Start a worker with these jars, Connect's own among them; stop it at the end."""
     port = choose(folder, "rest")["rest"]
     properties = folder / "worker.properties"
     settings = _settings(bootstrap, folder.name, port)
     properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-    jars = fetch((*CONNECT, debezium(database)))
-    command = [java.find().program, HEAP, "-cp", classpath(jars)]
+    jars = fetch(coordinates)
+    command = [java.find_java().program, HEAP, "-cp", classpath(jars)]
     command += ["org.apache.kafka.connect.cli.ConnectDistributed", str(properties)]
     process = Process(Program("connect", command, folder, [port], lambda: _answers(port)))
     process.start()

@@ -21,6 +21,7 @@ from bench.peers.slot import PUBLICATION, copied
 from bench.score import Outcome
 from bench.visible import Seen, make_topic, watch
 from bench.workloads.orders import TABLE
+from wrackline.schemas.versions import CONNECT, debezium
 
 CLASSES = {
     "postgres": "io.debezium.connector.postgresql.PostgresConnector",
@@ -149,6 +150,6 @@ def _new_prefix() -> str:
 def _worker(source: Source) -> Iterator[Connect]:
     with (
         tempfile.TemporaryDirectory(prefix="connect-") as folder,
-        worker(Path(folder), source.bootstrap, source.kind) as connect,
+        worker(Path(folder), source.bootstrap, (*CONNECT, debezium(source.kind))) as connect,
     ):
         yield connect

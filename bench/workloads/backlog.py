@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from bench.workloads.envelopes import SOURCE, TABLE, source_bytes
 from bench.workloads.orders import ROWS_A_TRANSACTION, SEED, Order, orders
-from wrackline.schemas.codec import RowEncoder
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.seq import log_prefix, snapshot_prefix
+from wrackline.producers.rows.python_rows import RowEncoder
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.tables.seq import log_prefix, snapshot_prefix
 
 KEY_ID, VALUE_ID = 1, 2
 PARTITIONS = 4

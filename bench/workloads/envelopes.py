@@ -6,9 +6,9 @@ from typing import Any
 
 import fastavro
 
-from wrackline.schemas import envelope
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events import envelope
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TOPIC = "bench.bench.public.orders"
 TABLE = TableSchema(

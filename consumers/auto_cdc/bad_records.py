@@ -1,20 +1,20 @@
-"""Which records of a feed stand in a batch's way: found by halving, for a view tells of rows alone.
+"""Which records of a feed make a batch fail: found by halving, because a view knows only rows.
 
     a span of offsets -> is it sound? -> yes: none of it; no: its halves, down to single records
 
 A span is judged by running the view over it, so this holds for views whose rows depend on one record each,
 as filters, projections and explosions are.  It costs some looks for each bad record, and a bound ends it:
-where there are more than may be kept as letters, nobody needs to know which.  Pure.
+where there are more than may be kept as letters, it does not matter which they are.  Pure.
 """
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from wrackline.consumers.rounds import Range
+from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.schemas.errors import WracklineError
 
 
-class Span(NamedTuple):
+class RecordSpan(NamedTuple):
     """Some offsets of one partition: from (inclusive) and to (exclusive)."""
 
     partition: int
@@ -22,13 +22,13 @@ class Span(NamedTuple):
     end: int
 
 
-Judge = Callable[[Span], WracklineError | None]  # what is wrong with a span; None: nothing
+Judge = Callable[[RecordSpan], WracklineError | None]  # what is wrong with a span; None: nothing
 
 
-def bad_records(within: Range, judge: Judge, most: int) -> Mapping[tuple[int, int], WracklineError]:
-    """Return by partition and offset what is wrong with records, of more than `most` only so many and one."""
+def bad_records(within: BatchRange, judge: Judge, most: int) -> Mapping[tuple[int, int], WracklineError]:
+    """Return what is wrong with records, by partition and offset; of more than `most`, one more than that."""
     found: dict[tuple[int, int], WracklineError] = {}
-    left = [Span(at, within.start[at], end) for at, end in sorted(within.end.items(), reverse=True)]
+    left = [RecordSpan(at, within.start[at], end) for at, end in sorted(within.end.items(), reverse=True)]
     while left and len(found) <= most:
         span = left.pop()
         error = judge(span) if span.start < span.end else None

@@ -1,16 +1,16 @@
 """One flow: which feed becomes which table, and how.  The arguments are those of `create_auto_cdc_flow`.
 
     target                  the table, as database.schema.table
-    keys                    what tells rows apart
+    keys                    what distinguishes rows
     sequence_by             what puts events in order, whatever order they come in
     apply_as_deletes        when an event is a delete; it may lack all but its key
-    apply_as_truncates      when an event voids all that is older; SCD type 1 alone
+    apply_as_truncates      when an event voids all that is older; only SCD type 1
     ignore_null_updates     a null means that nothing is said of the column; or only of some columns
     column_list             what is kept; or all but some
     stored_as_scd_type      1: what is now; 2: what was too, with __START_AT and __END_AT
     track_history_...       SCD type 2: which columns' changes begin a new version
 
-It is pure: what can be wrong with the arguments alone is found here, before Spark is asked.
+It is pure: what is wrong with the arguments themselves is found here, before Spark is asked.
 """
 
 import re
@@ -21,9 +21,9 @@ from typing import TypedDict, Unpack, cast
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.plan import Mode
+from wrackline.consumers.contract.plan import TableMode
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 ARGUMENTS = define(
     "auto_cdc.arguments",
@@ -34,11 +34,11 @@ ARGUMENTS = define(
 
 Named = str | Column
 _NAME = re.compile(r"[^.]+\.[^.]+\.[^.]+")
-_TYPES = {"1": Mode.UPSERT, "2": Mode.HISTORY}
+_TYPES = {"1": TableMode.UPSERT, "2": TableMode.HISTORY}
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ColumnChoice:
     """Some of a feed's columns: those of a list, or all but those of another."""
 
     only: Sequence[Named] | None = None
@@ -46,7 +46,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class AutoCdcFlow:
     """A flow that can be run."""
 
     name: str
@@ -56,19 +56,19 @@ class Flow:
     sequence_by: Column
     deletes: Column | None
     truncates: Column | None
-    null_is_unsent: Choice | None  # None: a null is a value
-    kept: Choice
-    mode: Mode
-    tracked: Choice | None  # None: every column
+    null_is_unsent: ColumnChoice | None  # None: a null is a value
+    kept: ColumnChoice
+    mode: TableMode
+    tracked: ColumnChoice | None  # None: every column
 
     @property
     def key(self) -> str:
-        """What the driver and the metrics know it by: as a topic is named, with the flow for the server."""
+        """Its name for the driver and the metrics: like a topic's, with the flow in place of the server."""
         return f"{self.name}.{self.target}"
 
 
-class Arguments(TypedDict, total=False):
-    """What `create_auto_cdc_flow` takes beside target, source, keys and sequence_by."""
+class FlowArguments(TypedDict, total=False):
+    """What `create_auto_cdc_flow` takes besides target, source, keys and sequence_by."""
 
     ignore_null_updates: bool
     ignore_null_updates_column_list: Sequence[Named] | None
@@ -84,8 +84,8 @@ class Arguments(TypedDict, total=False):
 
 
 def flow(
-    target: str, source: str, keys: Sequence[Named], sequence_by: Named, **more: Unpack[Arguments]
-) -> Flow:
+    target: str, source: str, keys: Sequence[Named], sequence_by: Named, **more: Unpack[FlowArguments]
+) -> AutoCdcFlow:
     """Check the arguments and return the flow."""
     nulls = _choice(more, "ignore_null_updates", target)
     history = _choice(more, "track_history", target)
@@ -99,19 +99,19 @@ def flow(
         (not keys, "keys is empty", "name the columns that tell rows apart: keys=['id']"),
         (scd_type is None, "stored_as_scd_type is neither 1 nor 2", "set it to one of them"),
         (
-            scd_type is Mode.UPSERT and history is not None,
+            scd_type is TableMode.UPSERT and history is not None,
             "type 1 has no history to be tracked",
             "set stored_as_scd_type=2, or leave track_history_... out",
         ),
         (
-            scd_type is Mode.HISTORY and truncates is not None,
+            scd_type is TableMode.HISTORY and truncates is not None,
             "apply_as_truncates is for type 1 alone",
             "leave it out, or set stored_as_scd_type=1",
         ),
     ):
         if wrong:
             raise ARGUMENTS(target=target, why=why, mend=mend)
-    return Flow(
+    return AutoCdcFlow(
         name=name,
         target=TableId(*target.split(".")),
         source=source,
@@ -119,14 +119,14 @@ def flow(
         sequence_by=F.col(sequence_by) if isinstance(sequence_by, str) else sequence_by,
         deletes=_condition(more.get("apply_as_deletes")),
         truncates=truncates,
-        null_is_unsent=nulls or (Choice() if more.get("ignore_null_updates") else None),
-        kept=kept or Choice(),
-        mode=scd_type or Mode.UPSERT,
+        null_is_unsent=nulls or (ColumnChoice() if more.get("ignore_null_updates") else None),
+        kept=kept or ColumnChoice(),
+        mode=scd_type or TableMode.UPSERT,
         tracked=history,
     )
 
 
-def _choice(more: Arguments, of: str, target: str) -> Choice | None:
+def _choice(more: FlowArguments, of: str, target: str) -> ColumnChoice | None:
     """Return the choice that the two lists of a name make; no list: None."""
     names = [f"{of}_{what}".strip("_") for what in ("column_list", "except_column_list")]
     only, but = (cast("Sequence[Named] | None", more.get(name)) for name in names)
@@ -134,7 +134,7 @@ def _choice(more: Arguments, of: str, target: str) -> Choice | None:
         raise ARGUMENTS(
             target=target, why=f"both {names[0]} and {names[1]} are given", mend="keep one of them"
         )
-    return None if only is None and but is None else Choice(only, but)
+    return None if only is None and but is None else ColumnChoice(only, but)
 
 
 def _condition(named: Named | None) -> Column | None:

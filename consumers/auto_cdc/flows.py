@@ -3,11 +3,11 @@
     view     what a topic's records are, as a frame of columns
     flow     which view becomes which table
     look     how far each flow's topic may be read
-    merge    applied (in the table) -> range -> records -> batch.py
+    merge    applied (in the table) -> range -> records -> flow_batch.py
 
-The last two are what consumers/driver.py drives, by the flow's key.  As for our own topics the applied
+The last two are what consumers/drive/driver.py drives, by the flow's key.  As for our own topics, the applied
 offsets in the table are all that is remembered, so a batch that did not commit is done again; a topic that
-was made anew is not taken for the one that was read.
+was made again is not taken for the one that was read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,44 +16,44 @@ from typing import Unpack
 
 from pyspark.sql import SparkSession
 
-from wrackline.consumers.account import Account, Step, Stopwatch
-from wrackline.consumers.auto_cdc.batch import FlowBatch, Reading, View, flow_errors
-from wrackline.consumers.auto_cdc.flow import ARGUMENTS, Arguments, Flow, Named, flow
-from wrackline.consumers.auto_cdc.replaying import replay
-from wrackline.consumers.letters import Letter
-from wrackline.consumers.plugin import SparkTarget
-from wrackline.consumers.read import read
-from wrackline.consumers.replay import Replayed
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.tally import Tally
-from wrackline.consumers.topics import Ends, Topics
+from wrackline.consumers.auto_cdc.flow import ARGUMENTS, AutoCdcFlow, FlowArguments, Named, flow
+from wrackline.consumers.auto_cdc.flow_batch import FlowBatch, FlowReadSettings, View, flow_errors
+from wrackline.consumers.auto_cdc.flow_replay import replay_letters
+from wrackline.consumers.batch.replay import ReplayResult
+from wrackline.consumers.batch.report import BatchReport, Step, Stopwatch
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.counts import BatchCounts
+from wrackline.consumers.contract.letters import DeadLetter
+from wrackline.consumers.contract.target import SparkTarget
+from wrackline.consumers.kafka.read_range import read_range
+from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
 from wrackline.schemas.errors import Transient, define
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 NO_TOPIC = define(
     "auto_cdc.no_topic",
     Transient,
     "there is no topic {topic} yet",
-    hint="look for its name: kcat -L | grep {topic}; the flow waits for it",
+    hint="look for its name: kcat -b <brokers> -L | grep -F '{topic}'; the flow waits for it",
 )
 
 
 class Flows:
-    """Holds views and flows, and makes the flows' batches; each call of `merge` is on any thread."""
+    """Holds views and flows, and makes the flows' batches; `merge` may be called on any thread."""
 
     def __init__(
         self,
         spark: SparkSession,
-        topics: Topics,
+        topics: TopicOffsets,
         target: SparkTarget,
-        reading: Reading,
-        tell: Callable[[Account], None] = lambda _: None,
+        reading: FlowReadSettings,
+        tell: Callable[[BatchReport], None] = lambda _: None,
     ) -> None:
-        """Take what batches need, and who hears of each that is over, by its flow's key."""
+        """Take what batches need, and what gets each report, by its flow's key."""
         self._spark, self._topics, self._target, self._reading = spark, topics, target, reading
         self._tell = tell
         self._views: dict[str, tuple[str, View]] = {}
-        self._flows: dict[str, Flow] = {}
+        self._flows: dict[str, AutoCdcFlow] = {}
 
     def view(self, *, topic: str, name: str | None = None) -> Callable[[View], View]:
         """Name what turns a topic's records into columns; its source's name is the function's own."""
@@ -65,9 +65,14 @@ class Flows:
         return named
 
     def create_auto_cdc_flow(
-        self, target: str, source: str, keys: Sequence[Named], sequence_by: Named, **more: Unpack[Arguments]
-    ) -> Flow:
-        """Add a flow; what the arguments mean is told in flow.py."""
+        self,
+        target: str,
+        source: str,
+        keys: Sequence[Named],
+        sequence_by: Named,
+        **more: Unpack[FlowArguments],
+    ) -> AutoCdcFlow:
+        """Add a flow; flow.py says what the arguments mean."""
         made = flow(target, source, keys, sequence_by, **more)
         if source not in self._views:
             raise ARGUMENTS(
@@ -86,43 +91,43 @@ class Flows:
         ends = self._topics.ends_of(set(topics.values()).__contains__)
         return {key: ends.get(topic, {}) for key, topic in topics.items()}
 
-    def merge(self, key: str, ends: Mapping[int, int]) -> Range:
+    def merge(self, key: str, ends: Mapping[int, int]) -> BatchRange:
         """Merge the next batch of a flow, towards these ends; return what was read."""
         made, watch = self._flows[key], Stopwatch()
         topic, batch = self._batch(made)
         with flow_errors(made.target, topic):
             if not ends:
                 raise NO_TOPIC(topic=topic)
-            before = self._topics.known_by(topic, self._target.applied(made.target))
+            before = self._topics.with_topic_id(topic, self._target.applied(made.target))
             rest = self._topics.range_of(topic, before.of_topic(topic), ends)
             wanted = rest.at_most(self._reading.most_offsets)
             told = replace(wanted, topic=key)
             watch.lap(Step.ASK)
             if wanted.empty:
-                self._tell(Account(told, before))
+                self._tell(BatchReport(told, before))
                 return wanted
-            records = read(self._spark.newSession(), self._reading.kafka, wanted)
+            records = read_range(self._spark.newSession(), self._reading.kafka, wanted)
             upto, letters = batch.merge_sound(records, wanted, before, watch)
-        self._tell(watch.account(told, upto, Tally(), letters))
+        self._tell(watch.account(told, upto, BatchCounts(), letters))
         return wanted
 
-    def letters(self, target: str) -> list[Letter]:
+    def letters(self, target: str) -> list[DeadLetter]:
         """Return a table's dead letters: where each record stands, why it is there, and its bytes."""
         return list(self._target.letters.kept(TableId(*target.split("."))))
 
-    def replay(self, target: str) -> Replayed:
+    def replay(self, target: str) -> ReplayResult:
         """Merge what can be read by now of a table's dead letters; the rest of them stays."""
         table = TableId(*target.split("."))
         batches = [self._batch(one) for one in self._flows.values() if one.target == table]
-        return replay(self._spark, table, self._target.letters, batches)
+        return replay_letters(self._spark, table, self._target.letters, batches)
 
     def drop_letters(self, target: str) -> int:
-        """Forget a table's dead letters; return how many they were."""
+        """Forget a table's dead letters; return how many there were."""
         table = TableId(*target.split("."))
         spots = self._target.letters.spots(table)
         self._target.letters.remove(table, spots)
         return len(spots)
 
-    def _batch(self, made: Flow) -> tuple[str, FlowBatch]:
+    def _batch(self, made: AutoCdcFlow) -> tuple[str, FlowBatch]:
         topic, view = self._views[made.source]
         return topic, FlowBatch(made, view, self._target, self._reading)

@@ -1,9 +1,16 @@
-"""Print every generated page of docs/ anew: `./run pages`."""
+"""Print every generated page of docs/ again: `./run pages`."""
 
 from pathlib import Path
 
-from wrackline.control.installed import registries
-from wrackline.control.pages import errors_page, metrics_page, openapi_page, settings_page, types_page
+from wrackline.control.pages import (
+    errors_page,
+    metrics_page,
+    openapi_page,
+    settings_page,
+    stages_section,
+    types_page,
+)
+from wrackline.control.runtime.ground.installed import registries
 
 DOCS = Path("docs")
 
@@ -16,6 +23,7 @@ def main() -> None:
         "settings.md": settings_page.page(registries()),
         "types.md": types_page.page(),
         "openapi.json": openapi_page.page(),
+        "snapshots.md": stages_section.in_page((DOCS / "snapshots.md").read_text(encoding="utf-8")),
     }
     for name, text in pages.items():
         (DOCS / name).write_text(text, encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Prints docs/errors.md: every error code, who acts on it, its sentence and its hint."""
+"""Prints docs/errors.md: every error code with its kind, its sentence and its hint."""
 
 from collections.abc import Mapping
 
-from wrackline.control.installed import import_everything
-from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, registered
+from wrackline.control.cli.commands.explain import import_everything
+from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, all_codes
 
 HEAD = """# Errors
 
@@ -39,7 +39,7 @@ def of_everything() -> str:
     missing = import_everything()
     if missing:
         raise RuntimeError(f"install the missing extras first, these can't be imported: {', '.join(missing)}")
-    ours = {name: code for name, code in registered().items() if not name.startswith("test.")}
+    ours = {name: code for name, code in all_codes().items() if not name.startswith("test.")}
     return page(ours)
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from wrackline.consumers import metric_names as consumers
+from wrackline.consumers.observe import metric_names as consumers
 from wrackline.control.pages.errors_page import cell
-from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES, Alias
-from wrackline.schemas.exposition import Metric
+from wrackline.producers.observe.task_metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES, Alias
+from wrackline.schemas.language.exposition import Metric
 
 HEAD = """# Metrics
 
@@ -46,7 +46,7 @@ OF_CONSUMERS = f"""
 With `consume.metrics.port` set, `wrackline consume` serves these at
 `http://127.0.0.1:<consume.metrics.port>/metrics`, and beside them, at `/status`, one JSON document with the
 same and each table's last error: what `wrackline status` shows. Each has the label `server`. Only what is
-committed in the target is counted. `table` is `<database>.<schema>.<table>` as the topic's name has it.
+committed in the target is counted. `table` is the topic's name without `topic.prefix`.
 
 Worth an alert: `wrackline_consume_tables{{standing="stopped"}} > 0`,
 `wrackline_consume_behind_seconds > 300`, `wrackline_consume_running == 0`, and

@@ -2,7 +2,7 @@
 
 import json
 
-from wrackline.control.rest.openapi import document
+from wrackline.control.runtime.rest.describe.openapi import document
 
 
 def page() -> str:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from wrackline.control.installed import registries
 from wrackline.control.pages.errors_page import cell
-from wrackline.schemas.setting import NotHonoured, NotYet, Setting
-from wrackline.schemas.settings import Registry
+from wrackline.control.runtime.ground.installed import registries
+from wrackline.schemas.settings.setting import NotHonoured, NotYet, Setting
+from wrackline.schemas.settings.settings_registry import SettingsRegistry
 
 HEAD = """# Settings
 
@@ -43,7 +43,7 @@ In a list, `\\,` is a comma inside an item. A name with `<...>` stands for many.
 TITLES = {"": "Every pipeline"}
 
 
-def page(parts: Mapping[str, Registry]) -> str:
+def page(parts: Mapping[str, SettingsRegistry]) -> str:
     """Return the page: the core's groups, then each plug-in's."""
     sections = [HEAD]
     for part, registry in parts.items():
@@ -78,10 +78,18 @@ def _not_yet(entries: Iterable[NotYet]) -> str:
     return "\n".join(["### Not obeyed yet\n", *head, *rows, ""])
 
 
+def _effect(entry: NotHonoured) -> str:
+    effect = "refused" if entry.refused else "no effect"
+    if entry.mild:
+        effect += f"; no effect as {', '.join(f'`{value}`' for value in entry.mild)}"
+    if entry.done:
+        effect += f"; done anyway: {', '.join(f'`{value}`' for value in entry.done)}"
+    return effect
+
+
 def _not_honoured(entries: Iterable[NotHonoured]) -> str:
     rows = [
-        f"| `{entry.name}` | {effect} | {cell(entry.why)} | {cell(entry.hint)} |"
-        for effect, entry in (("refused" if entry.refused else "no effect", entry) for entry in entries)
+        f"| `{entry.name}` | {_effect(entry)} | {cell(entry.why)} | {cell(entry.hint)} |" for entry in entries
     ]
     head = ["| name | | why | instead |", "|---|---|---|---|"]
     return "\n".join(["### Known, and not honoured\n", *head, *rows, ""])

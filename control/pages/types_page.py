@@ -1,6 +1,6 @@
 """The page of types, docs/types.md: printed from the tables that the code itself uses.
 
-In: the type table and each source's own.  Out: the page's text.  Run it to write the page anew:
+In: the type table and each source's own.  Out: the page's text.  Run it to write the page again:
 
     python -m wrackline.control.pages.types_page docs/types.md
 
@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from wrackline.producers.sources.mysql import types as mysql
-from wrackline.producers.sources.postgres import types as postgres
-from wrackline.producers.sources.postgres.types import PgType
-from wrackline.schemas.types import FORMS, MOST_DIGITS, ColumnType, Kind, spark_type
+from wrackline.producers.sources.mysql.discover import types as mysql
+from wrackline.producers.sources.postgres.discover import types as postgres
+from wrackline.producers.sources.postgres.discover.types import PgType
+from wrackline.schemas.tables.types import FORMS, MOST_DIGITS, ColumnType, Kind, spark_type
 
 _HEAD = """\
 # Types
@@ -25,7 +25,7 @@ docs/types.md`.
 
 A value is carried exactly or refused. One that its column's kind can't hold (NaN in `numeric(10,2)`, a MySQL
 zero date, an array of two dimensions or with another lower bound than 1) pauses the table;
-`column.as.text=<column>` then carries that column as the server's own text.
+`column.as.text = '<column>'` then carries that column as the server's own text.
 """
 
 _KINDS_HEAD = """\
@@ -63,8 +63,8 @@ _WHY = """\
 - An array is one kind of element in one dimension. Arrays of `box`, whose elements no comma parts, and
   arrays of arrays (through a domain) travel as text.
 - A domain is what its base is.
-- A type that is not listed is refused with its column's name. `column.as.text=<column>` carries it as text,
-  `column.exclude.list=<column>` leaves it out.
+- A type that is not listed is refused with its column's name. `column.as.text = '<column>'` carries it as
+  text, `column.exclude.list = '<column>'` leaves it out.
 """
 
 
@@ -113,7 +113,7 @@ def _postgres() -> Iterable[Sequence[str]]:
         ("an enum", PgType(0, "mood", schema="public", kind="e"), -1),
         *((f"a {what}", PgType(0, what, kind=kind), -1) for kind, what in postgres.AS_TEXT.items()),
     ]
-    names = [(postgres.written(PgType(0, name)), PgType(0, name), -1) for name in postgres.BUILT_IN]
+    names = [(postgres.type_text(PgType(0, name)), PgType(0, name), -1) for name in postgres.BUILT_IN]
     extensions = [(name, PgType(0, name, schema="public"), -1) for name in postgres.EXTENSIONS]
     for text, pg_type, typmod in [*names, *shown, *extensions]:
         yield _line(text, postgres.column_type(pg_type, typmod, column=text))

@@ -1,8 +1,8 @@
 """One task's process, as its worker sees it: started, heard, asked to stop, killed.
 
-In: how its process is begun.  Out: its reports and the lines that it prints, as they come, the last one too,
-and its exit code.  It is right because the worker never waits for a child (what it says is read when there
-is something), and because a child can't outlive its worker: it holds the other end of a line that the kernel
+In: how its process is started.  Out: its reports and the lines that it prints, as they come, including the
+last one, and its exit code.  It is right because the worker never waits for a child (its output is read when
+there is some), and because a child can't outlive its worker: it holds the other end of a line that the kernel
 closes.
 """
 
@@ -20,8 +20,8 @@ MOST_LINE = 1 << 16  # bytes of a line, above which it is cut
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Running(Protocol):
-    """A process, as `subprocess` has it."""
+class RunningProcess(Protocol):
+    """A process, with the interface of `subprocess`."""
 
     @property
     def pid(self) -> int:
@@ -45,25 +45,27 @@ class Running(Protocol):
         ...
 
 
-Begin = Callable[[socket.socket, Connection], Running]  # its end of the lifeline, and what it prints to
+Begin = Callable[
+    [socket.socket, Connection], RunningProcess
+]  # its end of the lifeline, and what it prints to
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PrintedLine:
     """A line that the child printed."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """What it told through the lifeline."""
+class ChildReport:
+    """A report through the lifeline."""
 
     report: dict[str, object]
 
 
 class _Lines:
-    """Whole lines out of pieces; where a limit is given, a longer one is cut, so that memory has a bound."""
+    """Whole lines from pieces; with a limit, a longer line is cut, so that memory has a bound."""
 
     def __init__(self, most: int | None = None) -> None:
         self._rest, self._most = b"", most
@@ -80,7 +82,7 @@ class _Lines:
         return cut
 
     def rest(self) -> list[bytes]:
-        """Return what is left without an end, for no more will come."""
+        """Return what is left without an end, because no more will come."""
         left, self._rest = self._rest, b""
         return [left] if left else []
 
@@ -105,7 +107,7 @@ class Child:
         self._line, self._printed = ours, printed
         ours.setblocking(False)
         os.set_blocking(printed.fileno(), False)
-        # The reports are whole whatever their size: our own code wrote them, and half of one can't be read.
+        # Reports are whole whatever their size: our own code writes them, and half a report can't be read.
         self._lines, self._reports = _Lines(MOST_LINE), _Lines()
 
     @property
@@ -115,12 +117,12 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, a signal as a negative number; None while it runs."""
+        """Its exit code, a signal as a negative number; None while it runs."""
         return self._process.poll()
 
     @property
     def memory(self) -> int:
-        """How many bytes of memory it has to itself; 0 when it has ended."""
+        """Bytes of memory that it does not share; 0 when it has ended."""
         try:
             _, resident, shared, *_ = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
         except (OSError, ValueError):
@@ -129,17 +131,17 @@ class Child:
 
     @property
     def descriptors(self) -> tuple[int, int]:
-        """What to wait for, to hear from it or of its end."""
+        """Descriptors to wait for, to get its output or notice its end."""
         return self._line.fileno(), self._printed.fileno()
 
-    def hear(self) -> Iterator[Said | Reported]:
-        """Give what it has said since, without waiting; of one that has ended all of it."""
+    def hear(self) -> Iterator[PrintedLine | ChildReport]:
+        """Yield what it has said since, without waiting; all of it if the child has ended."""
         ended = self.exit_code is not None  # first: what it said before its end is all there
         printed = self._lines.add(_read(self._printed.fileno()))
         for line in [*printed, *self._lines.rest()] if ended else printed:
-            yield Said(line.decode(errors="replace").rstrip("\r"))
+            yield PrintedLine(line.decode(errors="replace").rstrip("\r"))
         for report in self._reports.add(_read(self._line.fileno())):
-            yield Reported(orjson.loads(report))
+            yield ChildReport(orjson.loads(report))
 
     def ask_to_stop(self) -> None:
         """Ask it to end in order."""
@@ -150,7 +152,7 @@ class Child:
         self._process.kill()
 
     def close(self) -> None:
-        """Let go of what belongs to it, once it has ended; one that has not is killed."""
+        """Close what belongs to it, once it has ended; a process that has not ended is killed."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

@@ -1,9 +1,9 @@
 """The line between a worker and a task's process: a socket pair, made by the worker, given to the child.
 
-    child -> worker     what it is doing, a JSON object a line
-    worker -> child     nothing; that the line closes says that the worker is gone
+    child -> worker     what it is doing, one JSON object a line
+    worker -> child     nothing; when the line closes, the worker is gone
 
-The kernel closes the line when its owner ends in whatever way, `kill -9` too, so a child needs no heartbeat
+The kernel closes the line when its owner ends in any way, including `kill -9`, so a child needs no heartbeat
 to know that it is alone.  It then stops as if it had been asked to, and ends at once if that takes too long.
 """
 
@@ -17,7 +17,7 @@ from threading import Lock, Thread
 import orjson
 
 GRACE = 5.0  # seconds to stop in order, once the worker is gone
-ALONE = 3  # exit code of a child that ended by itself for want of a worker
+ALONE = 3  # exit code of a child that ended by itself because its worker is gone
 
 _MOST = 4096
 
@@ -30,11 +30,11 @@ class Lifeline:
         self._lock = Lock()
 
     def hold(self) -> None:
-        """End this process when the line does; a thread of its own looks."""
+        """End this process when the line closes; a thread of its own watches it."""
         Thread(target=self._hold, name="lifeline", daemon=True).start()
 
     def tell(self, report: dict[str, object]) -> None:
-        """Say something to the worker; one that is gone needs to know nothing."""
+        """Send a report to the worker; a worker that is gone needs none."""
         with self._lock, contextlib.suppress(OSError):
             self._line.sendall(orjson.dumps(report) + b"\n")
 

@@ -1,11 +1,11 @@
-"""Keeps tasks' processes: starts them, hears them, begins them again, and ends them with itself.
+"""Keeps tasks' processes: starts them, hears them, starts them again, and ends them with itself.
 
-In: how each task's process is begun, and what somebody wishes of single tasks, on any thread.  Out: what
-happens, told to a listener on the one thread that does all of it.  Every wait has a bound, so a wish to stop
-is heard at once.  When this process is gone its children end by themselves (`lifeline.py`).
+In: how each task's process is started, and wishes for single tasks, on any thread.  Out: what
+happens, reported to a listener on the one thread that does all of it.  Every wait has a bound, so a wish to
+stop is heard at once.  When this process is gone its children end by themselves (`lifeline.py`).
 
-A task may come later, be given anew, and go: who lets one go is told when its process has ended, so that
-another worker may have it.
+A task may come later, be given again, and go: the caller that lets it go gets an event when its process has
+ended, so that another worker may have it.
 """
 
 import selectors
@@ -16,34 +16,35 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
-from wrackline.producers.connect.child import Begin, Child, Reported, Said
-from wrackline.producers.connect.supervision import ENDED, State, Status, Wish
+from wrackline.producers.connect.child import Begin, Child, ChildReport, PrintedLine
+from wrackline.producers.connect.restart_policy import ENDED, DesiredState, TaskState, TaskStatus
 from wrackline.schemas.errors import Transient, define
 
 STOPPING = 30.0  # seconds for all children to end in order; then they are killed
-MOVING = 5.0  # seconds for one that another worker waits for
+MOVING = 5.0  # seconds for a child that another worker waits for
 _LOOK = 0.2  # seconds between two looks at a wish to stop, at ends and at restarts
 _WEIGH = 1.0  # seconds between two looks at their memory
 
 TOO_LARGE = define(
     "worker.memory",
     Transient,
-    "the task's process has {mib} MiB of memory to itself, and may have {most}: it is ended, and begun again",
-    hint="let it have more: wrackline worker --task-memory <MiB>; or let it hold less: max.row.bytes",
+    "the task's process uses {mib} MiB of memory of its own; the limit is {most}, so the process is"
+    " restarted",
+    hint="raise the limit: wrackline worker --task-memory <MiB>; or let the task hold less: max.row.bytes",
 )
 NOT_BEGUN = define(
     "worker.not_begun",
     Transient,
-    "no process could be begun for the task: {why}; it is tried again",
-    hint="see whether the machine has processes, descriptors and memory left: ulimit -u -n; free -m",
+    "no process could be started for the task: {why}; it is tried again",
+    hint="check whether the machine has processes, file descriptors and memory left: ulimit -u -n; free -m",
 )
 
 
 class Listener(Protocol):
-    """Is told what happens to the tasks."""
+    """Takes reports of what happens to the tasks."""
 
-    def changed(self, task: str, status: Status, pid: int | None, code: int | None) -> None:
-        """A task is in another state; `code` is how its process ended, where that is why."""
+    def changed(self, task: str, status: TaskStatus, pid: int | None, code: int | None) -> None:
+        """A task is in another state; `code` is the exit code of its process, if that is the reason."""
         ...
 
     def said(self, task: str, line: str) -> None:
@@ -51,12 +52,12 @@ class Listener(Protocol):
         ...
 
     def reported(self, task: str, report: Mapping[str, object]) -> None:
-        """A task's process told something beside its state."""
+        """A task's process reported something beside its state."""
         ...
 
 
 class Supervisor:
-    """Runs the tasks until it is asked to stop, or none is left to run and nobody may wish for more."""
+    """Runs the tasks until it is asked to stop, or none is left to run and no wish can come."""
 
     def __init__(
         self,
@@ -69,18 +70,20 @@ class Supervisor:
         most_memory: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take by which exit codes a process says that a new one would end in the same way.
+        """Take the exit codes with which a process says that a new process would end in the same way.
 
-        Who stays waits for wishes when all tasks have ended.  A process with more memory is ended.
+        With `stays` it waits for wishes when all tasks have ended.  A process with more memory is ended.
         """
         self._most_memory, self._weighed = most_memory, 0.0
         self._begins, self._listener = dict(tasks), listener
         self._for_somebody, self._asked, self._stays, self._clock = for_somebody, asked, stays, clock
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._leaving: dict[str, tuple[Wish, float]] = {}  # who was asked to end, for what, and until when
-        self._going: dict[str, list[Event]] = {}  # who is let go, and who waits for that
+        self._leaving: dict[
+            str, tuple[DesiredState, float]
+        ] = {}  # tasks that were asked to end, for what, and until when
+        self._going: dict[str, list[Event]] = {}  # tasks that are let go, and the callers' events
         self._children: dict[str, Child] = {}
-        self._status = {task: Status(State.RESTARTING, 0.0) for task in tasks}
+        self._status = {task: TaskStatus(TaskState.RESTARTING, 0.0) for task in tasks}
         self._over = False
         self._selector = selectors.DefaultSelector()
 
@@ -88,7 +91,7 @@ class Supervisor:
         """Run them."""
         try:
             while not self._asked() and (self._stays or self._any_left()):
-                self._do_what_is_wished()
+                self._apply_wishes()
                 self._start_what_is_due()
                 self._end_what_is_too_large()
                 self._hear(_LOOK)
@@ -98,29 +101,29 @@ class Supervisor:
                 child.close()  # on an error of our own: nothing stays behind
             self._children.clear()
             self._over = True
-            self._do_what_is_wished()  # who waits for a process to end waits no longer
+            self._apply_wishes()  # callers that wait for a process to end wait no longer
             self._selector.close()
 
-    def wish(self, task: str, wish: Wish) -> None:
-        """Have one task run, pause, stop or begin again; any thread may ask, and it is done soon after."""
+    def wish(self, task: str, wish: DesiredState) -> None:
+        """Make one task run, pause, stop or start again; any thread may call, and it is done soon after."""
         self._inbox.put(partial(self._wish, task, wish))
 
-    def give(self, task: str, begin: Begin, wish: Wish = Wish.RUN) -> None:
-        """Have a task that is new, or is to begin in another way, and do with it what is wished."""
+    def give(self, task: str, begin: Begin, wish: DesiredState = DesiredState.RUN) -> None:
+        """Take a task that is new, or is to start in another way, and do with it what is wished."""
         self._inbox.put(partial(self._give, task, begin, wish))
 
     def let_go(self, task: str) -> Event:
-        """Have a task no longer, and say nothing more of it; the event comes when its process has ended."""
+        """Give up a task, and report nothing more of it; the event is set when its process has ended."""
         gone = Event()
         self._inbox.put(partial(self._let_go, task, gone))
-        if self._over:  # looked at last: what came before the end is seen to there
+        if self._over:  # checked last: what came before the end is handled there
             gone.set()
         return gone
 
     def _any_left(self) -> bool:
         return any(one.state not in ENDED for one in self._status.values())
 
-    def _do_what_is_wished(self) -> None:
+    def _apply_wishes(self) -> None:
         while True:
             try:
                 do = self._inbox.get_nowait()
@@ -132,59 +135,59 @@ class Supervisor:
             if now > until:
                 self._children[task].kill()
 
-    def _wish(self, task: str, wish: Wish) -> None:
+    def _wish(self, task: str, wish: DesiredState) -> None:
         now = self._clock()
         if task not in self._status or task in self._going:
             return
         if task not in self._children:
             self._change(task, self._status[task].wished(wish, now))
-        elif task in self._leaving:  # the last wish counts; to run means a new process, for this one ends
+        elif task in self._leaving:  # the last wish counts; RUN needs a new process: this one ends
             _, until = self._leaving[task]
-            self._leaving[task] = (Wish.RESTART if wish is Wish.RUN else wish, until)
-        elif wish is not Wish.RUN:
+            self._leaving[task] = (DesiredState.RESTART if wish is DesiredState.RUN else wish, until)
+        elif wish is not DesiredState.RUN:
             self._leave(task, wish, STOPPING)
 
-    def _give(self, task: str, begin: Begin, wish: Wish) -> None:
+    def _give(self, task: str, begin: Begin, wish: DesiredState) -> None:
         for waiting in self._going.pop(task, ()):  # it comes back: the process that ends is not another's
             waiting.set()
         self._begins[task] = begin
         if task not in self._status:
-            self._status[task] = Status(State.RESTARTING, self._clock())
-            if wish is not Wish.RUN:
+            self._status[task] = TaskStatus(TaskState.RESTARTING, self._clock())
+            if wish is not DesiredState.RUN:
                 self._wish(task, wish)
         else:
-            self._wish(task, Wish.RESTART if wish is Wish.RUN else wish)
+            self._wish(task, DesiredState.RESTART if wish is DesiredState.RUN else wish)
 
     def _let_go(self, task: str, gone: Event) -> None:
         if task in self._children:
             self._going.setdefault(task, []).append(gone)
-            self._leave(task, Wish.STOP, MOVING)
+            self._leave(task, DesiredState.STOP, MOVING)
             return
         self._status.pop(task, None)
         self._begins.pop(task, None)
         gone.set()
 
-    def _leave(self, task: str, wish: Wish, patience: float) -> None:
+    def _leave(self, task: str, wish: DesiredState, patience: float) -> None:
         self._leaving[task] = (wish, self._clock() + patience)
         self._children[task].ask_to_stop()
 
     def _start_what_is_due(self) -> None:
         now = self._clock()
         for task, status in self._status.items():
-            if status.state is State.RESTARTING and status.begins <= now:
+            if status.state is TaskState.RESTARTING and status.begins <= now:
                 self._start(task, status, now)
 
-    def _start(self, task: str, status: Status, now: float) -> None:
+    def _start(self, task: str, status: TaskStatus, now: float) -> None:
         try:
             child = Child(self._begins[task])
-        except (OSError, EOFError) as error:  # the latter: who forks them has just ended, and is begun again
+        except (OSError, EOFError) as error:  # EOFError: the nursery has just ended, and is started again
             self._listener.said(task, str(NOT_BEGUN(why=type(error).__name__)))
             self._change(task, status.ended(now, asked=False, for_somebody=False))
             return
         self._children[task] = child
         for descriptor in child.descriptors:
             self._selector.register(descriptor, selectors.EVENT_READ)
-        self._change(task, status.at(State.STARTING, now))
+        self._change(task, status.at(TaskState.STARTING, now))
 
     def _end_what_is_too_large(self) -> None:
         now = self._clock()
@@ -212,11 +215,11 @@ class Supervisor:
     def _take(self, task: str, child: Child) -> None:
         for heard in child.hear():
             match heard:
-                case Said(line):
+                case PrintedLine(line):
                     self._listener.said(task, line)
-                case Reported({"state": str(word)}):
-                    self._change(task, self._status[task].at(State(word), self._clock()))
-                case Reported(report):
+                case ChildReport({"state": str(word)}):
+                    self._change(task, self._status[task].at(TaskState(word), self._clock()))
+                case ChildReport(report):
                     self._listener.reported(task, report)
 
     def _ended(self, task: str, child: Child, code: int) -> None:
@@ -225,19 +228,19 @@ class Supervisor:
         child.close()
         del self._children[task]
         asked, for_somebody = self._asked(), self._for_somebody(code)
-        wish, _ = self._leaving.pop(task, (Wish.RUN, 0.0))
+        wish, _ = self._leaving.pop(task, (DesiredState.RUN, 0.0))
         going = self._going.pop(task, ())
         for gone in going:
             self._let_go(task, gone)
         if going:
             return
         status = self._status[task].ended(
-            self._clock(), asked=asked, for_somebody=for_somebody, wish=Wish.RUN if asked else wish
+            self._clock(), asked=asked, for_somebody=for_somebody, wish=DesiredState.RUN if asked else wish
         )
         self._change(task, status, code)
 
     def _stop(self) -> None:
-        """Ask all of them, the last started first; kill who takes too long."""
+        """Ask all of them, the last started first; kill a child that takes too long."""
         for child in reversed(self._children.values()):
             child.ask_to_stop()
         deadline = self._clock() + STOPPING
@@ -245,10 +248,10 @@ class Supervisor:
             if self._clock() > deadline:
                 for child in self._children.values():
                     child.kill()
-            self._do_what_is_wished()  # the group may take tasks away meanwhile, and waits for that
+            self._apply_wishes()  # the group may take tasks away meanwhile, and waits for that end
             self._hear(_LOOK)
 
-    def _change(self, task: str, status: Status, code: int | None = None) -> None:
+    def _change(self, task: str, status: TaskStatus, code: int | None = None) -> None:
         if status == self._status[task]:
             return
         self._status[task] = status

@@ -1,1 +1,16 @@
-"""Publishing exactly once: transactions, the task's own offsets, topics."""
+"""Publishing exactly once: transactions, the task's own offsets, topics.
+
+In: publications.  Out: committed Kafka transactions, and what Kafka has when a task starts.
+
+    publisher.py       a task's publisher: one way to start, which is also the only way to recover
+    transactor.py      one producer: fence, then transactions
+    ownership.py       the owner of a task: generations
+    offsets_topic.py   the offsets topic: made, checked and read to its end
+    requests_topic.py  the topic of receipts
+    signal_topic.py    the topic of signals
+    topic_creation.py  topics of tables, made when they are first written to
+    topic_deletion.py  topics deleted, and waited for
+    client.py          the settings of each kind of Kafka client
+    failures.py        what an error of the Kafka client means
+    login_check.py     whether a Kafka lets us in
+"""

@@ -1,8 +1,8 @@
 """The Kafka clients' settings: what a pipeline allows itself, and what exactly-once delivery needs.
 
-Comes in: the typed values below `kafka.`, which an allow-list has passed.  Goes out: one map for each kind
-of client.  What is ours alone (identity, acknowledgement, order, partitioner, isolation) is set last.
-A record that would not fit the client's memory could never be sent, so the memory is never smaller.
+Comes in: the typed values below `kafka.`, which have passed an allow-list.  Goes out: one map for each kind
+of client.  What only we set (identity, acknowledgement, order, partitioner, isolation) is set last.
+A record that does not fit into the client's memory could never be sent, so the memory is never smaller.
 """
 
 import logging
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from wrackline.schemas.kafka_client_settings import PRODUCING, READING
 from wrackline.schemas.redaction import Redactor, Secret
-from wrackline.schemas.setting_kinds import Value
+from wrackline.schemas.settings.declared.kafka_client_settings import PRODUCING, READING
+from wrackline.schemas.settings.value_kinds import Value
 
 Settings = dict[str, Any]
 
 TOKENS: Final = "OAUTHBEARER"
 _LOG: Final = logging.getLogger("wrackline.kafka")
 _LOG.addHandler(logging.NullHandler())  # a short command says its own error, not the client's hundred lines
-# with more, a partition whose leader refuses the first batch and takes the second one accepts that: it knows
-# no sequence yet; the first is then taken for a duplicate, and is lost although all of it commits
+# With more, the leader of a partition may refuse the first batch and accept the second one, because it knows
+# no sequence yet; it then takes the first for a duplicate, which is lost although all of it commits.
 _IN_FLIGHT: Final = 1
 _ENVELOPE_BYTES: Final = 1 << 20  # what a record has besides a row's two images
 _BATCH_BYTES: Final = 1_000_000
@@ -29,7 +29,7 @@ _BATCH_BYTES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose transactions these are; the id is fixed, so that a successor fences its forerunner."""
+    """The owner of transactions; the id is fixed, so that a successor fences its forerunner."""
 
     group: str
     connector: str
@@ -43,7 +43,7 @@ class Identity:
 
     @property
     def client_id(self) -> str:
-        """How brokers' logs name this owner."""
+        """The name of this owner in brokers' logs."""
         return f"{self.connector}.{self.task}.{self.generation}"
 
 
@@ -66,7 +66,7 @@ class Client:
         return self._milliseconds("retry.backoff.ms", 500) / 2000
 
     def producer(self, identity: Identity) -> Settings:
-        """What a task's one producer is made with."""
+        """Return the settings of a task's one producer."""
         memory = self.given.get("queue.buffering.max.kbytes")
         kbytes = memory if isinstance(memory, int) else 131_072
         return {
@@ -96,7 +96,7 @@ class Client:
         }
 
     def reporter(self, name: str) -> Settings:
-        """What a producer is made with that says something now and then, in no transaction."""
+        """Return the settings of a producer that sends something now and then, without a transaction."""
         return {
             "linger.ms": 5,
             **self._of(READING),
@@ -108,7 +108,7 @@ class Client:
         }
 
     def reader(self, identity: Identity) -> Settings:
-        """What the reader of one's own offsets is made with; it joins no group."""
+        """Return the settings of the reader of a task's own offsets; it joins no group."""
         return {
             "fetch.wait.max.ms": 10,  # the end of a partition is said after such a wait
             **self._of(PRODUCING),
@@ -123,16 +123,16 @@ class Client:
         }
 
     def admin(self) -> Settings:
-        """What the administrator of topics is made with."""
+        """Return the settings of the client that administers topics."""
         return {**self._of(PRODUCING | READING), "logger": _LOG}
 
     @property
     def redactor(self) -> Redactor:
-        """Takes the secrets among these settings out of what the client or a broker says."""
+        """Removes the secrets among these settings from what the client or a broker says."""
         return Redactor(value for value in self.given.values() if isinstance(value, Secret))
 
     def _of(self, others: frozenset[str]) -> Settings:
-        """What such a client takes of what is given; a token always comes from the endpoint."""
+        """Return the given settings that such a client takes; a token always comes from the endpoint."""
         token = {"sasl.oauthbearer.method": "oidc"} if self.given.get("sasl.mechanism") == TOKENS else {}
         return token | {name: _plain(value) for name, value in self.given.items() if name not in others}
 
@@ -142,7 +142,7 @@ class Client:
 
 
 def client(bootstrap: str, **more: Value) -> Client:
-    """A client with nothing set but the brokers and a few names, written with _ for a dot."""
+    """Return a client with only the brokers and a few settings, whose names have _ in place of a dot."""
     named = {name.replace("_", "."): value for name, value in more.items()}
     return Client(MappingProxyType({"bootstrap.servers": bootstrap, **named}))
 

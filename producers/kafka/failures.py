@@ -1,7 +1,7 @@
-"""What an error of the Kafka client means: who acts.
+"""What an error of the Kafka client means, and whether an operator must act.
 
-Almost every error has one answer, to recycle: a new producer, the start order again.  A table of a few
-says which ones somebody must look at, because trying again would fail in the same way.
+Almost every error has the same answer: a new producer, and the start order again.  A short table lists the
+errors that need an operator, because another try would fail in the same way.
 """
 
 from collections.abc import Mapping
@@ -11,30 +11,30 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException
 
 from wrackline.schemas.errors import Definite, ErrorCode, OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.kafka_refusals import LOGIN_REFUSED
+from wrackline.schemas.kafka.login_errors import LOGIN_REFUSED
 
 TRANSACTION_FAILED = define(
     "kafka.transaction_failed",
     Transient,
-    "Kafka did not take a transaction of {who}: {name}",
-    hint="nothing of it is visible to read_committed; it is repeated from the last committed position",
+    "Kafka did not accept a transaction of {who}: {name}",
+    hint="readers with read_committed see none of it; it is repeated from the last committed position",
 )
 UNREACHABLE = define(
     "kafka.unreachable",
     Transient,
-    "Kafka does not answer {who} within {seconds} s",
-    hint="see whether the brokers of kafka.bootstrap.servers run and can be reached from here",
+    "Kafka did not answer {who} within {seconds} s",
+    hint="check whether the brokers of kafka.bootstrap.servers run and can be reached from here",
 )
 SLOW_COMMIT = define(
     "kafka.slow_commit",
     Transient,
-    "a commit of {who} may have been repeated on its way; the producer is made anew",
-    hint="nothing is lost; if it happens often, look at the brokers' load, or raise kafka.retry.backoff.ms",
+    "a commit of {who} may have been sent twice; the producer is replaced by a new one",
+    hint="nothing is lost; if this happens often, check the brokers' load, or raise kafka.retry.backoff.ms",
 )
 DENIED = define(
     "kafka.denied",
     OperatorNeeded,
-    "Kafka refuses {who}: {name}",
+    "Kafka rejects {who}: {name}",
     hint="check kafka.sasl.*, and the rights on the topics and the transactional id: "
     "kafka-acls --bootstrap-server <brokers> --add --producer --transactional-id '{who}' --topic '*'"
     " --allow-principal User:<user>",
@@ -42,22 +42,24 @@ DENIED = define(
 TOO_LARGE = define(
     "kafka.record_refused",
     OperatorNeeded,
-    "Kafka refuses a record of topic {topic} as too large",
-    hint="raise it: kafka-configs --bootstrap-server <brokers> --alter --entity-type topics"
-    " --entity-name '{topic}' --add-config max.message.bytes=<bytes>",
+    "Kafka rejects a record of topic {topic} as too large",
+    hint="raise the topic's limit: kafka-configs --bootstrap-server <brokers> --alter --entity-type topics"
+    " --entity-name '{topic}' --add-config max.message.bytes=<bytes>; then read the table again:"
+    " wrackline snapshot start <pipeline.toml> '<table>'",
 )
 TOPIC_GONE = define(
     "kafka.topic_gone",
     Definite,
-    "topic {topic}, which this task has written to, is no longer there",
-    hint="topics are never made again by themselves: wrackline snapshot start <pipeline.toml> '<table>'"
-    " fills a new one",
+    "topic {topic}, to which this task has written, no longer exists",
+    hint="Wrackline does not create it again; to fill a new one: wrackline snapshot start"
+    " <pipeline.toml> '<table>'",
 )
 SUPERSEDED = define(
     "kafka.superseded",
     Definite,
     "{who} has a newer owner (generation {newest}, this is {generation})",
-    hint="nothing is to be done; when it was claimed: wrackline offsets show <pipeline.toml>",
+    hint="the pipeline now runs elsewhere, or its offsets were edited, so this process ends; to see which"
+    " process reads the log: wrackline offsets show <pipeline.toml>",
 )
 
 _DENIED: Final = frozenset(
@@ -85,7 +87,7 @@ _OF_A_TOPIC: Final[Mapping[int, ErrorCode]] = MappingProxyType(
 
 
 class TopicRefusedError(Exception):
-    """Kafka takes nothing more for one topic; the others have no part in that."""
+    """Kafka takes nothing more for one topic; the others are not affected."""
 
     def __init__(self, topic: str, error: WracklineError) -> None:
         super().__init__(topic, error)
@@ -93,12 +95,12 @@ class TopicRefusedError(Exception):
 
 
 def denies(error: KafkaError) -> bool:
-    """Whether it will be refused again, until somebody changes rights."""
+    """Return whether it will be refused again until an operator changes rights."""
     return error.code() in _DENIED | _NOT_LET_IN
 
 
 def meaning(error: KafkaError, who: str, topic: str | None = None) -> WracklineError:
-    """Say in our words what happened; a broker's own text may hold a secret, so it stays behind."""
+    """Say in our words what happened; a broker's own text may hold a secret, so it is left out."""
     if error.code() in _NOT_LET_IN:
         return LOGIN_REFUSED(who=who, reason=error.name())
     if denies(error):
@@ -110,7 +112,7 @@ def meaning(error: KafkaError, who: str, topic: str | None = None) -> WracklineE
 
 
 def of_exception(error: BaseException, who: str, topic: str | None = None) -> WracklineError:
-    """The same for what a call raised."""
+    """Do the same for what a call raised."""
     if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
         return meaning(error.args[0], who, topic)
     return TRANSACTION_FAILED(who=who, name=type(error).__name__)

@@ -1,8 +1,8 @@
 """The offsets topic: made, checked, and a task's own partition of it read to its very end.
 
-Why it is right: the reader asks for committed records only and reads until the end of the partition, and
-that end must be the partition's high watermark.  Were it lower, somebody's transaction would be open there
-and hide what we have committed; so a partition has one writer, who reads it only after fencing itself.
+Why it is right: the reader requests only committed records and reads until the end of the partition, and
+that end must be the partition's high watermark.  If it is lower, an open transaction hides what we have
+committed; so a partition has one writer, and that writer reads it only after fencing.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 
 from wrackline.producers.kafka.client import Settings
 from wrackline.producers.kafka.failures import UNREACHABLE, of_exception
-from wrackline.producers.kafka.transaction import Slot
-from wrackline.schemas import offsets
+from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.offsets import Place
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.offsets_records import RecordPlace
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ _LOOK: Final = 0.05
 _LEADERLESS: Final = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client leaves it without types
 
-# kept by time, so that one can go back to a moment
+# kept by time, so that an operator can go back to a moment
 _HISTORY: Final = {"cleanup.policy": "delete", "retention.ms": str(30 * 86_400_000)}
 # small segments: only closed ones are compacted, and all that is not compacted is read at each start
 _CONFIG: Final = {
@@ -48,7 +48,7 @@ _CONFIG: Final = {
 NOT_COMPACTED = define(
     "offsets.not_compacted",
     OperatorNeeded,
-    "topic {topic} is not compacted, so Kafka would forget what is kept there",
+    "topic {topic} is not compacted, so Kafka would delete what is stored there",
     hint="kafka-configs --bootstrap-server <brokers> --alter --entity-type topics --entity-name {topic} "
     "--add-config cleanup.policy=compact",
 )
@@ -56,38 +56,38 @@ HIDDEN = define(
     "offsets.hidden",
     Transient,
     "an open transaction hides records of {topic}[{partition}]",
-    hint="it ends by itself within its transaction.timeout.ms; whose it is: "
-    "kafka-transactions find-hanging --topic {topic}",
+    hint="it ends automatically within its transaction.timeout.ms; to find its producer: kafka-transactions"
+    " find-hanging --topic {topic}",
 )
 GONE = define(
     "offsets.gone",
     Transient,
-    "topic {topic}, which holds the task's positions, is no longer there",
-    hint="if it was deleted, go on where the source's log is: stop the task,"
-    " then wrackline offsets reset <pipeline.toml>; nothing is published before",
+    "topic {topic}, which contains the task's positions, no longer exists",
+    hint="if it was deleted, continue from the current position of the source's log: stop the task, then"
+    " wrackline offsets reset <pipeline.toml>; nothing is published before that",
 )
 
 
-class Message(NamedTuple):
+class CommittedRecord(NamedTuple):
     """A committed record."""
 
-    place: Place
+    place: RecordPlace
     ms: int  # when it was written
     key: bytes | None
     value: bytes | None
 
 
-def prepare(
+def prepare_offsets(
     admin: AdminClient,
     topic: str,
     slots: int,
     replication: int,
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Make the topic, or give it the partitions that are missing; refuse it when it forgets."""
+    """Make the topic, or add the partitions that are missing; refuse a topic that is not compacted."""
     if _makes(admin, NewTopic(topic, slots, replication, config={**_CONFIG, **more})):
         return
-    if len(_known(admin, topic)) < slots:
+    if len(_partitions_of(admin, topic)) < slots:
         grown = admin.create_partitions([NewPartitions(topic, slots)], operation_timeout=SECONDS)
         with contextlib.suppress(_AlreadyThereError):  # just made or grown by another: the list was behind
             _result(grown[topic].result, topic)
@@ -107,13 +107,13 @@ def _makes(admin: AdminClient, new: NewTopic) -> bool:
     made = admin.create_topics([new], operation_timeout=SECONDS)
     with contextlib.suppress(_AlreadyThereError):
         _result(made[new.topic].result, new.topic)
-        _known(admin, new.topic)
+        _partitions_of(admin, new.topic)
         return True
     return False
 
 
-def _known(admin: AdminClient, topic: str) -> Sized:
-    """Return its partitions; brokers know a topic that was made this moment a little later."""
+def _partitions_of(admin: AdminClient, topic: str) -> Sized:
+    """Return its partitions; brokers know a new topic only a moment after it is made."""
     deadline = time.monotonic() + _UNTIL_KNOWN
     while True:
         found = _result(lambda: admin.list_topics(topic, timeout=SECONDS), topic).topics[topic]
@@ -122,55 +122,61 @@ def _known(admin: AdminClient, topic: str) -> Sized:
         time.sleep(_LOOK)
 
 
-def exists(admin: AdminClient, slot: Slot) -> bool:
-    """Whether the slot is there; all topics are asked for, because asking for one may make it."""
+def slot_exists(admin: AdminClient, slot: OffsetsSlot) -> bool:
+    """Return whether the slot is there; this lists all topics, because a request for one may make it."""
     try:
         known = admin.list_topics(timeout=SECONDS).topics
     except KafkaException as exc:
-        raise of_exception(exc, "the administrator", slot.topic) from exc
+        raise of_exception(exc, "the admin client", slot.topic) from exc
     return slot.topic in known and slot.partition in known[slot.topic].partitions
 
 
-class Read(NamedTuple):
-    """What a slot holds."""
+class SlotContents(NamedTuple):
+    """The contents of a slot."""
 
-    records: list[tuple[int, offsets.Record]]  # each with the time in milliseconds at which it was written
+    records: list[
+        tuple[int, offsets_records.OffsetsRecord]
+    ]  # each with the time in milliseconds at which it was written
     broken: dict[
         bytes | None, WracklineError
     ]  # by its key, a record that can't be read and is its key's last
     last_ms: int | None
 
-    def sound(self, *, over_broken: bool = False) -> list[offsets.Record]:
-        """Return the records; raise if some can't be read, unless that is no matter."""
+    def sound(self, *, over_broken: bool = False) -> list[offsets_records.OffsetsRecord]:
+        """Return the records; raise if some can't be read, unless `over_broken`."""
         for error in self.broken.values():
             if not over_broken:
                 raise error
         return [record for _, record in self.records]
 
 
-def read(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool = False) -> Read:
-    """Every committed record of the slot; who is not `fenced` sees less while a transaction is open.
+def read_slot(
+    admin: AdminClient, reader: Settings, slot: OffsetsSlot, *, fenced: bool = False
+) -> SlotContents:
+    """Return the committed records; a reader that is not `fenced` sees less while a transaction is open.
 
     A broken record counts until another of the same key comes, as for compaction.
     """
-    records: list[tuple[int, offsets.Record]] = []
+    records: list[tuple[int, offsets_records.OffsetsRecord]] = []
     broken: dict[bytes | None, WracklineError] = {}
     last = None
-    for one in messages(admin, reader, slot, fenced=fenced):
+    for one in read_records(admin, reader, slot, fenced=fenced):
         last = one.ms if last is None else max(last, one.ms)
         broken.pop(one.key, None)
         try:
-            records.append((one.ms, offsets.parse(one.place, one.key, one.value)))
+            records.append((one.ms, offsets_records.parse(one.place, one.key, one.value)))
         except WracklineError as error:
-            if error.code != offsets.BROKEN.code:
+            if error.code != offsets_records.BROKEN.code:
                 raise
             if one.value is not None:
                 broken[one.key] = error
-    return Read(records, broken, last)
+    return SlotContents(records, broken, last)
 
 
-def messages(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool) -> Iterator[Message]:
-    """Every committed message of the slot, oldest first, up to its end of now."""
+def read_records(
+    admin: AdminClient, reader: Settings, slot: OffsetsSlot, *, fenced: bool
+) -> Iterator[CommittedRecord]:
+    """Yield every committed message of the slot, oldest first, up to its current end."""
     seen = IsolationLevel.READ_UNCOMMITTED if fenced else IsolationLevel.READ_COMMITTED
     high = _end(admin, slot, seen)
     consumer = Consumer(reader)
@@ -187,32 +193,34 @@ def messages(admin: AdminClient, reader: Settings, slot: Slot, *, fenced: bool) 
                 return
             if error is not None:
                 raise of_exception(KafkaException(error), reader["client.id"], slot.topic)
-            place = Place(slot.topic, slot.partition, offset)
-            yield Message(place, message.timestamp()[1], _bytes(message.key()), _bytes(message.value()))
+            place = RecordPlace(slot.topic, slot.partition, offset)
+            yield CommittedRecord(
+                place, message.timestamp()[1], _bytes(message.key()), _bytes(message.value())
+            )
     finally:
         consumer.close()
 
 
-def _end(admin: AdminClient, slot: Slot, isolation: IsolationLevel) -> int:
-    """Where the slot ends now; a leader just chosen may not know that it is, and is asked again."""
+def _end(admin: AdminClient, slot: OffsetsSlot, isolation: IsolationLevel) -> int:
+    """Return where the slot ends now; a new leader may not know that it is one, and is asked again."""
     partition = TopicPartition(slot.topic, slot.partition)
-    if not exists(admin, slot):
+    if not slot_exists(admin, slot):
         raise GONE(topic=slot.topic)
     deadline = time.monotonic() + _UNTIL_KNOWN
     while True:
-        # or it asks as it did before the leader changed, in vain
+        # without this the client would ask the old leader, in vain
         _result(lambda: admin.list_topics(slot.topic, timeout=SECONDS), slot.topic)
         asked = admin.list_offsets({partition: _LATEST}, isolation_level=isolation, request_timeout=SECONDS)
         try:
             return int(asked[partition].result().offset)
         except KafkaException as exc:
             if exc.args[0].code() not in _LEADERLESS or time.monotonic() > deadline:
-                raise of_exception(exc, "the administrator", slot.topic) from exc
+                raise of_exception(exc, "the admin client", slot.topic) from exc
         time.sleep(_LOOK)
 
 
 class _AlreadyThereError(Exception):
-    """Somebody has made it."""
+    """It has been made already."""
 
 
 def _result(ask: Callable[[], T], topic: str) -> T:
@@ -221,7 +229,7 @@ def _result(ask: Callable[[], T], topic: str) -> T:
     except KafkaException as exc:
         if exc.args[0].code() in {KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.INVALID_PARTITIONS}:
             raise _AlreadyThereError from exc
-        raise of_exception(exc, "the administrator", topic) from exc
+        raise of_exception(exc, "the admin client", topic) from exc
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

@@ -1,7 +1,7 @@
 """The topic of receipts, `<group>-requests`: made, and read to its end.
 
 Comes in: the topic as Kafka has it.  Goes out: each request's newest receipt.  A record that can't be read is
-told and passed over: it is one request's, and no row depends on it.
+reported and skipped: it concerns one request, and no row depends on it.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,34 +11,36 @@ from confluent_kafka.admin import AdminClient
 
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Settings
-from wrackline.producers.kafka.transaction import Slot
-from wrackline.schemas import receipts
+from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.receipts import Key, Receipt
+from wrackline.schemas.kafka import receipts
+from wrackline.schemas.kafka.receipts import Receipt, ReceiptKey
 
 PARTITION: Final = 0
 
 
-def prepare(admin: AdminClient, topic: str, replication: int, most_bytes: int) -> None:
+def prepare_requests(admin: AdminClient, topic: str, replication: int, most_bytes: int) -> None:
     """Make the topic, unless it is there; a receipt of many tables is a long record."""
-    offsets_topic.prepare(admin, topic, PARTITION + 1, replication, {"max.message.bytes": str(most_bytes)})
+    offsets_topic.prepare_offsets(
+        admin, topic, PARTITION + 1, replication, {"max.message.bytes": str(most_bytes)}
+    )
 
 
-def read(
+def read_receipts(
     admin: AdminClient,
     reader: Settings,
     topic: str,
     tell: Callable[[WracklineError], None],
     *,
     fenced: bool,
-) -> Iterator[tuple[Key, Receipt]]:
-    """Each request's newest committed receipt, oldest first.
+) -> Iterator[tuple[ReceiptKey, Receipt]]:
+    """Yield each request's newest committed receipt, oldest first.
 
-    Who is not `fenced` sees less while a transaction is open.  A receipt of ten thousand tables is a long
-    text, and one was written every few seconds: so only the newest is read.
+    A reader that is not `fenced` sees less while a transaction is open.  A receipt of ten thousand tables is
+    a long text, and one was written every few seconds: so only the newest is read.
     """
     newest: dict[bytes, tuple[int, bytes]] = {}
-    for message in offsets_topic.messages(admin, reader, Slot(topic, PARTITION), fenced=fenced):
+    for message in offsets_topic.read_records(admin, reader, OffsetsSlot(topic, PARTITION), fenced=fenced):
         if message.key is not None and message.value is not None:
             newest.pop(message.key, None)
             newest[message.key] = message.place.offset, message.value

@@ -2,17 +2,17 @@
 
     wrackline snapshot start, any Kafka client  -->  <topic.prefix>-signal  -->  taken  -->  kept
 
-`taken` never waits.  `kept` is said once Kafka has what came of all that was taken: only then does the
-group's offset move on, so a crash in between takes them again; a request's id makes the second time harmless.
-As with Debezium, a message counts when its key is the server's name.  What Kafka refuses is told once, until
-it is heard again.
+`taken` never waits.  `kept` is called once Kafka has the results of all that was taken: only then does the
+group's offset advance, so after a crash in between they are taken again; a request's id makes that harmless.
+As with Debezium, a message counts when its key is the server's name.  What Kafka refuses is reported once,
+until the topic can be read again.
 """
 
 import contextlib
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
     AdminClient,
     NewTopic,
@@ -20,15 +20,16 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 
 from wrackline.producers.kafka.client import Settings
 from wrackline.producers.kafka.failures import denies
-from wrackline.schemas import signals
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.kafka import signals
 
 UNHEARD = define(
     "kafka.signals_unheard",
     OperatorNeeded,
-    "no request is heard from topic {topic}: Kafka refuses group {group} ({name})",
+    "requests on topic {topic} are not read: Kafka rejects group {group} ({name})",
     hint="let it read: kafka-acls --bootstrap-server <broker> --add --operation Read --topic '{topic}'"
-    " --group '{group}' --allow-principal User:<user>; or listen to no topic: signal.enabled.channels=source",
+    " --group '{group}' --allow-principal User:<user>; or do not use the topic:"
+    ' signal.enabled.channels = "source"',
 )
 
 _SECONDS: Final = 30.0
@@ -36,13 +37,14 @@ _AT_ONCE: Final = 20  # messages taken in one look
 _AGAIN: Final = 25  # looks from a refusal to the next try
 _FETCH_MS: Final = 500  # a broker waits so long for a signal, and nobody is in a hurry
 
-Request: TypeAlias = signals.Accepted | signals.Rejected
+SignalMessage: TypeAlias = signals.AcceptedSignal | signals.RejectedSignal
 
 
 class SignalTopic:
-    """Reads one topic from where the group left off; the task's thread alone calls it."""
+    """Reads one topic from where the group left off; only the task's thread calls it."""
 
-    def __init__(self, reader: Settings, topic: str, server: str) -> None:
+    def __init__(self, reader: Settings, topic: str, server: str, *, there: bool = True) -> None:
+        """Read a topic; one that is not `there` has no messages, which the client would never report."""
         self._topic, self._server = topic, server.encode()
         self._group = f"{reader['group.id']}-signals"
         self._consumer = Consumer(
@@ -54,17 +56,17 @@ class SignalTopic:
             }
         )
         self._next = -1  # behind the last message that was taken
-        self._looks = 0  # until the topic is asked for, or asked for again
-        self._refusal: KafkaError | None = None  # not told yet
-        self._told: int | None = None  # the refusal that was told last
-        self.heard = False  # all that was there at first
+        self._looks = 0  # looks until the topic is assigned, or assigned again
+        self._refusal: KafkaError | None = None  # not reported yet
+        self._told: int | None = None  # the refusal that was last reported
+        self.heard = not there  # whether all that was there at first has been read
 
-    def taken(self) -> Sequence[Request | WracklineError]:
+    def taken(self) -> Sequence[SignalMessage | WracklineError]:
         """Take what is there, and say what Kafka refuses."""
         if self._looks == 0:
             self._consumer.assign([TopicPartition(self._topic, 0)])  # no offset: where the group left off
         self._looks -= 1
-        found: list[Request | WracklineError] = []
+        found: list[SignalMessage | WracklineError] = []
         for _ in range(_AT_ONCE):
             message = self._consumer.poll(0)
             if message is None:
@@ -73,15 +75,13 @@ class SignalTopic:
             if error is None:
                 place = message.offset() or 0
                 self._next, self._told = place + 1, None
-                request = read(self._server, message.key(), message.value(), f"{self._topic}-{place}")
+                request = read_signal(self._server, message.key(), message.value(), f"{self._topic}-{place}")
                 found += [] if request is None else [request]
             elif denies(error):
                 self._refusal, self._looks = error, _AGAIN  # the client itself does not try again
                 self.heard = True
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
                 self._told, self.heard = None, True
-            elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                self.heard = True
         if self._refusal is not None and self._refusal.code() != self._told:
             self._told = self._refusal.code()
             found.append(UNHEARD(topic=self._topic, group=self._group, name=self._refusal.name()))
@@ -89,9 +89,9 @@ class SignalTopic:
         return found
 
     def kept(self) -> None:
-        """What was taken has been seen to."""
+        """Commit the offset: what was taken has been handled."""
         if self._next >= 0:
-            with contextlib.suppress(KafkaException):  # it is said again with the next one
+            with contextlib.suppress(KafkaException):  # the next commit repeats it
                 self._consumer.commit(offsets=[TopicPartition(self._topic, 0, self._next)], asynchronous=True)
             self._next = -1
 
@@ -105,15 +105,38 @@ class SignalTopic:
             self._refusal = error
 
 
-def read(server: bytes, key: bytes | str | None, value: bytes | str | None, place: str) -> Request | None:
-    """Read a message, unless it is another server's; without an id of its own it is called by its place."""
+def read_signal(
+    server: bytes, key: bytes | str | None, value: bytes | str | None, place: str
+) -> SignalMessage | None:
+    """Read a message, unless it is for another server; without an id of its own, its place is its id."""
     if key != server or isinstance(value, str):
         return None
     return signals.parse_message(value, place)
 
 
-def prepare(admin: AdminClient, topic: str, replication: int = -1) -> None:
-    """Make the topic, unless it is there; it may be denied, and then whoever sends a signal makes it."""
-    made = admin.create_topics([NewTopic(topic, 1, replication)], operation_timeout=_SECONDS)
-    with contextlib.suppress(KafkaException, TimeoutError):
-        made[topic].result(_SECONDS)
+def prepare_signals(admin: AdminClient, topic: str, replication: int = -1) -> bool:
+    """Make the topic, unless it is there; return False if it is missing afterwards.
+
+    If we may not make it, the sender of the first signal makes it.
+    """
+    asked = admin.create_topics([NewTopic(topic, 1, replication)], operation_timeout=_SECONDS)
+    try:
+        asked[topic].result(_SECONDS)
+    except KafkaException as exc:
+        there = exc.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
+    except TimeoutError:
+        there = False
+    else:
+        there = True
+    return there or not _is_missing(admin, topic)
+
+
+def _is_missing(admin: AdminClient, topic: str) -> bool:
+    """Return whether the broker says that the topic does not exist; without an answer, it may exist."""
+    try:
+        admin.describe_topics(TopicCollection([topic]))[topic].result(_SECONDS)
+    except KafkaException as exc:
+        return bool(exc.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
+    except TimeoutError:
+        return False
+    return False

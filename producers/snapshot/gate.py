@@ -1,12 +1,13 @@
 """What was streamed lately: the transactions that a SELECT may not show yet, and the marks that came back.
 
-A commit stands in the log before others see it (long before, where it waits for a standby), so a read is
-handed out with all transactions that nobody has seen so far.  Readers say what they saw: one that was let
-through has seen all it was given; one that was not, and one that only looked, name what is hidden still.
-What is hidden is kept as long as it is; of what nobody has looked at yet, the newest are.
+A commit is in the log before others see it (long before, where it waits for a standby), so a read is
+handed out with all transactions that no reader has seen so far.  Readers report what they saw: a reader that
+passed the gate has seen all that it was given; a reader that did not pass, or that only looked, names what is
+still hidden.  What is hidden is kept as long as it is hidden; of the transactions that no reader has looked
+for yet, the newest are kept.
 
-A mark may come back through the log before its reader says that it set it: what names a ticket is remembered
-until who has that ticket is back.
+A mark may come back through the log before its reader says that it set it: a step that names a ticket is
+remembered until the reader with that ticket is back.
 """
 
 import re
@@ -14,34 +15,26 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from wrackline.producers.changes import (
-    Begin,
-    Commit,
-    Message,
-    Passing,
-    Position,
-    Progress,
-    Signal,
-)
-from wrackline.producers.chunks import Mark
-from wrackline.producers.snapshot.work import Ticket
+from wrackline.producers.contract.row_chunks import Mark
+from wrackline.producers.contract.steps import Begin, Commit, Message, Passing, Position, Progress, Signal
+from wrackline.producers.snapshot.work_items import Ticket
 
 
 class Gate:
     """The streamed transactions, and the steps that a mark may be."""
 
     def __init__(self, run: str, most: int, streamed: Sequence[Commit]) -> None:
-        self._names, self._most = re.compile(rf"{re.escape(run)}/\d+"), most  # as a mark of ours is called
-        self._hidden = {commit.transaction: commit for commit in streamed}  # to the last one who looked
+        self._names, self._most = re.compile(rf"{re.escape(run)}/\d+"), most  # the name of a mark of ours
+        self._hidden = {commit.transaction: commit for commit in streamed}  # from the last look
         self._streamed: deque[Commit] = deque(maxlen=most)  # since
         self._place: Passing | None = None  # the newest step outside a transaction
         self._last: Passing | None = None
-        self._said: dict[str, list[Passing]] = {}  # by ticket under way: what names it
+        self._said: dict[str, list[Passing]] = {}  # by ticket under way: the steps that name it
         self._open: Begin | None = None
         self._reached: Position | None = None  # in the open transaction, once a row of it was handed out
 
     def __len__(self) -> int:
-        """How many transactions nobody has seen."""
+        """Return how many transactions no reader has seen."""
         return len(self._hidden) + len(self._streamed)
 
     @property
@@ -50,18 +43,18 @@ class Gate:
         return self._open is not None
 
     def begin(self, step: Begin) -> None:
-        """A transaction starts."""
+        """Note that a transaction starts."""
         self._open, self._reached = step, None
 
     def touch(self, upto: Position) -> None:
-        """The open transaction has changed a row, or truncated a table."""
+        """Note that the open transaction has changed a row, or truncated a table."""
         self._reached = upto
 
     def passing(self, step: Passing) -> None:
-        """The log is at a place, or something was said in it."""
+        """Note that the log is at a place, or contains a message or signal."""
         self._last = step
         if isinstance(step, Commit):
-            self._streamed.append(step)  # also one of other tables: one that is left out may be read later
+            self._streamed.append(step)  # also of other tables: a table that is left out may be read later
             self._open = None
         if isinstance(step, Commit | Progress):
             self._place = step
@@ -69,13 +62,13 @@ class Gate:
             self._said[name].append(step)
 
     def streamed(self) -> tuple[Commit, ...]:
-        """The transactions that must be visible to a read."""
+        """Return the transactions that must be visible to a read."""
         return *self._hidden.values(), *self._streamed
 
     def unproven(self, most: int) -> Sequence[Commit]:
-        """As `streamed`, and with them the open transaction: a position may lie inside it.
+        """Return the same as `streamed` and the open transaction: a position may lie inside it.
 
-        Of too many the oldest, which somebody may have seen to be hidden, and the newest.
+        Of too many, return the oldest, which a reader may have seen to be hidden, and the newest.
         """
         found = self.streamed()
         if self._open is not None and self._reached is not None:
@@ -83,7 +76,7 @@ class Gate:
         return found if len(found) <= most else found[: most // 2] + found[most // 2 - most :]
 
     def seen(self, given: Sequence[Commit], hidden: Sequence[Commit] = ()) -> None:
-        """Somebody was given these to look for, and saw all but the hidden ones."""
+        """Note that a reader looked for these, and saw all but the hidden ones."""
         names = {commit.transaction for commit in given}
         still = {commit.transaction: commit for commit in hidden}
         left = {name: commit for name, commit in self._hidden.items() if name not in names or name in still}
@@ -92,20 +85,20 @@ class Gate:
             self._streamed.popleft()
 
     def passed(self, mark: Mark) -> bool:
-        """Whether the log has been at this mark already."""
+        """Return whether the log has been at this mark already."""
         said = (step for steps in self._said.values() for step in steps)
         return any(step is not None and mark.passed(step) for step in (*said, self._place, self._last))
 
     def out(self, ticket: Ticket) -> None:
-        """A reader is under way with this ticket: what the log says of it may be its mark."""
+        """Note that a reader is under way with this ticket: a step that names it may be its mark."""
         self._said[ticket] = []
 
     def back(self, ticket: Ticket) -> None:
-        """It is back, or has failed: its marks are known, if there are any."""
+        """Note that the reader is back, or has failed: its marks are known, if there are any."""
         self._said.pop(ticket, None)
 
     def _named(self, step: Passing) -> str:
-        """The ticket that the step names, if one of this start; marks of another one mean nothing."""
+        """Return the ticket of this start that the step names; marks of other starts mean nothing."""
         text = ""
         if isinstance(step, Message):
             text = step.content.decode(errors="replace")

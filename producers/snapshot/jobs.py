@@ -1,18 +1,18 @@
 """What happens to a table's jobs: one state in, the next one out.
 
-A request that read a whole table and failed is made good by the next one that does; what the worker itself
+If a request for a whole table fails, the next request for the whole table repairs it; what the worker itself
 needs (the first read, a refresh) is never dropped, neither by a stop nor by a request for less.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wrackline.producers.chunks import Bound
-from wrackline.producers.set_aside import Reason
-from wrackline.producers.snapshot.requests import Purpose
-from wrackline.producers.snapshot.shapes import Need
-from wrackline.producers.snapshot.state import Job, Outcome, Range, TableState
-from wrackline.producers.snapshot.work import Span
+from wrackline.producers.contract.row_chunks import Bound
+from wrackline.producers.contract.snapshot_requests import Purpose
+from wrackline.producers.cutting.table_fault import FaultReason
+from wrackline.producers.snapshot.shape_changes import RefreshNeed
+from wrackline.producers.snapshot.table_state import Job, Outcome, PendingRange, TableState
+from wrackline.producers.snapshot.work_items import KeySpan
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 
 MOST_KEYS = 1_000  # in one read
@@ -20,18 +20,18 @@ MOST_KEYS = 1_000  # in one read
 KEY_CHANGED = define(
     "snapshot.key_changed",
     OperatorNeeded,
-    "the key of {table} changed while some of its keys were to be read",
-    hint="ask again, with the columns that are the key now:"
-    " wrackline snapshot start <pipeline.toml> '{table}'",
+    "the key of {table} changed while requested keys were still to be read",
+    hint="send the request again, with the columns of the current key: wrackline snapshot start"
+    " <pipeline.toml> '{table}'",
 )
 
 NewId = Callable[[], str]
 
 
-def asked(state: TableState, job: Job, new_id: NewId) -> TableState:
+def add_request(state: TableState, job: Job, new_id: NewId) -> TableState:
     """Take a request for this table: what had failed is tried again, or is part of it.
 
-    One that makes good what the copy needs can't be stopped either.
+    A request that repairs what the copy needs can't be stopped either.
     """
     makes_good = job.whole and state.gap
     for failed in state.jobs:
@@ -46,15 +46,15 @@ def asked(state: TableState, job: Job, new_id: NewId) -> TableState:
         state = replace(state, set_aside=None)
         if not (job.whole or any(one.whole for one in state.jobs)):
             state = state.with_job(Job(new_id(), Purpose.REFRESH))
-    return state.with_job(replace(job, also_refresh=job.also_refresh or makes_good))
+    return state.with_job(replace(job, also_refresh=makes_good))
 
 
-def reshaped(state: TableState, need: Need, new_id: NewId) -> TableState:
-    """Take what a new shape asks for."""
-    if need is Need.NOTHING:
+def take_shape(state: TableState, need: RefreshNeed, new_id: NewId) -> TableState:
+    """Add the reads that a new shape needs."""
+    if need is RefreshNeed.NOTHING:
         return state
-    if need is Need.RESTART:
-        state = replace(unplanned(state), missing={})
+    if need is RefreshNeed.RESTART:
+        state = replace(drop_plans(state), missing={}, lacking=frozenset())
     whole = [job for job in state.jobs if job.whole and job.failed is None]
     if not whole:
         return state.with_job(Job(new_id(), Purpose.REFRESH))
@@ -63,16 +63,16 @@ def reshaped(state: TableState, need: Need, new_id: NewId) -> TableState:
     return state
 
 
-def unsure(state: TableState, new_id: NewId) -> TableState:
-    """Some row is missing that can't be asked for by itself: read all, after what has begun."""
+def read_all_again(state: TableState, new_id: NewId) -> TableState:
+    """Read all rows, after what has begun, because a row is missing that can't be read by itself."""
     for job in state.jobs:
         if job.whole and not job.begun and job.failed is None:
             return state if job.needed else state.with_job(replace(job, also_refresh=True))
     return state.with_job(Job(new_id(), Purpose.REFRESH))
 
 
-def stopped(state: TableState, new_id: NewId) -> TableState:
-    """Stop what somebody asked for; what of it the copy needs goes on under a name of the worker's own."""
+def stop_requests(state: TableState, new_id: NewId) -> TableState:
+    """Stop requested reads; a read that the copy needs continues under a name of the worker's own."""
     for job in state.jobs:
         if job.failed is None and job.purpose is Purpose.REQUESTED:
             state = state.without_job(job.id, Outcome.CANCELLED)
@@ -81,51 +81,62 @@ def stopped(state: TableState, new_id: NewId) -> TableState:
     return state
 
 
-def gone(state: TableState, left_out: Reason | None) -> TableState:
-    """The table is no more, and all that was to be done about it.
+def drop_jobs(state: TableState, left_out: FaultReason | None) -> TableState:
+    """Drop the jobs of a table that no longer exists.
 
     If the stream leaves its name out, it does so for the next table of that name as well: that it is
-    set aside must stay known, or nobody would miss what that table's log says (INV-4).  And the copy keeps
+    set aside must stay known, or nobody would miss that table's log (INV-4).  And the copy keeps
     its rows: they are void once the name is another table's.
     """
     for job in state.jobs:
         state = state.without_job(job.id, Outcome.FAILED if job.failed else Outcome.CANCELLED)
+    state = replace(state, lacking=frozenset(), lacks_more=False)
     return replace(state, shape=None, missing={}, set_aside=left_out, gap=True)
 
 
-def set_aside(state: TableState, reason: Reason) -> TableState:
-    """The log hands out no more changes of the table, so nothing can be read beside it."""
+def set_aside(state: TableState, reason: FaultReason) -> TableState:
+    """Fail all jobs: the log hands out no more changes of the table, so nothing can be read beside it."""
     for job in state.jobs:
         if job.failed is None:
             state = state.with_job(replace(job, failed=reason))
     return replace(state, set_aside=reason, gap=True)
 
 
-def failed(state: TableState, job: Job | None, error: WracklineError, new_id: NewId) -> TableState:
-    """Give up a job, or with none the reading of missing rows; the table says why."""
-    reason = Reason(error.code, error.sentence, error.hint)
+def fail_job(state: TableState, job: Job | None, error: WracklineError, new_id: NewId) -> TableState:
+    """Give up a job, or, if it is None, the reading of missing rows; the state contains the reason."""
+    reason = FaultReason(error.code, error.sentence, error.hint)
     if job is None:
         job = Job(new_id(), Purpose.REFRESH)
     return state.with_job(replace(job, failed=reason))
 
 
-def planned(
-    state: TableState, job: Job, key: Sequence[str], spans: Sequence[Span], expected: int | None = None
+def is_overfull(state: TableState) -> bool:
+    """Whether there may be letters whose keys were not remembered since the last whole read began."""
+    return state.lacks_more and len(state.lacking) >= MOST_KEYS
+
+
+def take_plan(
+    state: TableState, job: Job, key: Sequence[str], spans: Sequence[KeySpan], expected: int | None = None
 ) -> TableState:
-    """Take a job's key columns and ranges, and how many rows the database guesses."""
+    """Take a job's key columns and ranges, and the database's estimate of its rows.
+
+    A whole read finds all letters that there are, so earlier ones are forgotten if there were too many.
+    """
+    if job.whole and state.lacks_more:
+        state = replace(state, lacking=frozenset())
     if job.keys:
         spans = [
-            Span(only=job.keys[start : start + MOST_KEYS]) for start in range(0, len(job.keys), MOST_KEYS)
+            KeySpan(only=job.keys[start : start + MOST_KEYS]) for start in range(0, len(job.keys), MOST_KEYS)
         ]
-    ranges = tuple(Range(number, span) for number, span in enumerate(spans))
+    ranges = tuple(PendingRange(number, span) for number, span in enumerate(spans))
     most = ranges[-1].span.upto if ranges else None
     return state.with_job(replace(job, key=tuple(key), ranges=ranges, most=most, expected=expected))
 
 
-def voided(state: TableState) -> TableState:
-    """Take that the table's `t` event is out: the copy has no row until the job under way brings them all.
+def take_void(state: TableState) -> TableState:
+    """Note that the table's `t` event is out: the copy has no row until the job under way brings them all.
 
-    So that can't be stopped any more, nor fail as a mere request does.
+    So the job can no longer be stopped, and can't fail like a mere request.
     """
     job = state.active
     if job is not None:
@@ -134,10 +145,10 @@ def voided(state: TableState) -> TableState:
     return replace(state, gap=False)
 
 
-def released(
+def move_cursor(
     state: TableState, job: Job, number: int, upto: Bound | None, rows: int, *, over: bool
 ) -> TableState:
-    """Move a range's cursor to the last key released; a range that is over is left out."""
+    """Move a range's cursor to the last released key; a range that is over is left out."""
     ranges = []
     for one in job.ranges:
         if one.number != number:
@@ -147,22 +158,23 @@ def released(
     return state.with_job(replace(job, ranges=tuple(ranges), rows=job.rows + rows))
 
 
-def finished(state: TableState) -> TableState:
+def finish_job(state: TableState) -> TableState:
     """End the job under way if none of its ranges is left."""
     job = state.active
     if job is None or job.key is None or job.ranges:
         return state
-    if job.whole:  # it has read what others had failed to read
+    if job.whole:  # it has read what other jobs failed to read
         for other in state.jobs:
             if other.failed is not None:
                 state = state.without_job(other.id, Outcome.FAILED)
+        state = replace(state, lacks_more=is_overfull(state))
     return state.without_job(job.id, Outcome.SUCCEEDED)
 
 
-def unplanned(state: TableState) -> TableState:
-    """Make all plans anew, for the columns that order the rows are others: bounds of theirs mean nothing."""
+def drop_plans(state: TableState) -> TableState:
+    """Drop all plans, because other columns order the rows now: bounds of the old ones mean nothing."""
     error = KEY_CHANGED(table="this table" if state.shape is None else state.shape.id)
-    reason = Reason(error.code, error.sentence, error.hint)
+    reason = FaultReason(error.code, error.sentence, error.hint)
     for job in state.jobs:
         bounded = job.low is not None or job.high is not None or job.keys
         if job.failed is None:

@@ -1,8 +1,8 @@
-"""The snapshot machine of one source partition: told what happened, it answers what to do.
+"""The snapshot machine of one source partition: it takes what happened, and returns what to do.
 
     request, step, planned, chunk, failed  -->  machine  -->  work, release, unsaved
 
-Pure: no I/O, no clock, no chance; one thread.  Why it is right: a chunk's SELECT sees every transaction
+Pure: no I/O, no clock, no randomness; one thread.  Why it is right: a chunk's SELECT sees every transaction
 that was streamed before the read was handed out (the gate), every change streamed since then takes its
 key out of the window, and rows are released once the log has passed a mark that was set after the SELECT.
 So what is released at a place equals the table's row at that place, and no key goes back (INV-3).
@@ -13,8 +13,17 @@ from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
 
-from wrackline.producers import set_aside
-from wrackline.producers.changes import (
+from wrackline.producers.contract.row_chunks import Chunk, Mark, TailOf
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    Purpose,
+    Request,
+    RequestRefused,
+    ResumeRequest,
+    SnapshotRequest,
+    StopRequest,
+)
+from wrackline.producers.contract.steps import (
     Appeared,
     Begin,
     Commit,
@@ -31,38 +40,49 @@ from wrackline.producers.changes import (
     Signal,
     Step,
     Truncate,
+    UnfitRow,
     Vanished,
 )
-from wrackline.producers.chunks import Chunk, Mark, TailOf
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.record_buffer import Unfitting
 from wrackline.producers.snapshot.gate import Gate
-from wrackline.producers.snapshot.ledger import Ledger
-from wrackline.producers.snapshot.requests import Pause, Purpose, Refused, Request, Resume, Snapshot, Stop
-from wrackline.producers.snapshot.roster import Roster
-from wrackline.producers.snapshot.state import Job, Outcome, Status, TableState, parse, saved
-from wrackline.producers.snapshot.tables import BoundOf, Planning, Table, Wish
-from wrackline.producers.snapshot.window import Window
-from wrackline.producers.snapshot.work import (
-    Limits,
-    Look,
+from wrackline.producers.snapshot.receipt_changes import ReceiptChanges
+from wrackline.producers.snapshot.snapshot_table import BoundOf, SnapshotTable, WantedRead
+from wrackline.producers.snapshot.table_state import (
+    Job,
+    Outcome,
+    TableState,
+    TableStatus,
+    parse_state,
+    render_state,
+)
+from wrackline.producers.snapshot.window import Window, WindowStage
+from wrackline.producers.snapshot.work_index import WorkIndex
+from wrackline.producers.snapshot.work_items import (
+    KeySpan,
     Plan,
+    PlanMade,
+    PlanUnderWay,
     Read,
     Release,
-    Span,
+    SnapshotLimits,
     Ticket,
     Unsaved,
+    VisibilityCheck,
     Void,
+    VoidMade,
     Work,
 )
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.offsets import Json
-from wrackline.schemas.receipts import Kept
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.kafka.offsets_records import Json
+from wrackline.schemas.kafka.receipts import StoredReceipts
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 
-class _Out(NamedTuple):
-    """Work under way: whose it is (a look is nobody's), and what it was told to look for."""
+class _WorkUnderWay(NamedTuple):
+    """Work under way: its table (a look has none), and the transactions that it looks for."""
 
-    table: Table | None
+    table: SnapshotTable | None
     streamed: Sequence[Commit]
 
 
@@ -72,35 +92,36 @@ class Machine:
     def __init__(
         self,
         kept: Mapping[TableId, Json],
-        limits: Limits,
+        limits: SnapshotLimits,
         run: str,
         *,
         bound_of: BoundOf,
         streamed: Sequence[Commit] = (),
-        receipts: Kept | None = None,
+        receipts: StoredReceipts | None = None,
     ) -> None:
-        """Go on from the saved states of the tables, and the receipts of requests.
+        """Continue from the saved states of the tables, and the receipts of requests.
 
-        `run` names this start: marks of another one mean nothing.  `bound_of` reads a record's key as the
+        `run` names this start: marks of other starts mean nothing.  `bound_of` reads a record's key as the
         server writes it, None where it can't.  `streamed` are the transactions that `unproven` named
         when the position was saved.
         """
         self._limits, self._run, self._bound_of = limits, run, bound_of
         self._gate = Gate(run, limits.most_streamed, streamed)
         self._numbers = 0
-        self._out: dict[Ticket, _Out] = {}
-        self._looked: float | None = None  # when somebody was last sent to look
-        self._refs: dict[int, tuple[Table, TableSchema]] = {}
-        self._roster = Roster()
-        self._unsaved: dict[TableId, Table] = {}
-        states = {table: parse(state) for table, state in kept.items()}
-        self._ledger = Ledger(states, receipts)
-        self._tables: dict[TableId, Table] = {}
+        self._out: dict[Ticket, _WorkUnderWay] = {}
+        self._looked: float | None = None  # when a reader was last sent to look
+        self._refs: dict[int, tuple[SnapshotTable, TableSchema]] = {}
+        self._roster = WorkIndex()
+        self._unsaved: dict[TableId, SnapshotTable] = {}
+        states = {table: parse_state(state, table) for table, state in kept.items()}
+        self._ledger = ReceiptChanges(states, receipts)
+        self._tables: dict[TableId, SnapshotTable] = {}
         for table, state in states.items():
             self._table(table, state)
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             Begin: self._gate.begin,
             Rows: self._rows,
+            UnfitRow: self._unfit,
             Truncate: self._truncate,
             Shape: self._shape,
             Reshaped: self._reshaped,
@@ -116,14 +137,14 @@ class Machine:
         }
 
     def request(self, asked: Request) -> None:
-        """Take a request; the same id twice is one, but a first read is asked of tables that came since."""
-        if isinstance(asked, Snapshot):
+        """Take a request; the same id twice is one, but a first read also takes tables that came since."""
+        if isinstance(asked, SnapshotRequest):
             named = [self._table(table) for table in dict.fromkeys(asked.tables)]
             if self._knows(asked, self._tables.values()):
                 named = [table for table in named if not table.state.knows(asked.id)]
                 if asked.purpose is not Purpose.INITIAL or not named:
                     return
-                if not self._ledger.under_way(asked.id):  # its receipt stays as it is: these get another
+                if not self._ledger.under_way(asked.id):  # its receipt stays as it is: the tables get another
                     for table in named:
                         table.change(table.state.remembering(asked.id, Outcome.SUCCEEDED))
                     asked = replace(asked, id=self.new_id())
@@ -133,57 +154,60 @@ class Machine:
         else:
             self._obey(asked)
 
-    def _knows(self, asked: Request, tables: Collection[Table]) -> bool:
-        """Whether a request with this id was taken before."""
+    def _knows(self, asked: Request, tables: Collection[SnapshotTable]) -> bool:
+        """Return whether a request with this id was taken before."""
         return self._ledger.was(asked.id) or any(table.state.knows(asked.id) for table in tables)
 
-    def refuse(self, refused: Refused) -> None:
+    def refuse(self, refused: RequestRefused) -> None:
         """Take a request that can't be carried out: its receipt says why."""
         self._ledger.refuse(refused)
 
-    def _obey(self, asked: Stop | Pause | Resume) -> None:
+    def _obey(self, asked: StopRequest | PauseRequest | ResumeRequest) -> None:
         """Stop, pause or resume at once."""
         named = [self._table(table) for table in asked.tables] or list(self._tables.values())
         if self._knows(asked, named):
             return
         for table in named:
             table.change(table.state.remembering(asked.id, Outcome.SUCCEEDED))
-            if isinstance(asked, Stop):
+            if isinstance(asked, StopRequest):
                 table.stop()
             else:
-                table.pause(paused=isinstance(asked, Pause))
-        read_on = [table.id for table in named if isinstance(asked, Stop) and table.state.active is not None]
+                table.pause(paused=isinstance(asked, PauseRequest))
+        read_on = [
+            table.id for table in named if isinstance(asked, StopRequest) and table.state.active is not None
+        ]
         self._ledger.obeyed(asked, [table.id for table in named], read_on)
 
     def step(self, step: Step) -> None:
-        """Take the log's next step, before the cutter does; then give the cutter `unsaved`, then the step."""
+        """Take the log's next step before the cutter; then give the cutter `unsaved`, then the step."""
         self._handlers[type(step)](step)
 
     def voided(self, ticket: Ticket, void: TailOf) -> None:
-        """A table's `t` event can be made; an unwanted ticket is ignored."""
+        """Note that a table's `t` event can be made; an unwanted ticket is ignored."""
         table = self._back(ticket)
         if table is not None and table.plan is not None and table.plan.ticket == ticket:
-            table.plan = replace(table.plan, void=void)
+            table.plan = VoidMade(ticket, table.plan.job, void)
 
     def planned(
         self,
         ticket: Ticket,
         key: Sequence[str],
-        spans: Sequence[Span],
+        spans: Sequence[KeySpan],
         mark: Mark | None = None,
         expected: int | None = None,
     ) -> None:
-        """A plan is made, with its mark if it was to be marked; an unwanted ticket is ignored."""
+        """Take a plan, with its mark if one was requested; an unwanted ticket is ignored."""
         passed = mark is None or self._gate.passed(mark)
         table = self._back(ticket)
         if table is not None and table.plan is not None and table.plan.ticket == ticket:
-            table.plan = replace(table.plan, made=(key, spans, expected), mark=mark)
-            if passed:
-                table.planned()
+            if mark is None or passed:
+                table.planned((key, spans, expected))
+            else:
+                table.plan = PlanMade(ticket, table.plan.job, mark, (key, spans, expected))
             self._roster.note(table)
 
     def chunk(self, ticket: Ticket, chunk: Chunk, mark: Mark) -> None:
-        """A chunk was read, and its close mark set; a ticket that is no longer wanted is ignored."""
+        """Take a chunk whose close mark is set; a ticket that is no longer wanted is ignored."""
         passed = self._gate.passed(mark)
         table = self._back(ticket)
         window = table.windows.get(ticket) if table is not None else None
@@ -192,13 +216,13 @@ class Machine:
             self._roster.note(table)
 
     def looked(self, ticket: Ticket, hidden: Sequence[Commit]) -> None:
-        """A look was taken: these are hidden still, all others of the look are not."""
+        """Take the result of a look: these transactions are still hidden, all others of the look are not."""
         self._back(ticket, hidden)
 
     def failed(
         self, ticket: Ticket, error: WracklineError, now: float, hidden: Sequence[Commit] | None = None
     ) -> None:
-        """Work failed: a Transient error is tried again, later; others fail the table.
+        """Note that work failed: a Transient error is tried again later; others fail the table.
 
         `hidden`: what was not visible when the reader gave up at the gate; None where it failed elsewhere.
         """
@@ -221,7 +245,7 @@ class Machine:
         self._roster.note(table)
 
     def work(self, now: float) -> Sequence[Work]:
-        """What readers shall begin now; nothing inside a source transaction, whose rows are not seen yet."""
+        """Return what readers must begin now; nothing inside a source transaction with rows not seen yet."""
         made: list[Work] = []
         if self._gate.inside or len(self._out) >= self._limits.readers:
             return made
@@ -239,14 +263,14 @@ class Machine:
         return made
 
     def due(self, now: float) -> float:
-        """The moment from which `work` may give something because a wait is over; inf if none waits."""
+        """Return the moment when a wait ends, so that `work` may return something; inf if no table waits."""
         waits = (table.wait_until for table in self._roster.wanting.values())
         return min((wait for wait in waits if wait > now), default=inf)
 
     def release(self, place: Position, ts_ms: int) -> Release | None:
-        """The next slice that may go out at this place outside a transaction; ask until None.
+        """Return the next slice that may go out at this place outside a transaction; call until None.
 
-        Every step up to the place must have been taken, and none after it.
+        Every step up to the place must have been taken, and no step after it.
         """
         for table in (*self._roster.planning.values(), *self._roster.windowed.values()):
             void = table.void(place, ts_ms)
@@ -261,18 +285,23 @@ class Machine:
         return None
 
     def unsaved(self) -> Unsaved:
-        """States and receipts that changed since this was asked, and go with no rows."""
-        states = {table.id: saved(table.state) for table in self._unsaved.values()}
+        """Return states and receipts that changed since the last call, and go out without rows."""
+        states = {table.id: render_state(table.state) for table in self._unsaved.values()}
         self._unsaved.clear()
         return Unsaved(states, self._ledger.take())
 
+    def counted(self, unfit: Mapping[Unfitting, int]) -> None:
+        """Note that so many values that do not fit are reported with the next save."""
+        for (table, column, letter), times in unfit.items():
+            self._table(table).counted(column, times, letter=letter)
+
     def unproven(self) -> Sequence[Commit]:
-        """Transactions streamed lately that no reader has seen yet: save them with every position."""
+        """Return transactions streamed lately that no reader has seen yet: save them with every position."""
         return self._gate.unproven(self._limits.most_unproven)
 
     @property
     def unstreamed(self) -> Collection[TableId]:
-        """Tables asked for whose changes the stream does not hand out: save, then open it again."""
+        """Requested tables whose changes the stream does not hand out: save, then open it again."""
         return self._roster.unstreamed.keys()
 
     @property
@@ -282,23 +311,23 @@ class Machine:
 
     @property
     def waiting(self) -> bool:
-        """Whether something waits for its mark: the stream shall ask the server where it stands (rule 8)."""
-        marked = any(table.plan and table.plan.mark for table in self._roster.planning.values())
-        return marked or any(window.arrived and not window.passed for window in self._roster.windows())
+        """Whether something waits for its mark: the stream must ask the server for its place (rule 8)."""
+        marked = any(isinstance(table.plan, PlanMade) for table in self._roster.planning.values())
+        return marked or any(window.stage is WindowStage.WAITING for window in self._roster.windows())
 
-    def status(self, table: TableId) -> Status | None:
-        """Where a table stands; None for one that the machine does not know."""
+    def status(self, table: TableId) -> TableStatus | None:
+        """Return a table's status; None for a table that the machine does not know."""
         return self._tables[table].state.status if table in self._tables else None
 
     @property
     def states(self) -> Mapping[TableId, TableState]:
-        """All that is known of every table."""
+        """The state of every table."""
         return {table.id: table.state for table in self._tables.values()}
 
-    def _table(self, table: TableId, state: TableState | None = None) -> Table:
+    def _table(self, table: TableId, state: TableState | None = None) -> SnapshotTable:
         found = self._tables.get(table)
         if found is None:
-            found = self._tables[table] = Table(
+            found = self._tables[table] = SnapshotTable(
                 table,
                 TableState() if state is None else state,
                 self._limits,
@@ -318,22 +347,22 @@ class Machine:
         self._numbers += 1
         return self._numbers
 
-    def _changed(self, table: Table, before: TableState, after: TableState) -> None:
+    def _changed(self, table: SnapshotTable, before: TableState, after: TableState) -> None:
         self._unsaved[table.id] = table
         self._ledger.changed(table.id, before, after)
         self._roster.note(table)
 
-    def _void(self, table: Table, job: Job) -> Void:
+    def _void(self, table: SnapshotTable, job: Job) -> Void:
         streamed = self._gate.streamed()
-        ticket = self._ticket(_Out(table, streamed))
-        table.plan = Planning(ticket, job.id)
+        ticket = self._ticket(_WorkUnderWay(table, streamed))
+        table.plan = PlanUnderWay(ticket, job.id)
         return Void(ticket, table.id, streamed)
 
-    def _plan(self, table: Table, job: Job) -> Plan:
+    def _plan(self, table: SnapshotTable, job: Job) -> Plan:
         streamed = self._gate.streamed()
-        ticket = self._ticket(_Out(table, streamed))
+        ticket = self._ticket(_WorkUnderWay(table, streamed))
         table.begin(job)
-        table.plan = Planning(ticket, job.id)
+        table.plan = PlanUnderWay(ticket, job.id)
         return Plan(
             ticket,
             table.id,
@@ -346,9 +375,9 @@ class Machine:
             job.refreshes,
         )
 
-    def _read(self, table: Table, wish: Wish) -> Read:
+    def _read(self, table: SnapshotTable, wish: WantedRead) -> Read:
         streamed = self._gate.streamed()
-        ticket = self._ticket(_Out(table, streamed))
+        ticket = self._ticket(_WorkUnderWay(table, streamed))
         read = Read(ticket, wish.request, streamed)
         job = None if wish.job is None else wish.job.id
         word = table.word_of(wish.job)
@@ -357,26 +386,26 @@ class Machine:
         return read
 
     def _shall_look(self, now: float) -> bool:
-        """Whether nobody has looked for a while, while no reader does; so few names need be saved."""
+        """Return whether the last look was a while ago, while no reader works; so few names must be saved."""
         if self._looked is None:
             self._looked = now
         many = len(self._gate) >= self._limits.look_at
         rest = self._limits.look_rest if many else self._limits.look_every
         return len(self._gate) > 0 and now >= self._looked + rest
 
-    def _look(self, now: float) -> Look:
+    def _look(self, now: float) -> VisibilityCheck:
         self._looked = now
         streamed = self._gate.streamed()
-        return Look(self._ticket(_Out(None, streamed)), streamed)
+        return VisibilityCheck(self._ticket(_WorkUnderWay(None, streamed)), streamed)
 
-    def _ticket(self, out: _Out) -> Ticket:
+    def _ticket(self, out: _WorkUnderWay) -> Ticket:
         ticket = Ticket(f"{self._run}/{self._number()}")
         self._out[ticket] = out
         self._gate.out(ticket)
         return ticket
 
-    def _back(self, ticket: Ticket, hidden: Sequence[Commit] = ()) -> Table | None:
-        """A reader is back: what it was told to look for is visible, but for what it names."""
+    def _back(self, ticket: Ticket, hidden: Sequence[Commit] = ()) -> SnapshotTable | None:
+        """Note that a reader is back: what it had to look for is visible, except what it names."""
         out = self._out.pop(ticket, None)
         if out is None:
             return None
@@ -385,7 +414,7 @@ class Machine:
         return out.table
 
     def _may_read(self) -> bool:
-        """Whether a reader is free and a chunk fits beside what the windows hold; one always does."""
+        """Return whether a reader is free and a chunk fits beside the windows; one chunk always fits."""
         if len(self._out) >= self._limits.readers:
             return False
         sizes = [window.size for window in self._roster.windows()]
@@ -405,6 +434,10 @@ class Machine:
             else:
                 table, shape = self._refs[ref]
                 table.partial(op, key, value, partial, shape)
+
+    def _unfit(self, step: UnfitRow) -> None:
+        if step.misfit.letter:
+            self._refs[step.ref][0].letter(step.misfit.key)
 
     def _truncate(self, step: Truncate) -> None:
         self._gate.touch(step.upto)
@@ -439,24 +472,22 @@ class Machine:
             self._roster.note(self._tables[table])
 
     def _fault(self, step: Fault) -> None:
-        if step.row is None:
-            table = self._table(step.table)
-            table.aside(set_aside.reason_of(step))
-            self._roster.note(table)
+        table = self._table(step.table)
+        table.aside(table_fault.reason_of(step))
+        self._roster.note(table)
 
     def _passing(self, step: Passing) -> None:
         self._gate.passing(step)
         for window in self._roster.windows():
-            if not window.passed and window.mark is not None:
-                window.passed = window.mark.passed(step)
+            window.take_passing(step)
         for table in list(self._roster.planning.values()):
-            mark = None if table.plan is None else table.plan.mark
-            if mark is not None and mark.passed(step):
-                table.planned()
+            plan = table.plan
+            if isinstance(plan, PlanMade) and plan.mark.passed(step):
+                table.planned(plan.plan)
                 self._roster.note(table)
 
 
-def _job_of(asked: Snapshot, table: TableId) -> Job:
+def _job_of(asked: SnapshotRequest, table: TableId) -> Job:
     return Job(
         asked.id,
         asked.purpose,

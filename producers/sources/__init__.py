@@ -1,1 +1,1 @@
-"""One folder a database; found by its name, listed nowhere."""
+"""One folder for each database; it is found by its name, and listed nowhere."""

@@ -140,6 +140,19 @@ def same_seq(seen: Evidence) -> list[str]:
     return [f"{event} had the seqs {sorted(several)}" for event, several in seqs.items() if len(several) > 1]
 
 
+def seq_goes_back(seen: Evidence) -> list[str]:
+    """In a partition of a table with a key seq never goes back; of one without, only with a `t` first."""
+    keyed = {event.topic for event in seen.numbered if event.keyed}
+    ordered = sorted(seen.numbered, key=lambda event: (event.topic, event.partition, event.offset))
+    return [
+        f"{after.topic} {after.partition}: seq {after.seq} of {after.op} after {before.seq}"
+        for before, after in pairwise(ordered)
+        if (before.topic, before.partition) == (after.topic, after.partition)
+        and after.seq < before.seq
+        and (after.topic in keyed or after.op != "t")
+    ]
+
+
 def told_is_durable(seen: Evidence) -> list[str]:
     """CHK-7, INV-1: at no moment was the slot confirmed beyond a committed position that was written by then.
 
@@ -213,6 +226,7 @@ CHECKS: MappingProxyType[str, Callable[[Evidence], list[str]]] = MappingProxyTyp
         "INV-3": in_order,
         "INV-9": one_owner,
         "seq": same_seq,
+        "seq order": seq_goes_back,
         "tombstones": deletes_have_tombstones,
     }
 )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.marks import MARKS, reading
 from tests.chaos.world import World
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 Opened: TypeAlias = Callable[..., World]
 

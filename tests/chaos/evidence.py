@@ -15,9 +15,9 @@ import orjson
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined] # it offers this unsaid
 
-from wrackline.producers.sources.postgres.position import lsn_number
-from wrackline.schemas import offsets
-from wrackline.schemas.topics import control_topics
+from wrackline.producers.sources.postgres.log.position import lsn_number
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.topic_names import control_topics
 
 Key = tuple[str, int]  # table, id
 
@@ -52,6 +52,18 @@ class Event:
     def key(self) -> Key:
         """Whose event."""
         return self.table, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """The `seq` of one event of any table, where it lies; a `t` has no key in a table that has one."""
+
+    topic: str
+    partition: int
+    offset: int
+    keyed: bool
+    op: str
+    seq: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +124,7 @@ class Evidence:
     attempts: Sequence[Event]  # what read_uncommitted shows: also what was aborted and sent again
     writes: Sequence[Write]  # in the order of each key's changes
     rows: Mapping[Key, int]  # what the tables hold now: n of each row
+    numbered: Sequence[Numbered] = ()  # every committed event, in the order of each partition
     told: Sequence[Told] = ()
     marks: Sequence[Mark] = ()
     records: int = 0  # committed ones of all topics
@@ -239,15 +252,33 @@ def events_of(records: Iterable[Record], decoder: Decoder) -> tuple[list[Event],
     return events, tombstones
 
 
+def numbered_of(records: Iterable[Record], decoder: Decoder) -> list[Numbered]:
+    """What each event of a table's topic says of its place in the log."""
+    values = (
+        (record, decoder.decode(record.value))
+        for record in records
+        if record.value is not None and record.topic.count(".") == 3
+    )
+    return [
+        Numbered(*place_of(record), record.key is not None, value["op"], value["seq"])
+        for record, value in values
+    ]
+
+
+def place_of(record: Record) -> tuple[str, int, int]:
+    """Where it lies."""
+    return record.topic, record.partition, record.offset
+
+
 def marks_of(records: Iterable[Record]) -> list[Mark]:
     """The begins and ends of a task's transactions, in order."""
     found = []
     for record in records:
-        place = offsets.Place(record.topic, record.partition, record.offset)
-        match offsets.parse(place, record.key, record.value).value:
-            case offsets.Begin(generation, n):
+        place = offsets_records.RecordPlace(record.topic, record.partition, record.offset)
+        match offsets_records.parse(place, record.key, record.value).value:
+            case offsets_records.BeginRecord(generation, n):
                 found.append(Mark(record.ms, generation, n, ends=False))
-            case offsets.Offset() as end:
+            case offsets_records.Offset() as end:
                 position = orjson.loads(end.position)
                 found.append(
                     Mark(

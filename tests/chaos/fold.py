@@ -17,7 +17,7 @@ import orjson
 
 from tests.chaos.evidence import Reader
 from tests.chaos.world import World
-from wrackline.control.stack.servers import Broker, Cluster, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, Cluster, SchemaRegistry
 
 Row = dict[int, object]  # by the column's number
 _COMPARED = "'int4', 'int8', 'text', 'bpchar'"  # what both ways give as the same Python value

@@ -23,7 +23,7 @@ def peak(running: Running) -> int:
 
 
 def forget_peak(running: Running) -> None:
-    """Let the peak begin anew at what is held now."""
+    """Let the peak start over at what is held now."""
     Path(f"/proc/{running.process.pid}/clear_refs").write_text("5")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.fold import equal
 from tests.chaos.world import World
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -70,6 +70,7 @@ def test_altered_while_it_runs_with_and_without_a_change_after_it(world: World) 
     equal(world, list(CHANGES))
 
 
+@pytest.mark.full
 def test_altered_while_nobody_looked(world: World) -> None:
     running = world.run()
     equal(world, list(CHANGES))
@@ -81,6 +82,7 @@ def test_altered_while_nobody_looked(world: World) -> None:
     equal(world, list(CHANGES))
 
 
+@pytest.mark.full
 def test_a_key_that_loses_digits_leaves_no_row_of_its_old_keys(world: World) -> None:
     world.sql("CREATE TABLE moments (at timestamp, v int, PRIMARY KEY (at, v))")
     world.sql("INSERT INTO moments SELECT '2026-01-01 00:00:00.789', i FROM generate_series(1, 20) i")

@@ -69,6 +69,7 @@ def lead(world: World, happens: Mapping[str, tuple[str, int, str]]) -> None:
 
 
 def test_each_happens_at_two_places(world: World) -> None:
+    """T-W16, T-W23."""
     places = itertools.cycle(PLACES)
     happens = {}
     for number, (name, does) in enumerate(DONE.items()):

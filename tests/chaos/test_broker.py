@@ -9,8 +9,8 @@ import pytest
 
 from tests.chaos.checks import check_all
 from tests.chaos.world import World
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
 
 pytestmark = pytest.mark.servers
 

@@ -158,6 +158,7 @@ AROUND = tuple(
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 6))])
 def test_changes_at_every_point_around_the_marks(world: World, seed: int) -> None:
+    """T-W05."""
     chance = random.Random(seed)
     plan = [*AROUND, *AROUND]
     chance.shuffle(plan)

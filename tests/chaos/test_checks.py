@@ -7,7 +7,7 @@ from zlib import crc32
 import pytest
 
 from tests.chaos.checks import CHECKS, WHOLE_BELOW, check_all, findings
-from tests.chaos.evidence import Event, Evidence, Mark, Told, Tombstone, Write
+from tests.chaos.evidence import Event, Evidence, Mark, Numbered, Told, Tombstone, Write
 
 A, B = "accounts", "orders"  # the deletes of A say n
 
@@ -48,12 +48,25 @@ MARKS = (
     Mark(31, 2, 1, ends=False),
     Mark(32, 2, 1, True, 300, b"p3", b"p2", 2, SUM),
 )
+KEYED, KEYLESS = "s.d.public.accounts", "s.d.public.lines"
+NUMBERED = (
+    Numbered(KEYED, 0, 0, True, "r", seq(1)),
+    Numbered(KEYED, 0, 1, True, "r", seq(1)),  # the rows of a chunk share one
+    Numbered(KEYED, 0, 2, False, "t", seq(3)),
+    Numbered(KEYED, 1, 0, True, "c", seq(2)),
+    Numbered(KEYLESS, 0, 0, False, "t", seq(4)),
+    Numbered(KEYLESS, 0, 1, False, "r", seq(4)),
+    Numbered(KEYLESS, 0, 2, False, "c", seq(9)),
+    Numbered(KEYLESS, 0, 3, False, "t", seq(7)),  # its rows are read again
+    Numbered(KEYLESS, 0, 4, False, "r", seq(7)),
+)
 RIGHT = Evidence(
     events=EVENTS,
     tombstones=(Tombstone(A, 0, 5, 2), Tombstone(B, 0, 3, 1)),
     attempts=(*EVENTS, replace(EVENTS[2], offset=9)),  # sent, aborted and sent again
     writes=WRITES,
     rows={(A, 1): 3},
+    numbered=NUMBERED,
     told=(Told(5, 50), Told(12, 50), Told(15, 100), Told(22, 200), Told(40, 300)),
     marks=MARKS,
     records=8,
@@ -68,6 +81,11 @@ def without(index: int) -> Evidence:
 
 def with_event(made: Event) -> Evidence:
     return replace(RIGHT, events=(*EVENTS, made))
+
+
+def with_seq(index: int, other: str) -> Evidence:
+    changed = replace(NUMBERED[index], seq=other)
+    return replace(RIGHT, numbered=(*NUMBERED[:index], changed, *NUMBERED[index + 1 :]))
 
 
 def read_twice(n: int) -> Evidence:
@@ -127,6 +145,10 @@ PLANTED = [
         "an event that was sent again has another seq",
         replace(RIGHT, attempts=(*EVENTS, replace(EVENTS[2], seq=seq(1)))),
     ),
+    ("seq order", "a change goes back", with_seq(1, seq(0))),
+    ("seq order", "a truncate of a table with a key goes back", with_seq(2, seq(0))),
+    ("seq order", "a change of a table without a key goes back", with_seq(2 + 4, seq(3))),
+    ("seq order", "a read begins without a truncate", with_seq(8, seq(6))),
     ("tombstones", "a delete has no tombstone", replace(RIGHT, tombstones=RIGHT.tombstones[1:])),
     (
         "tombstones",

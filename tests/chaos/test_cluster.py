@@ -11,8 +11,8 @@ from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.chaos.writers import Writers
 from tests.integration.running.world import wait_until
-from wrackline.control.stack import kafka
-from wrackline.control.stack.servers import Cluster, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack import kafka
+from wrackline.control.local.stack.servers import Cluster, PostgresServer, SchemaRegistry
 
 pytestmark = [pytest.mark.deep, pytest.mark.servers, pytest.mark.timeout(900)]
 

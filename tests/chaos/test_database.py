@@ -13,8 +13,8 @@ from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.integration.postgres.majors import MAJORS
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.postgres import postgres as make_server
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.postgres import postgres as make_server
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 

@@ -26,6 +26,7 @@ def all_read(world: World) -> bool:
 
 
 def test_rows_from_before_and_changes_meanwhile_give_the_table(world: World) -> None:
+    """T-W29."""
     with world.writing(count=2) as writers:
         writers.more(60)
         world.insert("orders", 150)
@@ -38,6 +39,7 @@ def test_rows_from_before_and_changes_meanwhile_give_the_table(world: World) -> 
     assert len(read) > 150
 
 
+@pytest.mark.full
 def test_killed_again_and_again_it_goes_on_where_it_was(world: World) -> None:
     chance = random.Random(7)
     world.insert("orders", 400)

@@ -12,8 +12,8 @@ import pytest
 from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.integration.running.world import PATIENCE, Running, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
@@ -56,6 +56,7 @@ def test_killed_around_the_commit_a_restart_is_all_it_needs(world: World) -> Non
 @pytest.mark.deep
 @pytest.mark.parametrize("name", failpoints.COMMIT)
 def test_killed_at_each_place(world: World, name: str) -> None:
+    """T-P01."""
     running = world.run(f"{name}=kill@6")
     with world.writing(seed=len(name)):
         dies(world, running)

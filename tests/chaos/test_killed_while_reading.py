@@ -79,6 +79,7 @@ CHAIN = ("before_select=kill@3", "after_select=kill@1", "before_slice=kill@3", "
 
 
 def test_killed_at_one_place_of_a_read_after_the_other(world: World) -> None:
+    """T-W12."""
     world.insert("orders", 300)
     with world.writing(count=1, pace=0.1):
         for armed in CHAIN:
@@ -100,6 +101,7 @@ def test_killed_at_a_place_of_a_read_and_at_each_other_right_after_it(world: Wor
     read_once(world)
 
 
+@pytest.mark.full
 def test_killed_with_one_slice_of_several_out(world: World) -> None:
     world.settings |= {"incremental.snapshot.chunk.size": "40", "snapshot.max.threads": "1"}
     world.insert("orders", 40, 350_000)  # more slices than wait for Kafka at once
@@ -120,6 +122,7 @@ def test_killed_with_one_slice_of_several_out(world: World) -> None:
     read_once(world)
 
 
+@pytest.mark.full
 def test_killed_and_resumed_over_several_spans(world: World) -> None:
     rows = 104_000  # so many that a table is read in parts
     world.settings["incremental.snapshot.chunk.size"] = "4000"

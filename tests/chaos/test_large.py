@@ -14,8 +14,8 @@ from tests.chaos.checks import check_all, findings
 from tests.chaos.memory import MB, allowed, peak
 from tests.chaos.world import World
 from tests.integration.running.world import PATIENCE, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -91,6 +91,7 @@ def test_a_large_transaction_is_killed_between_its_parts_and_comes_whole(world: 
     is_whole(world, seen, 24_000)
 
 
+@pytest.mark.full
 def test_a_row_of_8_mb_is_carried_through_all_its_changes(world: World) -> None:
     rows_come_and_go(world, 8 * MB)
 
@@ -118,6 +119,7 @@ def rows_come_and_go(world: World, size: int) -> None:
 
 
 def test_a_row_that_is_too_large_pauses_its_table_alone_and_shows_no_value(world: World) -> None:
+    """T-E21."""
     world.settings["max.row.bytes"] = str(MB)
     running = world.run()
     world.sql("INSERT INTO lines (id, note) VALUES (1, 'before it')")

@@ -9,12 +9,12 @@ from tests.chaos.checks import check_all
 from tests.chaos.memory import MB, allowed, forget_peak, peak, resident
 from tests.chaos.world import World
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
-from wrackline.producers.pace import Limits
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.producers.task.task_limits import TaskLimits
 
 pytestmark = pytest.mark.servers
 
-MOST_AHEAD = Limits().most_ahead_bytes
+MOST_AHEAD = TaskLimits().most_ahead_bytes
 ROW = 8_000
 
 
@@ -54,6 +54,7 @@ def load(world: World, megabytes: int) -> None:
         world.insert("lines", 16 * MB // ROW, ROW)
 
 
+@pytest.mark.full
 def test_it_stays_flat_while_kafka_stands_still(world: World, kafka: Broker) -> None:
     running = world.run()
     world.insert("lines", 3, ROW)

@@ -12,7 +12,7 @@ from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.fixtures.cut_proxy import BOTH, CutProxy, Way
 from tests.integration.running.world import Running, wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 

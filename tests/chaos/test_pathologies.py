@@ -10,8 +10,8 @@ from tests.chaos import evidence as ev
 from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
-from wrackline.producers.sources.postgres.position import lsn_number
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.producers.sources.postgres.log.position import lsn_number
 
 pytestmark = pytest.mark.servers
 
@@ -41,6 +41,7 @@ def confirms(world: World, place: int) -> None:
 
 @pytest.mark.deep
 def test_a_transaction_stays_open_while_others_commit_and_the_task_dies(world: World) -> None:
+    """T-P04."""
     running = world.run()
     with world.session() as session, world.writing() as writers:
         session.execute("BEGIN")
@@ -132,7 +133,9 @@ def test_a_table_has_as_many_columns_as_can_be(world: World) -> None:
         assert {name: row[name] for name in names} == wanted
 
 
+@pytest.mark.full
 def test_ten_thousand_transactions_of_others_move_an_idle_slot_on(world: World) -> None:
+    """T-P12."""
     world.sql("CREATE TABLE elsewhere (id bigint)")
     world.run()
     world.insert("lines", 1)

@@ -20,8 +20,8 @@ from tests.chaos.marks import NOT_OF_ROWS, reading
 from tests.chaos.world import World
 from tests.fixtures.cut_proxy import CutProxy
 from tests.integration.running.world import PATIENCE, wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
-from wrackline.producers.snapshot.work import Limits
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.producers.snapshot.work_items import SnapshotLimits
 
 pytestmark = pytest.mark.servers
 
@@ -50,6 +50,7 @@ def chunks_of(world: World, table: str) -> int:
 
 
 def test_nobody_writes_and_nobody_is_connected(world: World) -> None:
+    """T-W07."""
     world.look_away()
     running = world.run()
     wait_until(lambda: rows_of(world, "orders") == ROWS)
@@ -60,6 +61,7 @@ def test_nobody_writes_and_nobody_is_connected(world: World) -> None:
 
 
 def test_transactions_stay_open_until_all_is_read(world: World) -> None:
+    """T-W08."""
     holds = Holds(world, ("before_gate",))
     world.run(holds.armed)  # it has its slot: that would wait for whoever has written by then
     holds.next()
@@ -157,6 +159,7 @@ def asked_again(world: World) -> bool:
     return first != [(None,)] and first != world.sql(question)
 
 
+@pytest.mark.full
 def test_a_chunk_ends_early_where_its_rows_come_slowly(
     tmp_path: Path, postgres: PostgresServer, kafka: Broker, registry: SchemaRegistry
 ) -> None:
@@ -170,7 +173,9 @@ def test_a_chunk_ends_early_where_its_rows_come_slowly(
             world.run(holds.armed)
             while (come := holds.next())[1].table != "lines":
                 holds.let_go(come[0])
-            network.delay(Limits().chunk_seconds / 40)  # for each piece of 64 kB, of which there are more
+            network.delay(
+                SnapshotLimits().chunk_seconds / 40
+            )  # for each piece of 64 kB, of which there are more
             holds.let_go("before_select")
             holds.next()
             network.heal()

@@ -11,8 +11,8 @@ from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.chaos.writers import Session
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
-from wrackline.producers.sources.postgres.position import lsn_number
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.producers.sources.postgres.log.position import lsn_number
 
 pytestmark = pytest.mark.servers
 
@@ -82,6 +82,7 @@ def spilled(world: World) -> int:
 
 
 def test_nothing_that_was_undone_appears(world: World) -> None:
+    """T-P19, T-S3."""
     rows = Rows()
     running = world.run()
     with world.writing(pace=0.05), world.session() as session:
@@ -107,6 +108,7 @@ def test_nothing_that_was_undone_appears(world: World) -> None:
 
 
 def test_a_prepared_transaction_comes_when_it_is_committed_and_never_if_it_is_not(world: World) -> None:
+    """T-P20."""
     rows = Rows()
     running = world.run()
     names = [f"{kind}_{world.prefix}" for kind in ("kept", "undone")]

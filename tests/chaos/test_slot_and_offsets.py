@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient
 from tests.chaos.checks import check_all
 from tests.chaos.world import World
 from tests.integration.running.world import PATIENCE, Running, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -110,7 +110,7 @@ def test_offsets_that_are_deleted_are_missed_and_never_gone_on_without(world: Wo
     world.run()
     world.sql("INSERT INTO lines (id) VALUES (-101)")
     world.caught_up()
-    # the chain of positions begins anew, and those that it was told by are gone
+    # the chain of positions starts over, and those that it was told by are gone
     seen = check_all(world, but=["CHK-6", "CHK-7"])
     epochs = [event.seq[:4] for event in seen.events if event.id in {-100, -101}]
     assert epochs == ["0002", "0002"]

@@ -27,11 +27,12 @@ from psycopg import sql
 
 from tests.chaos import evidence as ev
 from tests.chaos.writers import TABLES, WHOLE, Session, Writers, fill_counters, make_tables
+from tests.fixtures.prepared import run_command
 from tests.fixtures.servers import drop_slots
 from tests.integration.running import armed as armed_run
-from tests.integration.running.world import COMMAND, PATIENCE, Running, wait_until
-from wrackline.control.stack.servers import Broker, Cluster, PostgresServer, SchemaRegistry
-from wrackline.producers.sources.postgres.position import lsn_number
+from tests.integration.running.world import PATIENCE, Running, wait_until
+from wrackline.control.local.stack.servers import Broker, Cluster, PostgresServer, SchemaRegistry
+from wrackline.producers.sources.postgres.log.position import lsn_number
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _LOOK = 0.02  # seconds between two looks at the slot
@@ -116,8 +117,8 @@ class World:
         """Run another `wrackline` command on the pipeline's file: `world.command("offsets", "show")`."""
         file = self.folder / "pipeline.toml"
         file.write_text(self._pipeline())
-        command = [*COMMAND, *arguments[:2], str(file), *arguments[2:]]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        command = [*arguments[:2], str(file), *arguments[2:]]
+        return run_command(command)
 
     @contextmanager
     def writing(self, seed: int = 1, count: int = 3, pace: float = 0.03) -> Iterator[Writers]:
@@ -204,6 +205,7 @@ class World:
                 for name, key, op, n, xid in ledger
             ],
             rows=rows,
+            numbered=ev.numbered_of(committed, self._decoder),
             told=told,
             marks=marks,
             records=len(committed),

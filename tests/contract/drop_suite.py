@@ -6,8 +6,8 @@ import pytest
 
 from tests.contract.modes_suite import ModesWorld, planned, tell
 from tests.contract.target_suite import TABLE, A, B, change, letter, plan_for, put
-from wrackline.consumers.plan import Applied, Mode
-from wrackline.consumers.plugin import Dropping
+from wrackline.consumers.contract.plan import Applied, TableMode
+from wrackline.consumers.contract.target import Dropping
 
 OTHER = replace(TABLE, id=TABLE.id._replace(name="more_orders"))
 
@@ -50,7 +50,7 @@ class DropSuite:
         assert world.target.applied(TABLE.id) == plan_for(world, 1).upto
 
     def test_tables_of_every_mode_go(self, world: ModesWorld) -> None:
-        for mode in (Mode.HISTORY, Mode.APPEND):
+        for mode in (TableMode.HISTORY, TableMode.APPEND):
             if mode in world.target.can.modes:
                 tell(world, planned(world, mode, 5), change("c", A, 1, "x"), change("u", A, 2, "y"))
                 assert dropping(world).drop(TABLE.id)

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from wrackline.control.rest.crews import NO_CONNECTOR, NOT_STOPPED, Group
-from wrackline.producers.connect.supervision import State, Wish
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED, WritableConnectors
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
 
-MakeCrew = Callable[[], Group]
+MakeCrew = Callable[[], WritableConnectors]
 
 SHOP = {"server": "shop1", "database": "shop"}
 CONFIG = {
@@ -39,88 +39,95 @@ class GroupSuite:
     patience = 30.0
 
     @pytest.fixture
-    def crew(self, make_crew: MakeCrew) -> Group:
+    def crew(self, make_crew: MakeCrew) -> WritableConnectors:
         """A group of one worker, the coordinator."""
         return make_crew()
 
     def config(self, name: str, **more: str) -> Mapping[str, str]:
         return {**CONFIG, "name": name, **more}
 
-    def made(self, crew: Group, name: str = "shop", wish: Wish = Wish.STOP) -> None:
+    def made(
+        self, crew: WritableConnectors, name: str = "shop", wish: DesiredState = DesiredState.STOP
+    ) -> None:
         crew.put(name, self.config(name), wish)
 
-    def becomes(self, crew: Group, name: str, state: State) -> None:
+    def becomes(self, crew: WritableConnectors, name: str, state: TaskState) -> None:
         until = time.monotonic() + self.patience
         while crew.standing(name).state is not state:
             assert time.monotonic() < until, crew.standing(name)
             time.sleep(0.05)  # a group says nothing when a task ends, it is asked
 
-    def test_it_begins_with_nothing_and_writes_here(self, crew: Group) -> None:
+    def test_it_begins_with_nothing_and_writes_here(self, crew: WritableConnectors) -> None:
         assert list(crew.names()) == []
         assert crew.elsewhere() is None
         assert crew.worker
 
-    def test_what_was_put_is_seen_when_put_returns(self, crew: Group) -> None:
+    def test_what_was_put_is_seen_when_put_returns(self, crew: WritableConnectors) -> None:
         self.made(crew)
         assert list(crew.names()) == ["shop"]
         assert crew.given("shop") == self.config("shop")
         assert crew.standing("shop").reason is None
 
-    def test_a_secret_is_given_and_not_shown(self, crew: Group) -> None:
+    def test_a_secret_is_given_and_not_shown(self, crew: WritableConnectors) -> None:
+        """A-SECRET-08."""
         self.made(crew)
         assert crew.given("shop")["database.password"] == "c4n4ry"
         assert crew.config("shop") == {**self.config("shop"), "database.password": "***"}
 
-    def test_defaults_are_neither_given_nor_shown_with_a_connector(self, crew: Group) -> None:
+    def test_defaults_are_neither_given_nor_shown_with_a_connector(self, crew: WritableConnectors) -> None:
         self.made(crew)
         assert set(crew.given("shop")) == set(self.config("shop"))
         assert set(crew.config("shop")) == set(self.config("shop"))
         assert crew.check(crew.given("shop")).values is not None, "with them it is whole"
 
-    def test_settings_are_replaced_not_added_to(self, crew: Group) -> None:
-        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), Wish.STOP)
+    def test_settings_are_replaced_not_added_to(self, crew: WritableConnectors) -> None:
+        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), DesiredState.STOP)
         crew.put("shop", self.config("shop"), None)
         assert crew.given("shop") == self.config("shop")
 
-    def test_a_change_of_settings_wakes_nobody(self, crew: Group) -> None:
+    def test_a_change_of_settings_wakes_nobody(self, crew: WritableConnectors) -> None:
         self.made(crew)
-        self.becomes(crew, "shop", State.STOPPED)
+        self.becomes(crew, "shop", TaskState.STOPPED)
         crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), None)
-        assert crew.standing("shop").state is State.STOPPED
+        assert crew.standing("shop").state is TaskState.STOPPED
 
-    @pytest.mark.parametrize(("wish", "state"), [(Wish.STOP, State.STOPPED), (Wish.PAUSE, State.PAUSED)])
-    def test_a_connector_is_made_as_it_is_wished(self, crew: Group, wish: Wish, state: State) -> None:
+    @pytest.mark.parametrize(
+        ("wish", "state"), [(DesiredState.STOP, TaskState.STOPPED), (DesiredState.PAUSE, TaskState.PAUSED)]
+    )
+    def test_a_connector_is_made_as_it_is_wished(
+        self, crew: WritableConnectors, wish: DesiredState, state: TaskState
+    ) -> None:
         self.made(crew, wish=wish)
         self.becomes(crew, "shop", state)
 
-    def test_a_connector_of_which_nothing_is_wished_is_begun(self, crew: Group) -> None:
+    def test_a_connector_of_which_nothing_is_wished_is_begun(self, crew: WritableConnectors) -> None:
         crew.put("shop", self.config("shop"), None)
-        assert crew.standing("shop").state not in (State.STOPPED, State.PAUSED)
-        crew.wish("shop", Wish.STOP)
-        self.becomes(crew, "shop", State.STOPPED)
+        assert crew.standing("shop").state not in (TaskState.STOPPED, TaskState.PAUSED)
+        crew.wish("shop", DesiredState.STOP)
+        self.becomes(crew, "shop", TaskState.STOPPED)
 
-    def test_names_that_only_case_tells_apart_are_two(self, crew: Group) -> None:
+    def test_names_that_only_case_tells_apart_are_two(self, crew: WritableConnectors) -> None:
         self.made(crew)
         self.made(crew, "Shop")
         crew.remove("Shop")
         assert crew.given("shop") == self.config("shop")
 
-    def test_what_was_removed_is_gone_and_the_others_stay(self, crew: Group) -> None:
+    def test_what_was_removed_is_gone_and_the_others_stay(self, crew: WritableConnectors) -> None:
         self.made(crew)
         self.made(crew, "orders")
         crew.remove("shop")
         assert list(crew.names()) == ["orders"]
         assert crew.given("orders") == self.config("orders")
 
-    def test_what_was_made_again_has_nothing_of_before(self, crew: Group) -> None:
-        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), Wish.STOP)
+    def test_what_was_made_again_has_nothing_of_before(self, crew: WritableConnectors) -> None:
+        crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), DesiredState.STOP)
         crew.remove("shop")
-        self.made(crew, wish=Wish.PAUSE)
+        self.made(crew, wish=DesiredState.PAUSE)
         assert crew.given("shop") == self.config("shop")
-        self.becomes(crew, "shop", State.PAUSED)
+        self.becomes(crew, "shop", TaskState.PAUSED)
 
     @pytest.mark.parametrize("ask", ["given", "config", "standing", "remove", "edit_offsets"])
-    def test_who_is_unknown_is_said(self, crew: Group, ask: str) -> None:
+    def test_who_is_unknown_is_said(self, crew: WritableConnectors, ask: str) -> None:
         self.made(crew)
         more = (None,) if ask == "edit_offsets" else ()
         with pytest.raises(WracklineError) as told:
@@ -130,9 +137,9 @@ class GroupSuite:
 
     @pytest.mark.parametrize("edits", [None, [(SHOP, {"lsn": "0/1"})]])
     def test_positions_of_what_is_not_stopped_are_not_edited(
-        self, crew: Group, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+        self, crew: WritableConnectors, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
-        self.made(crew, wish=Wish.PAUSE)
+        self.made(crew, wish=DesiredState.PAUSE)
         with pytest.raises(WracklineError) as told:
             crew.edit_offsets("shop", edits)
         assert told.value.code == NOT_STOPPED.code

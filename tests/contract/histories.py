@@ -6,7 +6,7 @@ from random import Random
 from tests.contract.target_suite import BIG, COLUMNS, change, seq
 from tests.fakes.history_model import truncate
 from tests.fakes.merge_model import NONE, Change
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.contract.plan import MergePlan
 
 NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("shop", "number")

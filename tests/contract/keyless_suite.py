@@ -25,10 +25,10 @@ from tests.contract.target_suite import (
     seq,
 )
 from tests.fakes.merge_model import Change, Content, Event, Values, content, halves
-from wrackline.consumers.plan import MergePlan
-from wrackline.consumers.plugin import Removed
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.target import UpkeepRemoval
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 BAG = TableSchema(
     TableId("db", "public", "bags"), (*COLUMNS[:3], Column("weight", 4, ColumnType(Kind.FLOAT64, "float8")))
@@ -83,6 +83,7 @@ class KeylessPromises:
     """A bag of rows."""
 
     def test_each_row_stands_as_often_as_it_came(self, world: KeylessWorld) -> None:
+        """T-K15."""
         x, y, null = row("x"), row("y"), row(None, None)
         tell(world, bag_plan(world, 6), came(1, x), came(2, x), came(3, x, "r"), came(4, null), came(5, null))
         assert bag(world) == of(x, x, x, null, null)
@@ -133,7 +134,7 @@ class KeylessPromises:
         x, y, z = row("x"), row("y"), row("z", weight=-0.0)
         tell(world, bag_plan(world, 4), came(1, x), came(2, x), went(3, x), went(4, y))
         tell(world, bag_plan(world, 9), came(5, z), went(8, x), came(6, row("z")))
-        assert world.target.upkeep(BAG.id, forget_before_ms=7000).removed[Removed.TOMBSTONES] == 2
+        assert world.target.upkeep(BAG.id, forget_before_ms=7000).removed[UpkeepRemoval.TOMBSTONES] == 2
         stored = world.stored(BAG.id)
         assert len(stored) == 5, "one pair of x is gone; 8 is too young to be dropped, and y waits"
         assert bag(world) == of(z, row("z"))
@@ -158,7 +159,7 @@ def under_label(op: str, label: str, number: int, key: tuple[str, int]) -> Chang
 
 
 def rekeyed(world: TargetWorld, offset: int, floor: int, table: TableSchema) -> MergePlan:
-    """Plan a batch of another key, as rekeyed.py has it: the floor is behind all that is stored."""
+    """Plan a batch of another key, as key_change.py has it: the floor is behind all that is stored."""
     plan = plan_for(world, offset, table=table)
     return replace(plan, upto=replace(plan.upto, floor=seq(floor) + "0"))
 

@@ -25,7 +25,7 @@ from tests.contract.source_world import (
     Truncated,
     Update,
 )
-from wrackline.producers.changes import Begin, Commit, Message, Progress, Rows, Shape, Truncate
+from wrackline.producers.contract.steps import Begin, Commit, Message, Progress, Rows, Shape, Truncate
 from wrackline.schemas.errors import Definite
 
 GENEROUS = 10.0  # seconds; a call that may not wait needs none of them
@@ -75,6 +75,7 @@ class LogPromises:
         assert [name for name in seen if name in names] == names
 
     def test_positions_and_seqs_rise(self, world: SourceWorld) -> None:
+        """T-K13."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         names = [world.commit(partition, row("a", n), row("b", n), Elsewhere()) for n in range(9)]
@@ -87,6 +88,7 @@ class LogPromises:
         assert len(set(map(len, seqs))) == 1
 
     def test_a_resume_anywhere_gives_the_rest_with_the_same_seq(self, world: SourceWorld) -> None:
+        """T-P02."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         names = [
@@ -107,6 +109,7 @@ class LogPromises:
             assert [e for e in rest if e.key != ("z", 1)] == [e for e in whole if place < e.upto]
 
     def test_a_resumed_transaction_says_where_it_goes_on(self, world: SourceWorld) -> None:
+        """T-M02."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         name = world.commit(partition, *(row("a", n, big=BIG) for n in range(5)))
@@ -128,6 +131,7 @@ class LogPromises:
         assert len(batches) > 1
 
     def test_both_halves_of_a_key_change_stay_together(self, world: SourceWorld) -> None:
+        """T-P06."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         first = world.commit(partition, row("a", 0))
@@ -168,6 +172,7 @@ class LogPromises:
         stream.wake()
 
     def test_staying_alive_reads_and_loses_nothing(self, world: SourceWorld) -> None:
+        """T-P25."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         name = world.commit(partition, row("a", 1), row("a", 2))
@@ -208,6 +213,7 @@ class LogPromises:
         assert not any(row_changes(batch.steps) for batch in batches)
 
     def test_the_database_is_told_only_what_was_confirmed(self, world: SourceWorld) -> None:
+        """T-P13."""
         if Ability.TOLD not in world.abilities:
             pytest.skip(f"no database of this source {Ability.TOLD.value}")
         partition = world.source.partitions()[0]
@@ -220,6 +226,7 @@ class LogPromises:
         read_batches(world, stream, lambda _: world.told(partition) == ends[1])
 
     def test_confirm_never_moves_back(self, world: SourceWorld) -> None:
+        """T-P14."""
         if Ability.TOLD not in world.abilities:
             pytest.skip(f"no database of this source {Ability.TOLD.value}")
         partition = world.source.partitions()[0]

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tests.contract.source_world import SourceWorld
-from wrackline.producers.changes import (
+from wrackline.producers.contract.source_plugin import LogStream
+from wrackline.producers.contract.steps import (
     Batch,
     Commit,
     Message,
@@ -20,8 +21,7 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.plugin import LogStream
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition
 
 PATIENCE = 30.0  # seconds on the world's clock; only a broken source needs them
 

@@ -40,12 +40,12 @@ from tests.contract.source_world import (
 from tests.contract.source_world import Change as SourceChange
 from tests.contract.whole_suite import WholeReadPromises
 from tests.fakes.merge_model import Change, Stored, latest, merge, visible
-from wrackline.producers.changes import Commit, Rows, Saved, Step
-from wrackline.producers.chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
-from wrackline.producers.plugin import ChunkReader, Edge, MarkKind
+from wrackline.producers.contract.row_chunks import KEY_GONE, Bound, Chunk, ChunkRequest, Mark
+from wrackline.producers.contract.source_plugin import ChunkReader, Edge, MarkKind
+from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.findings import Severity
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.language.findings import Severity
+from wrackline.schemas.tables.table import SourcePartition
 
 RELEASED_MS = 1_700_000_000_000
 GRID = [(shop, number) for shop in ("a", "b", "c") for number in (1, 2, 3, 10, 20)]
@@ -117,6 +117,7 @@ class ChunkPromises:
     """What the snapshot engine relies on when it reads rows."""
 
     def test_chunks_meet_every_row_once_in_order(self, world: SourceWorld) -> None:
+        """T-W01."""
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in reversed(GRID)))
         reader = world.source.reader(partition)
@@ -133,6 +134,7 @@ class ChunkPromises:
             assert seen == GRID
 
     def test_a_chunk_ends_with_the_row_that_reaches_its_bytes(self, world: SourceWorld) -> None:
+        """T-W28."""
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))
         reader = world.source.reader(partition)
@@ -150,6 +152,7 @@ class ChunkPromises:
         assert seen == GRID
 
     def test_bounds_of_a_composite_key_are_lexicographic(self, world: SourceWorld) -> None:
+        """T-W01, T-S1."""
         partition = world.source.partitions()[0]
         world.commit(partition, *(row(*key) for key in GRID))
         reader = world.source.reader(partition)
@@ -246,6 +249,7 @@ class ChunkPromises:
             assert (source["snapshot"], source["chunk"]) == ("incremental", "c-1")
 
     def test_a_released_row_is_older_than_the_log_at_its_place(self, world: SourceWorld) -> None:
+        """T-W22."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         first = world.commit(partition, row("a", 1))
@@ -329,6 +333,7 @@ class MarkPromises:
     """What a window relies on: moments that are found again, and a gate for what is not visible yet."""
 
     def test_what_a_select_saw_is_in_the_log_before_its_mark(self, world: SourceWorld) -> None:
+        """T-W05."""
         partition = world.source.partitions()[0]
         stream, reader = open_stream(world, partition), world.source.reader(partition)
         before = [world.commit(partition, row("a", number)) for number in (1, 2)]
@@ -343,6 +348,7 @@ class MarkPromises:
         assert chunk.mark or mark.name == "w1"
 
     def test_a_mark_is_found_on_an_idle_database(self, world: SourceWorld) -> None:
+        """T-W07."""
         partition = world.source.partitions()[0]
         stream, reader = open_stream(world, partition), world.source.reader(partition)
         steps = read(world, stream, world.commit(partition, row("a", 1)))
@@ -368,6 +374,7 @@ class MarkPromises:
             assert ends[number] <= steps.index(reached(mark, steps)[0]) <= ends[number + 1]
 
     def test_marks_of_another_run_do_not_count(self, world: SourceWorld) -> None:
+        """T-W10."""
         partition = world.source.partitions()[0]
         stream, reader = open_stream(world, partition), world.source.reader(partition)
         start = places(read(world, stream, world.commit(partition, row("a", 1))))[-1]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from wrackline.producers.changes import Position
-from wrackline.producers.plugin import Source
-from wrackline.schemas.table import Column, KeyKind, SourcePartition, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.producers.contract.source_plugin import Source
+from wrackline.producers.contract.steps import Position
+from wrackline.schemas.tables.table import Column, KeyKind, SourcePartition, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 Values = Mapping[str, object]
 Key = tuple[str, int]

@@ -17,23 +17,23 @@ from typing import Any, Protocol
 import pytest
 
 from tests.fakes.merge_model import Change, Key, Stored, Values
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.names import Case
-from wrackline.consumers.plan import (
+from wrackline.consumers.contract.identifiers import Case
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.plan import (
     Applied,
     MergePlan,
-    Mode,
+    NewestChange,
     PlannedColumn,
+    TableMode,
     TopicPartition,
-    Written,
     plan_merge,
 )
-from wrackline.consumers.plugin import Removed, Target
-from wrackline.schemas import evolution
+from wrackline.consumers.contract.target import Target, UpkeepRemoval
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables import evolution
+from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TEXT, INTEGER = ColumnType(Kind.STRING, "text"), ColumnType(Kind.INT32, "integer")
 COLUMNS = (
@@ -104,10 +104,10 @@ def plan_for(
     offset: int,
     floor: int | None = None,
     table: TableSchema = TABLE,
-    mode: Mode = Mode.UPSERT,
+    mode: TableMode = TableMode.UPSERT,
 ) -> MergePlan:
     """Plan a batch that ends at an offset."""
-    upto = Applied({HERE: offset}, None if floor is None else seq(floor), Written(seq(offset), 1, 2))
+    upto = Applied({HERE: offset}, None if floor is None else seq(floor), NewestChange(seq(offset), 1, 2))
     return plan_merge(table, world.target.can.identifiers, upto, mode=mode)
 
 
@@ -119,8 +119,10 @@ def alter(world: TargetWorld, plan: MergePlan, before: TableSchema) -> None:
 
 
 def put(world: TargetWorld, plan: MergePlan, *changes: Change) -> None:
-    """Merge one batch, as the pipeline does: it knows which columns some change lacks."""
-    if plan.mode is Mode.UPSERT:
+    """Merge one batch as the pipeline does: it knows where it begins, and which columns some change lacks."""
+    if plan.since == Applied():
+        plan = replace(plan, since=world.target.applied(plan.table.id))
+    if plan.mode is TableMode.UPSERT:
         plan = replace(plan, lacking=frozenset().union(*(one.unsent for one in changes)))
     world.target.ensure_table(plan)
     world.target.apply(world.target.stage(world.frame(changes, plan), plan), plan)
@@ -135,12 +137,14 @@ class MergePromises:
     """Rows."""
 
     def test_changes_become_rows(self, world: TargetWorld) -> None:
+        """T-S4."""
         put(world, plan_for(world, 3), change("c", A, 1, "x"), change("c", B, 2, "y", "é\n'\"\\ 😀"))
         assert world.visible(TABLE.id)[B] == {"shop": "b", "number": 2, "label": "y", "big": "é\n'\"\\ 😀"}
         put(world, plan_for(world, 5), change("u", A, 3, "new"), change("d", B, 4))
         assert labels(world) == {A: "new"}
 
     def test_a_batch_twice_is_a_batch_once(self, world: TargetWorld) -> None:
+        """T-S5."""
         first = [change("c", A, 1, "x", "big"), change("c", B, 2, "y")]
         second = [partial("u", A, 3, "new"), change("d", B, 4), change("r", ("c", 3), 5, "z")]
         put(world, plan_for(world, 2), *first)
@@ -153,6 +157,7 @@ class MergePromises:
         assert world.target.applied(TABLE.id) == applied
 
     def test_an_older_change_never_wins(self, world: TargetWorld) -> None:
+        """T-K08."""
         put(world, plan_for(world, 1), change("u", A, 16, "newer"))
         put(world, plan_for(world, 2), change("r", A, 9, "older"))
         put(world, plan_for(world, 3), change("d", A, 15))
@@ -164,6 +169,7 @@ class MergePromises:
         assert {row.values["big"] for row in world.stored(TABLE.id).values()} == {None}
 
     def test_a_delete_keeps_its_seq(self, world: TargetWorld) -> None:
+        """T-K08."""
         put(world, plan_for(world, 1), change("c", A, 1, "x"))
         put(world, plan_for(world, 2), change("d", A, 8), change("d", B, 9))
         for key, number in ((A, 8), (B, 9)):
@@ -175,6 +181,7 @@ class MergePromises:
         assert labels(world) == {A: "again"}
 
     def test_a_partial_update_keeps_what_is_stored(self, world: TargetWorld) -> None:
+        """T-T01."""
         put(world, plan_for(world, 1), change("c", A, 1, "x", "kept"))
         put(world, plan_for(world, 2), partial("u", A, 2, "new"))
         assert world.visible(TABLE.id)[A] == {"shop": "a", "number": 1, "label": "new", "big": "kept"}
@@ -232,10 +239,10 @@ class MergePromises:
         put(world, plan_for(world, 4), change("d", B, 4), change("d", ("c", 3), 9), partial("u", ("d", 4), 5))
         done = world.target.upkeep(TABLE.id, forget_before_ms=5000)
         assert set(world.stored(TABLE.id)) == {A, ("c", 3), ("d", 4)}
-        assert (done.removed[Removed.TOMBSTONES], done.incomplete) == (1, 1)
+        assert (done.removed[UpkeepRemoval.TOMBSTONES], done.incomplete) == (1, 1)
         put(world, plan_for(world, 6), change("u", ("d", 4), 6))
         done = world.target.upkeep(TABLE.id, forget_before_ms=5000)
-        assert (done.removed[Removed.TOMBSTONES], done.incomplete) == (0, 0)
+        assert (done.removed[UpkeepRemoval.TOMBSTONES], done.incomplete) == (0, 0)
         assert world.target.applied(TABLE.id).offsets == {HERE: 6}
 
 
@@ -243,14 +250,15 @@ class CommitPromises:
     """Offsets, and what a crash leaves."""
 
     def test_applied_offsets_are_those_of_the_commits(self, world: TargetWorld) -> None:
+        """T-S7."""
         assert world.target.applied(TABLE.id) == Applied()
         plan = plan_for(world, 3)
         put(world, plan, change("c", A, 1, "x"))
-        assert world.target.applied(TABLE.id) == Applied({HERE: 3}, None, Written(seq(3), 1, 2))
-        newest = Written(seq(9), None, 4)
+        assert world.target.applied(TABLE.id) == Applied({HERE: 3}, None, NewestChange(seq(3), 1, 2))
+        newest = NewestChange(seq(9), None, 4)
         put(world, replace(plan, upto=Applied({THERE: 7}, seq(1))))
         put(world, replace(plan, upto=Applied({HERE: 5, THERE: 7}, None, newest)))
-        put(world, replace(plan, upto=Applied({HERE: 4}, seq(0), Written(seq(8), 3, 5))))
+        put(world, replace(plan, upto=Applied({HERE: 4}, seq(0), NewestChange(seq(8), 3, 5))))
         world.restart()
         assert world.target.applied(TABLE.id) == Applied({HERE: 5, THERE: 7}, seq(1), newest)
 
@@ -263,8 +271,21 @@ class CommitPromises:
         world.restart()
         assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x"}, {HERE: 3})
         put(world, here, change("c", B, 5, "y"))
-        put(world, replace(here, since=Applied({HERE: 1})), change("c", B, 4, "late"))
         assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x", B: "y"}, {HERE: 5})
+
+    def test_a_batch_is_refused_where_another_consumer_went_further(self, world: TargetWorld) -> None:
+        put(world, plan_for(world, 3), change("c", A, 1, "x"))
+        late = replace(plan_for(world, 9), since=Applied({HERE: 3}))
+        put(world, late, change("c", B, 5, "y"))
+        for since in (Applied({HERE: 3}), Applied({THERE: 0})):
+            ends = Applied({HERE: 10, THERE: 1}, None, NewestChange(seq(10), 1, 2))
+            with pytest.raises(Transient, match=r"target\.moved_on"):
+                put(world, replace(late, since=since, upto=ends), change("c", ("c", 3), 10, "late"))
+        world.restart()
+        assert (labels(world), world.target.applied(TABLE.id).offsets) == ({A: "x", B: "y"}, {HERE: 9})
+        other = replace(late, since=Applied({HERE: 3}), upto=Applied({HERE: 3, THERE: 1}))
+        put(world, other, change("c", ("c", 3), 4, "z"))
+        assert labels(world) == {A: "x", B: "y", ("c", 3): "z"}, "only the other partition has moved"
 
     def test_a_topic_is_known_by_its_id(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 3), change("c", A, 1, "x"))
@@ -274,7 +295,7 @@ class CommitPromises:
         put(world, plan_for(world, 5), change("c", B, 2, "y"))
         world.restart()
         assert world.target.applied(TABLE.id) == Applied(
-            {HERE: 5}, None, Written(seq(5), 1, 2), {HERE.topic: "00ab"}
+            {HERE: 5}, None, NewestChange(seq(5), 1, 2), {HERE.topic: "00ab"}
         )
 
     def test_what_is_staged_is_not_seen(self, world: TargetWorld) -> None:
@@ -304,10 +325,15 @@ class CommitPromises:
             assert after[1].offsets == {HERE: number * 10}
 
 
-def letter(offset: int, partition: int = 0, table: str = "orders", **other: Any) -> Letter:
+def letter(offset: int, partition: int = 0, table: str = "orders", **other: Any) -> DeadLetter:
     """One record that could not become a row."""
-    made = Letter(
-        Spot(f"server.db.public.{table}", partition, offset), "some.code", "why", b"key", b"value", 1000
+    made = DeadLetter(
+        RecordPosition(f"server.db.public.{table}", partition, offset),
+        "some.code",
+        "why",
+        b"key",
+        b"value",
+        1000,
     )
     return replace(made, **other)
 

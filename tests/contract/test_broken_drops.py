@@ -6,8 +6,8 @@ from tests.contract.drop_suite import DropSuite
 from tests.contract.promises import broken, promises
 from tests.fakes.target import FakeTarget, Table
 from tests.fakes.target_world import FakeTargetWorld
-from wrackline.consumers.plan import Mode
-from wrackline.schemas.table import TableId
+from wrackline.consumers.contract.plan import TableMode
+from wrackline.schemas.tables.table import TableId
 
 GOES = "test_a_dropped_table_goes_with_all_that_is_its_own"
 
@@ -44,7 +44,7 @@ class EmptiesIt(FakeTarget):
 class KeepsHistories(FakeTarget):
     def drop(self, table: TableId) -> bool:
         found = self._storage.tables.get(table)
-        if found is not None and found.mode is Mode.HISTORY:
+        if found is not None and found.mode is TableMode.HISTORY:
             return True
         return super().drop(table)
 

@@ -7,11 +7,11 @@ import pytest
 from tests.contract.group_suite import GroupSuite
 from tests.contract.promises import broken
 from tests.fakes.group import DEFAULTS, FakeGroup
-from wrackline.producers.connect.supervision import Wish
+from wrackline.producers.connect.restart_policy import DesiredState
 
 
 class KeepsNothing(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         del name, config, wish
 
 
@@ -21,29 +21,29 @@ class ShowsSecrets(FakeGroup):
 
 
 class KeepsDefaults(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         super().put(name, {**DEFAULTS, **config}, wish)
 
 
 class Adds(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         before = self.given(name) if name in self.names() else {}
         super().put(name, {**before, **config}, wish)
 
 
 class Wakes(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         super().put(name, config, wish)
-        self.wish(name, wish or Wish.RUN)
+        self.wish(name, wish or DesiredState.RUN)
 
 
 class MakesStopped(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
-        super().put(name, config, wish or Wish.STOP)
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+        super().put(name, config, wish or DesiredState.STOP)
 
 
 class IgnoresCase(FakeGroup):
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         super().put(name.lower(), config, wish)
 
 

@@ -9,9 +9,9 @@ from tests.contract.promises import broken
 from tests.contract.target_suite import TargetSuite
 from tests.fakes.target import FakeLetters, FakeTarget, Storage
 from tests.fakes.target_world import FakeTargetWorld
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.plan import Applied, TopicPartition
-from wrackline.schemas.table import TableId
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.plan import Applied, TopicPartition
+from wrackline.schemas.tables.table import TableId
 
 
 class ForgetsLetters(FakeLetters):
@@ -21,30 +21,30 @@ class ForgetsLetters(FakeLetters):
 
 
 class ReadsBytesAsText(FakeLetters):
-    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+    def keep(self, table: TableId, letters: Iterable[DeadLetter]) -> None:
         texts = [replace(one, value=(one.value or b"").decode(errors="replace").encode()) for one in letters]
         super().keep(table, texts)
 
 
 class LetsTheLastStand(FakeLetters):
-    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+    def keep(self, table: TableId, letters: Iterable[DeadLetter]) -> None:
         self._storage.letters.setdefault(table, {}).update({one.spot: one for one in letters})
 
 
 class KnowsThemByOffset(FakeLetters):
-    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+    def keep(self, table: TableId, letters: Iterable[DeadLetter]) -> None:
         held = {spot.offset for spot in self.spots(table)}
         super().keep(table, [one for one in letters if one.spot.offset not in held])
 
 
 class RemovesAll(FakeLetters):
-    def remove(self, table: TableId, spots: Collection[Spot]) -> None:
+    def remove(self, table: TableId, spots: Collection[RecordPosition]) -> None:
         del table, spots
         self._storage.letters.clear()
 
 
 class CountsThemAsApplied(FakeLetters):
-    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+    def keep(self, table: TableId, letters: Iterable[DeadLetter]) -> None:
         given = list(letters)
         super().keep(table, given)
         held = self._storage.tables.get(table)

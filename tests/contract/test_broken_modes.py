@@ -10,9 +10,9 @@ from tests.fakes.history_model import TRUNCATE
 from tests.fakes.merge_model import NONE, Key, Rows, Stored, forget
 from tests.fakes.target import FakeTarget, Frame, Table
 from tests.fakes.target_world import FakeTargetWorld
-from wrackline.consumers.plan import Deletes, MergePlan, Mode
-from wrackline.consumers.plugin import Upkept
-from wrackline.schemas.table import TableId
+from wrackline.consumers.contract.plan import Deletes, MergePlan, TableMode
+from wrackline.consumers.contract.target import UpkeepResult
+from wrackline.schemas.tables.table import TableId
 
 
 class Spoils(FakeTarget):
@@ -72,10 +72,10 @@ class WatchesEveryColumn(FakeTarget):
 
 
 class VacuumsEveryMode(FakeTarget):
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         found = self._storage.tables[table]
         self._storage.tables[table] = replace(found, rows=forget(found.rows, forget_before_ms))
-        return Upkept()
+        return UpkeepResult()
 
 
 class TakesAnyMode(FakeTarget):
@@ -101,7 +101,7 @@ class DeletesWhatIsNewer(FakeTarget):
         gone = {key for key, row in self._storage.staged[staged].items() if row.deleted}
         super().apply(staged, plan)
         table = self._storage.tables[plan.table.id]
-        if plan.mode is Mode.UPSERT:
+        if plan.mode is TableMode.UPSERT:
             rows = {key: row for key, row in table.rows.items() if key not in gone}
             self._storage.tables[plan.table.id] = replace(table, rows=rows)
 

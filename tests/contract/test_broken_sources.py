@@ -14,7 +14,9 @@ from tests.fakes.source import FakeReader, FakeSource, FenceMark
 from tests.fakes.source_world import Clock, FakeSourceWorld
 from tests.fakes.stream import FakeStream
 from tests.fakes.whole import FakeWhole
-from wrackline.producers.changes import (
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Mark, TailOf
+from wrackline.producers.contract.source_plugin import Edge, MarkKind, Surroundings
+from wrackline.producers.contract.steps import (
     Batch,
     Commit,
     Position,
@@ -26,10 +28,8 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, TailOf
-from wrackline.producers.plugin import Edge, MarkKind, Surroundings
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
 
 class Waits(FakeStream):
@@ -92,7 +92,7 @@ class SkipsCutTransaction(FakeStream):
 
 
 class CountsEvents(FakeStream):
-    """A seq from a counter that begins anew with each process."""
+    """A seq from a counter that starts over with each process."""
 
     count = 0
 

@@ -10,11 +10,11 @@ from tests.contract.target_suite import TargetSuite
 from tests.fakes.merge_model import NONE, Latest, Stored
 from tests.fakes.target import FakeTarget, Frame, Storage, Table
 from tests.fakes.target_world import FakeTargetWorld
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, MergePlan
-from wrackline.consumers.plugin import Alteration, Upkept
-from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
-from wrackline.schemas.table import TableId
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, MergePlan
+from wrackline.consumers.contract.target import Alteration, UpkeepResult
+from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.tables.table import TableId
 
 
 class ChangesFrames(FakeTarget):
@@ -170,7 +170,16 @@ class MovesOffsetsBack(FakeTarget):
 
 class MergesBehindAGap(FakeTarget):
     def apply(self, staged: int, plan: MergePlan) -> None:
-        super().apply(staged, replace(plan, since=Applied()))
+        applied = self.applied(plan.table.id)
+        gap = not applied.reaches(plan.since)
+        super().apply(staged, replace(plan, since=applied) if gap else plan)
+
+
+class MergesOverAnotherConsumer(FakeTarget):
+    def apply(self, staged: int, plan: MergePlan) -> None:
+        applied = self.applied(plan.table.id)
+        moved_on = applied.reaches(plan.since)
+        super().apply(staged, replace(plan, since=applied) if moved_on else plan)
 
 
 class ForgetsTheTopicsId(FakeTarget):
@@ -311,12 +320,12 @@ class ClaimsCase(FakeTarget):
 
 
 class ForgetsAllTombstones(FakeTarget):
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         return super().upkeep(table, forget_before_ms=forget_before_ms * 1000)
 
 
 class CountsHiddenRowsAsWhole(FakeTarget):
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         return replace(super().upkeep(table, forget_before_ms=forget_before_ms), incomplete=0)
 
 
@@ -336,6 +345,7 @@ BROKEN: list[tuple[type[FakeTarget], str]] = [
     (CommitsRowsFirst, "test_a_crash_leaves_all_of_a_batch_or_nothing"),
     (MovesOffsetsBack, "test_applied_offsets_are_those_of_the_commits"),
     (MergesBehindAGap, "test_a_batch_is_refused_where_what_it_follows_is_gone"),
+    (MergesOverAnotherConsumer, "test_a_batch_is_refused_where_another_consumer_went_further"),
     (ForgetsTheTopicsId, "test_a_topic_is_known_by_its_id"),
     (LetsAnOlderChangeTellTheShape, "test_applied_offsets_are_those_of_the_commits"),
     (ForgetsOtherPartitions, "test_applied_offsets_are_those_of_the_commits"),

@@ -4,8 +4,8 @@ import pytest
 
 from tests.contract.group_suite import SHOP, GroupSuite, MakeCrew
 from tests.fakes.group import FakeGroup
-from wrackline.control.rest.crews import Group
-from wrackline.producers.connect.supervision import Wish
+from wrackline.control.runtime.rest.model.connectors import WritableConnectors
+from wrackline.producers.connect.restart_policy import DesiredState
 
 
 class TestFakeGroup(GroupSuite):
@@ -13,9 +13,9 @@ class TestFakeGroup(GroupSuite):
     def make_crew(self) -> MakeCrew:
         return FakeGroup
 
-    def test_positions_are_set_each_and_removed_each_or_all(self, crew: Group) -> None:
+    def test_positions_are_set_each_and_removed_each_or_all(self, crew: WritableConnectors) -> None:
         other = {**SHOP, "database": "other"}
-        self.made(crew, wish=Wish.STOP)
+        self.made(crew, wish=DesiredState.STOP)
         crew.edit_offsets("shop", [(SHOP, {"lsn": "0/1"}), (other, {"lsn": "0/2"})])
         crew.edit_offsets("shop", [(SHOP, None)])
         assert list(crew.offsets("shop")) == [(other, {"lsn": "0/2"})]

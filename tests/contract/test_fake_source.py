@@ -5,7 +5,7 @@ import pytest
 from tests.contract.source_suite import SourceSuite
 from tests.contract.source_world import SourceWorld
 from tests.fakes.source_world import FakeSourceWorld
-from wrackline.producers.plugin import MarkKind
+from wrackline.producers.contract.source_plugin import MarkKind
 
 
 class TestFakeSource(SourceSuite):

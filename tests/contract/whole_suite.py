@@ -5,9 +5,9 @@ import pytest
 from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, passing, read
 from tests.contract.source_world import Delete, SourceWorld
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import Whole
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import Whole
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 RELEASED_MS = 1_700_000_000_000
 ROWS = [("a", 1), ("a", 2), ("b", 1), ("b", 20), ("c", 3), ("c", 4), ("d", 5)]

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pyspark
 
-from wrackline.control.stack import java
-from wrackline.control.stack.jars import classpath, fetch
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Program, listening
-from wrackline.control.stack.servers import HOST
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import Program, is_listening
+from wrackline.control.local.stack.servers import HOST
+from wrackline.control.runtime.spark import java
+from wrackline.control.runtime.spark.jars import classpath, fetch
 from wrackline.schemas.versions import REST_CATALOGUE
 
 OF_SPARK = Path(pyspark.__path__[0]) / "jars" / "*"
@@ -44,7 +44,7 @@ def rest(folder: Path) -> Catalogue:
     """Serve a folder by Iceberg's REST protocol."""
     port, lake = _port(folder), (folder / "lake").as_uri()
     jars = [path for jars in REST_CATALOGUE for path in fetch(jars)]
-    command = [java.find().program, "-Xmx256m", "-cp", classpath([*jars, OF_SPARK]), str(SERVER)]
+    command = [java.find_java().program, "-Xmx256m", "-cp", classpath([*jars, OF_SPARK]), str(SERVER)]
     command += [str(port), lake, str(folder / "tables.db")]
     lines = ['warehouse = "lake"', 'catalog.type = "rest"', f'catalog.uri = "http://{HOST}:{port}"']
     return Catalogue(_program("rest", command, folder, port), lines)
@@ -62,7 +62,11 @@ def hive(folder: Path) -> Catalogue:
         "hive.async.log.enabled": "false",
         "hive.log.dir": str(folder),
     }
-    command = [java.find().program, "-Xmx384m", *(f"-D{name}={value}" for name, value in settings.items())]
+    command = [
+        java.find_java().program,
+        "-Xmx384m",
+        *(f"-D{name}={value}" for name, value in settings.items()),
+    ]
     command += ["-cp", str(OF_SPARK), str(METASTORE), "-p", str(port)]
     lines = [f'warehouse = "{lake}"', 'catalog.type = "hive"', f'catalog.uri = "thrift://{HOST}:{port}"']
     return Catalogue(_program("hive", command, folder, port), lines)
@@ -96,4 +100,4 @@ def _port(folder: Path) -> int:
 
 
 def _program(name: str, command: Sequence[str], folder: Path, port: int) -> Program:
-    return Program(name, command, folder, [port], lambda: listening(port), patience=120)
+    return Program(name, command, folder, [port], lambda: is_listening(port), patience=120)

@@ -18,9 +18,9 @@ from urllib.request import urlopen
 from tests.e2e.written import AMOUNT, AT, ID, NOTE, Server, Written, merged, order
 from tests.integration.consuming.world import SPARK_PATIENCE, Consuming, fewer_cores
 from tests.integration.running.world import COMMAND, wait_until
-from wrackline.control.stack.servers import SchemaRegistry
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.control.local.stack.servers import SchemaRegistry
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 FILE = """
 name = "{name}"

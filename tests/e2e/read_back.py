@@ -5,17 +5,17 @@ import sys
 from pathlib import Path
 
 from tests.e2e.copying import plain
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.control.pipeline_file import good_pipeline
-from wrackline.control.spark_session import opened_target
-from wrackline.control.target_alone import target_of
-from wrackline.schemas.table import TableId
+from wrackline.consumers.lake.lake_target import LakeTarget
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.spark.spark_session import open_target
+from wrackline.control.runtime.spark.target_access import target_of
+from wrackline.schemas.tables.table import TableId
 
 
 def main(file: str, *table: str) -> None:
     """Read one table."""
-    with opened_target(*target_of(good_pipeline(Path(file))), None) as (_, target):
-        assert isinstance(target, IcebergTarget)
+    with open_target(*target_of(good_pipeline(Path(file))), None) as (_, target):
+        assert isinstance(target, LakeTarget)
         rows = target.rows(TableId(*table))
         print(json.dumps([[*map(plain, row)] for row in ([] if rows is None else rows.collect())]))  # noqa: T201 - its output
 

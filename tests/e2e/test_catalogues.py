@@ -8,9 +8,9 @@ import pytest
 from tests.e2e.catalogues import Catalogue, glue, hive, rest
 from tests.e2e.copying import Copying, expected
 from tests.e2e.written import Server
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Process
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import Process
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 pytestmark = [
     pytest.mark.servers,

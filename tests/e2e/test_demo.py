@@ -19,7 +19,7 @@ PATIENCE = 280  # seconds, on a machine that others use too
 
 
 def demo(folder: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "wrackline.control.demo", "--folder", str(folder), *more]
+    command = [sys.executable, "-m", "wrackline.control.local.demo", "--folder", str(folder), *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -77,12 +77,12 @@ def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path, source: str,
             if "in Spark SQL" in line:
                 said += next(process.stdout)
                 try:
-                    looked = {name: look(said, name) for name in ("wrackline tail", "demo.look")}
+                    looked = {name: look(said, name) for name in ("wrackline tail", "demo.warehouse_query")}
                 finally:
                     process.send_signal(signal.SIGINT)
     assert process.returncode == 0, said
     assert len(looked["wrackline tail"].splitlines()) == 5
-    assert "count(1)" in looked["demo.look"]
+    assert "count(1)" in looked["demo.warehouse_query"]
     equal = re.search(
         rf"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same in {title}", said, re.MULTILINE
     )
@@ -102,6 +102,7 @@ def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path, source: str,
 
 @pytest.mark.timeout(PATIENCE + 20)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.full
 def test_an_interrupted_demo_stops_everything(folder: Path, how: signal.Signals) -> None:
     with demo(folder, "--seconds", "600") as process:
         assert process.stdout is not None

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -21,10 +22,11 @@ from tests.integration.consuming.world import SPARK_PATIENCE, World
 from tests.integration.running.world import wait_until
 from tests.integration.targets.delta import world as delta
 from tests.integration.targets.iceberg import world as iceberg
-from wrackline.consumers.targets.delta.target import DeltaTarget
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.schemas.table import TableId
+from wrackline.consumers.lake.lake_target import LakeTarget
+from wrackline.consumers.targets.delta.target import open_delta
+from wrackline.consumers.targets.iceberg.target import open_iceberg
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.deep, pytest.mark.timeout(900)]
 
@@ -140,13 +142,13 @@ def test_postgres_equals_its_source(world: World) -> None:
 def test_a_lake_equals_its_source(
     world: World, spark: SparkSession, namespace: str, tmp_path: Path, kind: str
 ) -> None:
-    copy: IcebergTarget | DeltaTarget
+    copy: LakeTarget[Any]
     if kind == "iceberg":
         warehouse = spark.conf.get(iceberg.WAREHOUSE)
-        copy = IcebergTarget(iceberg.settings(spark, namespace=namespace), spark)
+        copy = open_iceberg(iceberg.settings(spark, namespace=namespace), spark)
     else:
         warehouse = str(tmp_path / "lake")
-        copy = DeltaTarget(delta.settings(tmp_path / "lake", namespace=namespace), spark)
+        copy = open_delta(delta.settings(tmp_path / "lake", namespace=namespace), spark)
     start(world, LAKE.format(kind=kind, warehouse=warehouse, namespace=namespace))
     for table in TABLES:
         id_ = TableId(world.database.name, "public", table)
@@ -158,7 +160,7 @@ def test_a_lake_equals_its_source(
         wait_until(equal, look=2.0, patience=2 * SPARK_PATIENCE)
 
 
-def held(copy: IcebergTarget | DeltaTarget, table: TableId) -> Counter[tuple[object, ...]] | None:
+def held(copy: LakeTarget[Any], table: TableId) -> Counter[tuple[object, ...]] | None:
     """Read every value of a table as a reader would."""
     rows = copy.rows(table)
     return None if rows is None else Counter(map(tuple, rows.collect()))

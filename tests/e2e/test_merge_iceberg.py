@@ -8,16 +8,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.e2e.written import AMOUNT, AT, ID, NOTE, Server, Written, merged, order
 from tests.integration.targets.iceberg.world import settings
-from wrackline.consumers.batch import Batches
-from wrackline.consumers.kafka_settings import asking, reading
-from wrackline.consumers.planning import Rules
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.consumers.topics import Topics
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.schemas import registry as registries
+from wrackline.consumers.batch.batch import Batches
+from wrackline.consumers.batch.planning import BatchRules
+from wrackline.consumers.kafka.client_settings import client_settings, spark_options
+from wrackline.consumers.kafka.topic_offsets import TopicOffsets
+from wrackline.consumers.targets.iceberg.target import open_iceberg
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.kafka import schema_registry as registries
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 
 class Table(Written):
@@ -50,16 +51,18 @@ class World(Server):
     ) -> None:
         super().__init__(kafka, registry, server, namespace)
         self.spark = spark
-        self.target = IcebergTarget(settings(spark), spark)
+        self.target = open_iceberg(settings(spark), spark)
         given = {"bootstrap.servers": kafka.bootstrap}
-        self._topics = Topics(asking(given))
-        self._texts = registries.Registry(registries.Access(registry.url))
-        self._batches = Batches(spark, self._topics, self.target, Rules(reading(given), self._texts.text))
+        self._topics = TopicOffsets(client_settings(given))
+        self._texts = registries.RegistryClient(registries.RegistryAccess(registry.url))
+        self._batches = Batches(
+            spark, self._topics, self.target, BatchRules(spark_options(given), self._texts.text)
+        )
 
     def round(self) -> dict[str, int | WracklineError]:
         """Merge what is new in each topic: how many offsets, or what kept it from that."""
         done: dict[str, int | WracklineError] = {}
-        for topic, ends in self._topics.ends(self.server).items():
+        for topic, ends in self._topics.ends(self.server, Naming.WRACKLINE).items():
             try:
                 done[topic] = self._batches.merge(topic, ends).offsets
             except WracklineError as error:
@@ -87,6 +90,7 @@ def world(
 
 
 def test_what_was_committed_arrives_and_what_was_aborted_does_not(world: World) -> None:
+    """T-K01."""
     table = Table(world)
     with table.transaction():
         for number in range(6):
@@ -115,7 +119,9 @@ def test_what_was_committed_arrives_and_what_was_aborted_does_not(world: World) 
     assert table.snapshots() == snapshots
 
 
+@pytest.mark.full
 def test_an_aborted_transaction_alone_moves_the_offsets(world: World) -> None:
+    """T-E05."""
     table = Table(world)
     with table.transaction():
         table.event("c", order(1))
@@ -140,6 +146,7 @@ def test_an_open_transaction_is_waited_for(world: World) -> None:
     assert table.rows() == {merged(1), merged(2)}
 
 
+@pytest.mark.full
 def test_columns_are_followed_by_identity(world: World) -> None:
     table = Table(world)
     with table.transaction():
@@ -175,6 +182,7 @@ def test_columns_are_followed_by_identity(world: World) -> None:
     assert table.rows() == expected
 
 
+@pytest.mark.full
 def test_a_truncate_empties_the_table_once(world: World) -> None:
     table = Table(world)
     with table.transaction():
@@ -196,6 +204,7 @@ def test_a_truncate_empties_the_table_once(world: World) -> None:
     assert world.target.applied(table.id).floor == floor == f"{6:08x}"
 
 
+@pytest.mark.full
 def test_a_table_whose_schema_is_unknown_stays_behind_alone(world: World) -> None:
     good = Table(world)
     world.namespace += "_bad"

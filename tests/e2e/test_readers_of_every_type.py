@@ -18,11 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every user 
 from pyspark.sql.avro.functions import from_avro
 
 from tests.fixtures.every_kind import SAMPLES, TABLE, event, rows, same
-from wrackline.consumers.casts import cast as cast_to
-from wrackline.control.stack import jars, java
-from wrackline.control.stack.servers import SchemaRegistry
-from wrackline.schemas.envelope import dump, value_schema
-from wrackline.schemas.types import FORMS, ColumnType, Kind, read_type
+from wrackline.consumers.spark.casts import cast as cast_to
+from wrackline.control.local.stack.servers import SchemaRegistry
+from wrackline.control.runtime.spark import jars, java
+from wrackline.schemas.events.envelope import dump, value_schema
+from wrackline.schemas.tables.types import FORMS, ColumnType, Kind, read_type
 from wrackline.schemas.versions import APICURIO_CONVERTER, CONNECT
 
 # PySpark leaves the socket of a collect to the garbage collector.
@@ -65,7 +65,7 @@ def by_connect(registry: SchemaRegistry) -> list[Seen]:
     classpath = jars.classpath(jars.fetch((APICURIO_CONVERTER, *CONNECT)))
     ended = subprocess.run(
         [
-            java.find().program,
+            java.find_java().program,
             "-Xmx256m",
             "-cp",
             classpath,
@@ -82,6 +82,7 @@ def by_connect(registry: SchemaRegistry) -> list[Seen]:
     return [json.loads(line)["value"] for line in ended.stdout.splitlines()]
 
 
+@pytest.mark.full
 def test_kafka_connects_converter_reads_every_kind(by_connect: list[Seen]) -> None:
     after = [cast("Seen", seen["after"]["value"]) for seen in by_connect]
     assert differing([{name: cell["value"] for name, cell in row.items()} for row in after]) == []

@@ -16,12 +16,12 @@ from tests.e2e.copying import Copying, expected
 from tests.e2e.written import ID, NOTE, Server
 from tests.integration.consuming.world import SPARK_PATIENCE
 from tests.integration.running.world import COMMAND
-from wrackline.control.exits import Exit
-from wrackline.control.stack import java
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Process, Program, listening
-from wrackline.control.stack.servers import HOST, Broker, SchemaRegistry
-from wrackline.schemas.table import Column
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import Process, Program, is_listening
+from wrackline.control.local.stack.servers import HOST, Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.spark import java
+from wrackline.schemas.tables.table import Column
 
 pytestmark = [
     pytest.mark.servers,
@@ -39,7 +39,7 @@ SMALL = ("--conf", "spark.executor.memory=512m", "--conf", "spark.sql.shuffle.pa
 @pytest.fixture
 def environment() -> dict[str, str]:
     """Spark's own scripts look for Java and Python here."""
-    return {"JAVA_HOME": str(java.find().home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOST}
+    return {"JAVA_HOME": str(java.find_java().home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOST}
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_cluster_merges_whoever_starts_the_driver(
     folder = tmp_path / "cluster"
     running(
         Program(
-            "master", of_master, folder, numbers, lambda: listening(ports["page"]), environment=environment
+            "master", of_master, folder, numbers, lambda: is_listening(ports["page"]), environment=environment
         )
     )
     running(
@@ -154,7 +154,7 @@ def test_a_spark_connect_server_merges(
     serve += ["--jars", told("spark", "jars", str(made.file))]
     serve += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
     program = Program(
-        "connect", serve, tmp_path / "server", [port], lambda: listening(port), environment=environment
+        "connect", serve, tmp_path / "server", [port], lambda: is_listening(port), environment=environment
     )
     server = running(program)
     assert made.merged_by() == expected()

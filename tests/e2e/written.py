@@ -14,11 +14,11 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from confluent_kafka.cimpl import NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.schemas.envelope import dump, key_schema, value_schema
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.topics import table_topic
-from wrackline.schemas.types import ColumnType, Kind, exact_number
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.schemas.kafka.topic_names import Naming, table_topic
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind, exact_number
 
 ID = Column("id", 1, ColumnType(Kind.INT64, "bigint"), nullable=False)
 AMOUNT = Column("amount", 2, exact_number("numeric(10,2)", 10, 2), nullable=False)
@@ -62,7 +62,7 @@ class Written:
     def __init__(self, world: Server, columns: Sequence[Column] = (ID, AMOUNT, NOTE, AT)) -> None:
         self._world = world
         self.id = TableId("shop", world.namespace, "orders")
-        self.topic = table_topic(world.server, self.id)
+        self.topic = table_topic(world.server, self.id, Naming.WRACKLINE)
         self._seq = 0
         world.create(self.topic)
         self._producer = Producer(

@@ -21,7 +21,7 @@ from tests.contract.source_world import (
     Values,
 )
 from tests.fakes.place import Place
-from wrackline.schemas.table import Column, TableSchema
+from wrackline.schemas.tables.table import Column, TableSchema
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,24 @@
 """A group of one worker in memory: what REST makes is kept and runs nowhere; what is asked is done at once.
 
-In: the installed sources.  Out: a `Group` as `control/rest/crews.py` has it.  `coordinator` may be set, as if
-another worker did what writes.
+In: the installed sources.  Out: `WritableConnectors` as `control/runtime/rest/model/connectors.py` has it.
+`coordinator` may be set, as if another worker did what writes.
 """
 
 from collections.abc import Mapping, Sequence
 from threading import Event
 
-from wrackline.control.installed import Installed
-from wrackline.control.rest.crews import NO_CONNECTOR, NOT_STOPPED
-from wrackline.control.rest.shapes import Standing
-from wrackline.producers.connect.supervision import State, Wish
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NOT_STOPPED
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipeline import Pipeline, check
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.redaction import shown_name
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 WORKER = "127.0.0.1:8083"
 DEFAULTS = {"kafka.bootstrap.servers": "broker1:9092", "schema.registry.url": "http://registry:8081"}
-_STATES = {Wish.PAUSE: State.PAUSED, Wish.STOP: State.STOPPED}
+_STATES = {DesiredState.PAUSE: TaskState.PAUSED, DesiredState.STOP: TaskState.STOPPED}
 
 Partition = frozenset[tuple[str, str]]
 
@@ -26,7 +26,7 @@ Partition = frozenset[tuple[str, str]]
 class FakeGroup:
     """Keeps what it is told."""
 
-    worker = WORKER
+    worker, cluster = WORKER, "kafka-1"
 
     def __init__(self) -> None:
         self.coordinator: str | WracklineError | None = None
@@ -34,7 +34,7 @@ class FakeGroup:
         self.resolver = Resolver(Allowed(), {})
         self.asked: list[str] = []  # what reached it, in order
         self._configs: dict[str, dict[str, str]] = {}
-        self._wishes: dict[str, Wish] = {}
+        self._wishes: dict[str, DesiredState] = {}
         self._positions: dict[str, dict[Partition, object]] = {}
 
     def elsewhere(self) -> str | None:
@@ -57,19 +57,19 @@ class FakeGroup:
     def check(self, settings: Mapping[str, str]) -> Pipeline:
         return check({**DEFAULTS, **settings}, Installed(), self.resolver)
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, name: str) -> ConnectorState:
         self._known(name)
-        return Standing(_STATES.get(self._wishes[name], State.RUNNING))
+        return ConnectorState(_STATES.get(self._wishes[name], TaskState.RUNNING))
 
-    def wish(self, name: str, wish: Wish) -> None:
+    def wish(self, name: str, wish: DesiredState) -> None:
         self._known(name)
         self.asked.append(f"{wish.value} {name}")
         self._wishes[name] = wish
 
-    def put(self, name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         self.asked.append(f"put {name}")
         if name not in self._configs:
-            self._wishes[name] = wish or Wish.RUN
+            self._wishes[name] = wish or DesiredState.RUN
         self._configs[name] = dict(config)
 
     def remove(self, name: str) -> None:
@@ -89,7 +89,7 @@ class FakeGroup:
         self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
     ) -> None:
         self._known(name)
-        if self._wishes[name] is not Wish.STOP:
+        if self._wishes[name] is not DesiredState.STOP:
             raise NOT_STOPPED(name=name)
         self.asked.append(f"offsets {name}")
         kept = {} if edits is None else self._positions.get(name, {})

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from tests.fakes.merge_model import GONE, NONE, Change, Rows, Stored, Values
-from wrackline.consumers.plan import END, START
+from wrackline.consumers.contract.plan import END, START
 
 TRUNCATE = "t"
 

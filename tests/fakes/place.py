@@ -7,9 +7,9 @@ nothing done, so the places of one log are ordered as tuples are.
 from dataclasses import dataclass
 from typing import cast
 
-from wrackline.producers.changes import Saved
+from wrackline.producers.contract.steps import Saved
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.seq import log_prefix
+from wrackline.schemas.tables.seq import log_prefix
 
 UNREADABLE = define("test.fake_saved", OperatorNeeded, "a saved position needs {parts}", hint="reset it")
 

@@ -14,14 +14,23 @@ from tests.fakes.place import Place
 from tests.fakes.stream import GONE, FakeStream
 from tests.fakes.whole import FakeWhole
 from tests.fakes.wire import TableWriter
-from wrackline.producers.changes import Commit, Message, Passing, Position, Progress, Saved, Signal
-from wrackline.producers.chunks import KEY_GONE, Bound, Chunk, ChunkRequest, ChunkRow, Mark, Slice, TailOf
-from wrackline.producers.plugin import Edge, MarkKind, Surroundings
+from wrackline.producers.contract.row_chunks import (
+    KEY_GONE,
+    Bound,
+    Chunk,
+    ChunkRequest,
+    ChunkRow,
+    Mark,
+    Slice,
+    TailOf,
+)
+from wrackline.producers.contract.source_plugin import Edge, MarkKind, Surroundings
+from wrackline.producers.contract.steps import Commit, Message, Passing, Position, Progress, Saved, Signal
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.findings import ColumnSupport, Finding, Severity, Support
-from wrackline.schemas.seq import snapshot_prefix
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
-from wrackline.schemas.types import Kind
+from wrackline.schemas.language.findings import ColumnSupport, Finding, Severity, Support
+from wrackline.schemas.tables.seq import snapshot_prefix
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
+from wrackline.schemas.tables.types import Kind
 
 NO_TABLE = define("test.fake_no_table", OperatorNeeded, "there is no table {table}", hint="create it")
 

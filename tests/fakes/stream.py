@@ -6,7 +6,8 @@ from typing import cast
 from tests.fakes.database import Database, Entry, RowLogged, SignalLogged, Transaction, TruncateLogged
 from tests.fakes.place import Place
 from tests.fakes.wire import TableWriter
-from wrackline.producers.changes import (
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import (
     Batch,
     Begin,
     Commit,
@@ -21,10 +22,9 @@ from wrackline.producers.changes import (
     Truncate,
     Unsent,
 )
-from wrackline.producers.plugin import Surroundings
 from wrackline.schemas.errors import Definite, Transient, define
-from wrackline.schemas.frame import NO_COLUMNS, Frame, unchanged_columns
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.events.frame import NO_COLUMNS, Frame, unchanged_columns
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 IN_USE = define("test.fake_in_use", Transient, "the log of {database} is read by somebody else", hint="wait")
 GONE = define("test.fake_log_gone", Definite, "the log of {database} begins later", hint="take a snapshot")
@@ -161,7 +161,7 @@ class FakeStream:
             if image is not None:
                 image = {name: None if name in entry.unsent else value for name, value in image.items()}
             unchanged = unchanged_columns(entry.unsent) if op != "d" else NO_COLUMNS
-            value = writer.head(before, image) + frame.tail(op, ordinal, 0, unchanged)
+            value = writer.head(before, image) + frame.tail(op, ordinal, unchanged)
             partial = Unsent(entry.unsent, other) if entry.unsent else None
             return (ref, op, old if op == "d" else new, value, partial)
 

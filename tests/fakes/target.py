@@ -9,15 +9,21 @@ from dataclasses import dataclass, field, replace
 
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Key, Latest, Rows, Stored, forget, merge, settle
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.modes import OTHER_MODE
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import ROW, Applied, Deletes, MergePlan, Mode, PlannedColumn
-from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, Removed, Upkept
-from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
-from wrackline.schemas.findings import Finding, Severity
-from wrackline.schemas.table import TableId
-from wrackline.schemas.types import Kind
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.modes import OTHER_MODE
+from wrackline.consumers.contract.plan import ROW, Applied, Deletes, MergePlan, PlannedColumn, TableMode
+from wrackline.consumers.contract.target import (
+    Alteration,
+    Capabilities,
+    MergeStyle,
+    UpkeepRemoval,
+    UpkeepResult,
+)
+from wrackline.schemas.language.findings import Finding, Severity
+from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.types import Kind
 
 Frame = Mapping[Key, Latest]
 
@@ -30,7 +36,7 @@ class Table:
     rows: Rows = field(default_factory=dict)
     applied: Applied = field(default_factory=Applied)
     key: tuple[str, ...] = ()
-    mode: Mode = Mode.UPSERT
+    mode: TableMode = TableMode.UPSERT
     tracked: frozenset[str] | None = None
 
     @property
@@ -45,7 +51,7 @@ class Storage:
 
     tables: dict[TableId, Table] = field(default_factory=dict)
     staged: dict[int, Frame] = field(default_factory=dict)
-    letters: dict[TableId, dict[Spot, Letter]] = field(default_factory=dict)
+    letters: dict[TableId, dict[RecordPosition, DeadLetter]] = field(default_factory=dict)
     crash: str | None = None  # the point at which the next apply ends its process
 
     def reach(self, point: str) -> None:
@@ -60,19 +66,19 @@ class FakeLetters:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    def keep(self, table: TableId, letters: Iterable[Letter]) -> None:
+    def keep(self, table: TableId, letters: Iterable[DeadLetter]) -> None:
         held = self._storage.letters.setdefault(table, {})
         for letter in letters:
             held.setdefault(letter.spot, letter)
 
-    def spots(self, table: TableId) -> frozenset[Spot]:
+    def spots(self, table: TableId) -> frozenset[RecordPosition]:
         return frozenset(self._storage.letters.get(table, {}))
 
-    def kept(self, table: TableId) -> Iterator[Letter]:
+    def kept(self, table: TableId) -> Iterator[DeadLetter]:
         held = self._storage.letters.get(table, {})
         return iter([held[spot] for spot in sorted(held)])
 
-    def remove(self, table: TableId, spots: Collection[Spot]) -> None:
+    def remove(self, table: TableId, spots: Collection[RecordPosition]) -> None:
         for spot in spots:
             self._storage.letters.get(table, {}).pop(spot, None)
 
@@ -90,7 +96,7 @@ class FakeTarget:
         renames=True,
         drops=True,
         widens=frozenset({(Kind.INT32, Kind.INT64)}),
-        modes=frozenset(Mode),
+        modes=frozenset(TableMode),
     )
 
     def __init__(self, storage: Storage) -> None:
@@ -155,17 +161,17 @@ class FakeTarget:
         found = self._storage.tables.get(table)
         return Applied() if found is None else found.applied
 
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         found = self._storage.tables[table]
-        if found.mode is not Mode.UPSERT:
-            return Upkept()
+        if found.mode is not TableMode.UPSERT:
+            return UpkeepResult()
         if any(column.identity == ROW for column in found.columns):
             rows = settle(found.rows, forget_before_ms, found.of_source)
         else:
             rows = forget(found.rows, forget_before_ms)
         self._storage.tables[table] = replace(found, rows=rows)
         gone = len(found.rows) - len(rows)
-        return Upkept({Removed.TOMBSTONES: gone}, sum(bool(row.missing) for row in rows.values()))
+        return UpkeepResult({UpkeepRemoval.TOMBSTONES: gone}, sum(bool(row.missing) for row in rows.values()))
 
     def drop(self, table: TableId) -> bool:
         self._storage.letters.pop(table, None)

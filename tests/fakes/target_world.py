@@ -6,9 +6,9 @@ from typing import Any
 from tests.fakes.history_model import events_seen, reader, versions
 from tests.fakes.merge_model import Change, Content, Key, Stored, Values, copies, latest, visible
 from tests.fakes.target import FakeTarget, Storage
-from wrackline.consumers.plan import MergePlan, Mode
-from wrackline.consumers.plugin import Target
-from wrackline.schemas.table import TableId
+from wrackline.consumers.contract.plan import MergePlan, TableMode
+from wrackline.consumers.contract.target import Target
+from wrackline.schemas.tables.table import TableId
 
 
 class FakeTargetWorld:
@@ -33,7 +33,7 @@ class FakeTargetWorld:
 
     def seen(self, table: TableId) -> Sequence[Mapping[str, object]]:
         found = self._storage.tables[table]
-        if found.mode is Mode.APPEND:
+        if found.mode is TableMode.APPEND:
             return events_seen(found.rows, found.of_source, "_wl_seq", "_wl_op")
         key = [name for name in found.key if name in found.of_source]
         return reader(versions(found.rows, found.of_source, key, found.tracked))

@@ -6,8 +6,8 @@ from tests.contract.source_world import Values
 from tests.fakes.database import Database
 from tests.fakes.place import Place
 from tests.fakes.wire import TableWriter
-from wrackline.producers.changes import Position
-from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, Piece, Slice, TailOf
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Mark, Piece, Slice, TailOf
+from wrackline.producers.contract.steps import Position
 
 MarkAt = Callable[[str, int], Mark]
 TailsOf = Callable[[TableWriter, str, bytes], TailOf]

@@ -6,10 +6,10 @@ from typing import Any
 
 import fastavro
 
-from wrackline.producers.plugin import WriterIds
-from wrackline.schemas.envelope import key_schema, value_schema
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.table import TableSchema
+from wrackline.producers.contract.source_plugin import WriterIds
+from wrackline.schemas.events.envelope import key_schema, value_schema
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.tables.table import TableSchema
 
 NO_ROW = b"\x00"  # an Avro null in a union whose first branch it is
 CONNECTOR = "fake"

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from tests.contract.reading import row_changes
 from tests.fakes.wire import Registry
-from wrackline.producers.changes import (
+from wrackline.producers.contract.source_plugin import LogStream, Source, Surroundings
+from wrackline.producers.contract.steps import (
     Appeared,
     Commit,
     Fault,
@@ -23,7 +24,6 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.plugin import LogStream, Source, Surroundings
 
 PATIENCE = 30.0
 ABOUT_TABLES = (Appeared, Vanished, Renamed, Reshaped, Truncate, Fault, Found)

@@ -1,4 +1,4 @@
-"""The partition that topics.py computes is the one that the writing client chooses."""
+"""The partition that topic_creation.py computes is the one that the writing client chooses."""
 
 import uuid
 
@@ -6,13 +6,14 @@ from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from wrackline.control.stack.servers import Broker
-from wrackline.schemas.topics import partition_of
+from wrackline.control.local.stack.servers import Broker
+from wrackline.schemas.kafka.topic_names import partition_of
 
 PARTITIONS = 7
 
 
 def test_the_client_and_the_check_agree(kafka: Broker, topic_prefix: str) -> None:
+    """T-W29."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     admin.create_topics([NewTopic(topic_prefix, PARTITIONS, 1)])[topic_prefix].result(60)
     chosen: dict[bytes, int | None] = {}

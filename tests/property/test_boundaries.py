@@ -6,8 +6,8 @@ from itertools import product
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from wrackline.consumers.boundaries import Stretch, cut
-from wrackline.consumers.rounds import Range
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.kafka.boundaries import TransactionSpan, cut
 
 PARTITIONS = 3
 Log = list[list[str | None]]  # by partition and offset: the event's transaction; None: of no transaction
@@ -21,9 +21,9 @@ class History:
     readable: list[int]
     ended: int  # the first so many transactions
     shown: set[int]
-    window: Range
+    window: BatchRange
 
-    def stretches(self) -> list[Stretch]:
+    def stretches(self) -> list[TransactionSpan]:
         places: dict[tuple[str, int], list[int]] = {}
         for partition, start in self.window.start.items():
             for offset in range(start, self.window.end[partition]):
@@ -31,7 +31,7 @@ class History:
                 if name is not None:
                     places.setdefault((name, partition), []).append(offset)
         return [
-            Stretch(name, partition, min(at), max(at), f"{name}-0", f"{name}-{partition + 1}", 0)
+            TransactionSpan(name, partition, min(at), max(at), f"{name}-0", f"{name}-{partition + 1}", 0)
             for (name, partition), at in places.items()
         ]
 
@@ -79,7 +79,9 @@ def histories(draw: st.DrawFn) -> History:
         for first, end in zip(start, readable, strict=True)
     ]
     shown = {at for at in range(PARTITIONS) if ends[at] == readable[at] and readable[at] >= sizes[at]}
-    return History(log, readable, ended, shown, Range("t", dict(enumerate(start)), dict(enumerate(ends))))
+    return History(
+        log, readable, ended, shown, BatchRange("t", dict(enumerate(start)), dict(enumerate(ends)))
+    )
 
 
 def ended_names(history: History) -> set[str]:
@@ -100,7 +102,7 @@ def test_no_transaction_is_split_whatever_is_known(history: History) -> None:
 @given(histories())
 def test_all_that_has_ended_is_taken_where_all_is_shown(history: History) -> None:
     log, start = history.log, history.window.start
-    whole = Range("t", start, {at: len(records) for at, records in enumerate(log)})
+    whole = BatchRange("t", start, {at: len(records) for at, records in enumerate(log)})
     seen = History(log, history.readable, history.ended, set(range(PARTITIONS)), whole)
     known = {name_of(number) for number in range(history.ended)}
     made = cut(whole, seen.stretches(), known, seen.shown)
@@ -127,22 +129,22 @@ def test_a_later_one_s_end_says_that_the_earlier_are_over(history: History) -> N
 
 
 def test_rows_of_no_transaction_never_block() -> None:
-    window = Range("t", {0: 5}, {0: 9})
+    window = BatchRange("t", {0: 5}, {0: 9})
     assert cut(window, [], (), ()) == window
-    open_one = Stretch("a", 0, 7, 7, "1", "1", 0)
+    open_one = TransactionSpan("a", 0, 7, 7, "1", "1", 0)
     assert cut(window, [open_one], (), {0}).end == {0: 7}
 
 
 def test_what_is_split_takes_others_with_it() -> None:
-    window = Range("t", {0: 0, 1: 0}, {0: 4, 1: 4})
+    window = BatchRange("t", {0: 0, 1: 0}, {0: 4, 1: 4})
     woven = [  # a cut before c in partition 0 splits b, and then a: as of a repeated publication
-        Stretch("a", 0, 0, 0, "1", "1", 0),
-        Stretch("a", 1, 3, 3, "1", "1", 0),
-        Stretch("b", 0, 3, 3, "2", "2", 0),
-        Stretch("b", 1, 1, 1, "2", "2", 0),
-        Stretch("c", 0, 2, 2, "3", "3", 0),
+        TransactionSpan("a", 0, 0, 0, "1", "1", 0),
+        TransactionSpan("a", 1, 3, 3, "1", "1", 0),
+        TransactionSpan("b", 0, 3, 3, "2", "2", 0),
+        TransactionSpan("b", 1, 1, 1, "2", "2", 0),
+        TransactionSpan("c", 0, 2, 2, "3", "3", 0),
     ]
     assert cut(window, woven, {"a", "b"}, {0, 1}).end == {0: 0, 1: 1}
     assert cut(window, woven, {"a", "b", "c"}, {0, 1}) == window
-    around = [Stretch("a", 0, 0, 3, "1", "1", 0), Stretch("c", 0, 2, 2, "3", "3", 0)]
+    around = [TransactionSpan("a", 0, 0, 3, "1", "1", 0), TransactionSpan("c", 0, 2, 2, "3", "3", 0)]
     assert cut(window, around, {"a"}, {0, 1}).end == {0: 0, 1: 4}

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.postgres.identity import Named, Numbered, likely_numbers, numbers_of
+from wrackline.producers.sources.postgres.discover.column_identity import (
+    CatalogueColumn,
+    LoggedColumn,
+    likely_numbers,
+    numbers_of,
+)
 
 NAMES = "abcdef"
 
@@ -15,22 +20,22 @@ NAMES = "abcdef"
 class Table:
     """A table's columns as the catalogue keeps them."""
 
-    columns: list[Numbered] = field(default_factory=list)
+    columns: list[CatalogueColumn] = field(default_factory=list)
 
-    def live(self) -> list[Numbered]:
+    def live(self) -> list[CatalogueColumn]:
         return [column for column in self.columns if column.name is not None]
 
     def change(self, kind: str, pick: int, name: str) -> None:
         live = self.live()
         taken = {column.name for column in live}
         if kind == "add" and name not in taken:
-            self.columns.append(Numbered(len(self.columns) + 1, name))
+            self.columns.append(CatalogueColumn(len(self.columns) + 1, name))
         elif kind == "drop" and len(live) > 1:
             self._replace(live[pick % len(live)], None)
         elif kind == "rename" and live and name not in taken:
             self._replace(live[pick % len(live)], name)
 
-    def _replace(self, column: Numbered, name: str | None) -> None:
+    def _replace(self, column: CatalogueColumn, name: str | None) -> None:
         self.columns[column.number - 1] = column._replace(name=name)
 
 
@@ -44,7 +49,7 @@ CHANGES = st.lists(
 def test_a_number_is_right_or_not_given(
     before: list[tuple[str, int, str]], after: list[tuple[str, int, str]]
 ) -> None:
-    table = Table([Numbered(1, "a"), Numbered(2, "b"), Numbered(3, "c")])
+    table = Table([CatalogueColumn(1, "a"), CatalogueColumn(2, "b"), CatalogueColumn(3, "c")])
     for change in before:
         table.change(*change)
     then = table.live()
@@ -59,7 +64,7 @@ def test_a_number_is_right_or_not_given(
 def test_a_likely_number_is_in_order_and_right_where_it_is_the_keys(
     before: list[tuple[str, int, str]], after: list[tuple[str, int, str]]
 ) -> None:
-    table = Table([Numbered(1, "a"), Numbered(2, "b"), Numbered(3, "c")])
+    table = Table([CatalogueColumn(1, "a"), CatalogueColumn(2, "b"), CatalogueColumn(3, "c")])
     for change in before:
         table.change(*change)
     then = table.live()
@@ -67,7 +72,7 @@ def test_a_likely_number_is_in_order_and_right_where_it_is_the_keys(
         table.change(*change)
     truth = [column.number for column in then]
     key = [column.number for column in table.live()[:1]]
-    found = likely_numbers([Named(column.name or "", 0) for column in then], table.columns, key)
+    found = likely_numbers([LoggedColumn(column.name or "", 0) for column in then], table.columns, key)
     if found is None:
         return
     assert found == sorted(set(found))
@@ -76,7 +81,7 @@ def test_a_likely_number_is_in_order_and_right_where_it_is_the_keys(
     assert all(n in found for n in truth if table.columns[n - 1].name is not None and n < max(found))
 
 
-def _borrowed(then: list[Numbered], table: Table) -> bool:
+def _borrowed(then: list[CatalogueColumn], table: Table) -> bool:
     """Whether a name of then belongs to another column now: that alone can't be seen in the catalogue."""
     now = {column.name: column.number for column in table.live()}
     return any(now.get(column.name, column.number) != column.number for column in then)
@@ -98,7 +103,7 @@ def _borrowed(then: list[Numbered], table: Table) -> bool:
 def test_what_can_be_known(
     logged: str, catalogue: list[tuple[int, str | None]], expected: list[int] | None
 ) -> None:
-    assert numbers_of(list(logged), [Numbered(*column) for column in catalogue]) == expected
+    assert numbers_of(list(logged), [CatalogueColumn(*column) for column in catalogue]) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,21 +121,25 @@ def test_what_can_be_known(
 def test_what_is_likely(
     logged: str, catalogue: list[tuple[int, str | None]], key: list[int], expected: list[int] | None
 ) -> None:
-    columns = [Numbered(*column) for column in catalogue]
-    assert likely_numbers([Named(name, 0) for name in logged], columns, key) == expected
+    columns = [CatalogueColumn(*column) for column in catalogue]
+    assert likely_numbers([LoggedColumn(name, 0) for name in logged], columns, key) == expected
 
 
 def test_a_type_tells_columns_apart() -> None:
     columns = [
-        Numbered(1, "a", type_oid=1),
-        Numbered(2, None),
-        Numbered(3, "r", type_oid=25),
-        Numbered(4, None),
+        CatalogueColumn(1, "a", type_oid=1),
+        CatalogueColumn(2, None),
+        CatalogueColumn(3, "r", type_oid=25),
+        CatalogueColumn(4, None),
     ]
-    assert likely_numbers([Named("a", 1), Named("p", 25), Named("q", 23)], columns, [1]) == [1, 3, 4]
-    assert likely_numbers([Named("a", 1), Named("p", 23), Named("q", 25)], columns, [1]) == [1, 2, 3]
+    assert likely_numbers(
+        [LoggedColumn("a", 1), LoggedColumn("p", 25), LoggedColumn("q", 23)], columns, [1]
+    ) == [1, 3, 4]
+    assert likely_numbers(
+        [LoggedColumn("a", 1), LoggedColumn("p", 23), LoggedColumn("q", 25)], columns, [1]
+    ) == [1, 2, 3]
 
 
 def test_a_generated_column_is_no_candidate() -> None:
-    columns = [Numbered(1, "a"), Numbered(2, "g", published=False), Numbered(3, "x")]
+    columns = [CatalogueColumn(1, "a"), CatalogueColumn(2, "g", published=False), CatalogueColumn(3, "x")]
     assert numbers_of(["a", "c"], columns) == [1, 3]

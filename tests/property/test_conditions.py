@@ -5,7 +5,8 @@ from decimal import Decimal
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wrackline.schemas.conditions import (
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.language.conditions import (
     COMPARISONS,
     And,
     Between,
@@ -19,7 +20,6 @@ from wrackline.schemas.conditions import (
     parse,
     render,
 )
-from wrackline.schemas.errors import WracklineError
 
 NAMES = st.one_of(
     st.sampled_from(["id", "color", "_x", "a$1"]).map(ColumnName),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.history_model import in_order, reader, told, truncate, versions
 from tests.fakes.merge_model import NONE, Change, Key, Rows, Stored, Values, latest, merge
-from wrackline.consumers.plan import END, START
+from wrackline.consumers.contract.plan import END, START
 
 KEY, COLUMNS, TRACKED = ("id",), ("id", "a", "big"), ("a", "big")
 Row = dict[str, object]

@@ -67,6 +67,7 @@ def alive(rows: Mapping[Key, Stored]) -> dict[Key, tuple[Values, frozenset[str]]
 
 @given(logs(), st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=6))
 def test_any_cut_and_any_repeat_gives_the_same_table(log: list[Change], cuts: list[tuple[int, int]]) -> None:
+    """T-T02."""
     rows: dict[Key, Stored] = {}
     reached = 0
     for back, ahead in [*cuts, (0, len(log))]:

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.names import avro_name, avro_namespace, column_names
+from wrackline.schemas.events.avro_names import avro_name, avro_namespace, column_names
 
 LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -39,6 +39,7 @@ def test_every_part_of_a_namespace_becomes_legal(topic: str) -> None:
 
 @given(st.lists(st.text("ab_ -2", max_size=4), unique=True))
 def test_columns_keep_apart_or_are_refused(columns: list[str]) -> None:
+    """T-H05."""
     apart = len({avro_name(column) for column in columns}) == len(columns)
     if apart:
         assert column_names("t", columns) == {column: avro_name(column) for column in columns}

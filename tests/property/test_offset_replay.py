@@ -3,55 +3,55 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.schemas.offset_replay import replay
-from wrackline.schemas.offsets import (
-    Begin,
+from wrackline.schemas.kafka.offset_replay import replay
+from wrackline.schemas.kafka.offsets_records import (
+    BeginRecord,
     Offset,
-    Place,
-    Record,
+    OffsetsRecord,
+    RecordPlace,
     begin_key,
-    canonical,
+    canonical_json,
     encode,
     parse,
     position_key,
 )
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition
 
 DATABASES = ["a", "b", "c"]
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[Record]:
+def logs(draw: st.DrawFn) -> list[OffsetsRecord]:
     """One task's whole transactions over up to three source partitions, generations rising."""
-    records: list[Record] = []
+    records: list[OffsetsRecord] = []
     positions: dict[str, int] = {}
     generation, n = 1, 0
 
     def write(key: bytes, value: bytes) -> None:
-        records.append(parse(Place("o", 0, len(records)), key, value))
+        records.append(parse(RecordPlace("o", 0, len(records)), key, value))
 
     for _ in range(draw(st.integers(1, 12))):
         if draw(st.booleans()) and draw(st.booleans()):
             generation, n = generation + 1, 0
         n += 1
-        write(begin_key("t-0"), encode(Begin(generation, n)))
+        write(begin_key("t-0"), encode(BeginRecord(generation, n)))
         for database in sorted(draw(st.sets(st.sampled_from(DATABASES), min_size=1))):
             before = positions.get(database)
             positions[database] = (before or 0) + draw(st.integers(1, 9))
-            previous = None if before is None else canonical({"p": before})
-            value = Offset(generation, n, canonical({"p": positions[database]}), previous, 1, 1)
+            previous = None if before is None else canonical_json({"p": before})
+            value = Offset(generation, n, canonical_json({"p": positions[database]}), previous, 1, 1)
             write(position_key("c", SourcePartition("s", database)), encode(value))
     return records
 
 
-def compacted(records: list[Record], upto: int) -> list[Record]:
+def compacted(records: list[OffsetsRecord], upto: int) -> list[OffsetsRecord]:
     """What Kafka's cleaner leaves after it has cleaned the first `upto` records."""
     head = {record.key: record for record in records[:upto]}
     return [record for record in records[:upto] if head[record.key] is record] + records[upto:]
 
 
 @given(logs(), st.data())
-def test_compaction_changes_nothing(records: list[Record], data: st.DataObject) -> None:
+def test_compaction_changes_nothing(records: list[OffsetsRecord], data: st.DataObject) -> None:
     full = replay(records)
     assert full.findings == ()
     cleaned = replay(compacted(records, data.draw(st.integers(0, len(records)))))
@@ -61,14 +61,14 @@ def test_compaction_changes_nothing(records: list[Record], data: st.DataObject) 
 
 @given(logs(), st.data())
 def test_the_last_whole_record_of_each_partition_is_where_it_resumes(
-    records: list[Record], data: st.DataObject
+    records: list[OffsetsRecord], data: st.DataObject
 ) -> None:
     read = records[: data.draw(st.integers(0, len(records)))]
     state = replay(read)
     for database in DATABASES:
         partition = SourcePartition("s", database)
-        key = parse(Place("o", 0, 0), position_key("c", partition), None).key
+        key = parse(RecordPlace("o", 0, 0), position_key("c", partition), None).key
         mine = [record.value for record in read if record.key == key]
         assert state.resume("c", partition) == (mine[-1] if mine else None)
-    ends_in_a_begin = bool(read) and isinstance(read[-1].value, Begin)
+    ends_in_a_begin = bool(read) and isinstance(read[-1].value, BeginRecord)
     assert bool(state.findings) == ends_in_a_begin

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.schemas.patterns import compile_pattern
+from wrackline.schemas.language.patterns import compile_pattern
 
 ATOMS = st.sampled_from(["a", "b", "_", r"\.", ".", "[ab]", "[^a]", "[a-c1]", r"\d", r"\w"])
 QUANTIFIERS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "*?"])

@@ -16,19 +16,25 @@ from tests.fakes.place import Place
 from tests.unit.producers.snapshot.desk import LOST, REFUSED, ROWS
 from tests.unit.producers.snapshot.history import chunk_of
 from tests.unit.producers.snapshot.shop import TABLE, Fence, bound_of
-from wrackline.producers.changes import Fault, Progress, Reshaped, Shape, Vanished
-from wrackline.producers.receipt_book import ReceiptBook
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    Purpose,
+    ResumeRequest,
+    SnapshotRequest,
+    StopRequest,
+)
+from wrackline.producers.contract.steps import Fault, Progress, Reshaped, Shape, Vanished
+from wrackline.producers.reading.receipt_records import ReceiptRecords
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot, Stop
-from wrackline.producers.snapshot.state import parse
-from wrackline.producers.snapshot.work import Limits, Plan, Read, Span, Work
+from wrackline.producers.snapshot.table_state import parse_state
+from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, SnapshotLimits, Work
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.offsets import Json
-from wrackline.schemas.receipts import MOVES, Receipt, State, decode, fold
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.offsets_records import Json
+from wrackline.schemas.kafka.receipts import MOVES, Receipt, RequestState, decode, fold
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 TABLES = tuple(TABLE.id._replace(name=name) for name in ("a", "b", "c"))
-LIMITS = Limits(readers=4, chunk_rows=7, slice_rows=3, first_wait=0.0, longest_wait=0.0, most_tries=2)
+LIMITS = SnapshotLimits(readers=4, chunk_rows=7, slice_rows=3, first_wait=0.0, longest_wait=0.0, most_tries=2)
 
 
 class World:
@@ -45,7 +51,7 @@ class World:
         """Go on from what Kafka has."""
         self.starts += 1
         known = fold(self.topic)
-        self.book = ReceiptBook(
+        self.book = ReceiptRecords(
             "c",
             SourcePartition("s", "d"),
             "requests",
@@ -61,7 +67,7 @@ class World:
         self.work: list[Work] = []
         self.at = 0
         for ref, table in enumerate(TABLES):
-            if table in self.states and parse(self.states[table]).set_aside is None:
+            if table in self.states and parse_state(self.states[table], table).set_aside is None:
                 self.machine.step(Shape(ref, replace(TABLE, id=table), None))
 
     def keep(self) -> None:
@@ -94,17 +100,17 @@ class World:
         self.asked += 1
         tables = tuple(table for place, table in enumerate(TABLES) if (pick >> place) & 1) or TABLES
         name = f"r{pick % 5}"
-        self.machine.request(Snapshot(name, tables))
+        self.machine.request(SnapshotRequest(name, tables))
 
     def first(self, pick: int) -> None:
         """A start asks for the tables that it does not know."""
         tables = tuple(table for table in TABLES[: 1 + pick % 3] if self.machine.status(table) is None)
         if tables:
-            self.machine.request(Snapshot("initial", tables, Purpose.INITIAL))
+            self.machine.request(SnapshotRequest("initial", tables, Purpose.INITIAL))
 
     def hold(self, pick: int) -> None:
         self.asked += 1
-        how = (Pause, Resume, Stop)[pick % 3]
+        how = (PauseRequest, ResumeRequest, StopRequest)[pick % 3]
         tables = (TABLES[pick % 2],) if pick % 4 == 0 else ()
         self.machine.request(how(f"how{self.asked}-{self.starts}", tables))
 
@@ -142,7 +148,7 @@ class World:
         if error is not None:
             self.machine.failed(work.ticket, error, self.now)
         elif isinstance(work, Plan):
-            spans = [] if pick % 5 == 0 else [Span(None, ("3",)), Span(("3",), ("6",))]
+            spans = [] if pick % 5 == 0 else [KeySpan(None, ("3",)), KeySpan(("3",), ("6",))]
             self.machine.planned(work.ticket, ("id",), spans, expected=pick)
         elif isinstance(work, Read):
             table = replace(TABLE, id=work.request.table)
@@ -156,7 +162,7 @@ class World:
             of_it = [receipt for receipt in self.topic if receipt.id == request]
             for before, after in pairwise(of_it):
                 assert after.state is before.state or after.state in MOVES[before.state]
-        states = {table: parse(state) for table, state in self.states.items()}
+        states = {table: parse_state(state, table) for table, state in self.states.items()}
         open_now = {job.id for state in states.values() for job in state.jobs if job.failed is None}
         assert open_now == {receipt.id for receipt in newest.values() if not receipt.over}
         for request in open_now:
@@ -165,7 +171,7 @@ class World:
             }
             assert left == {line.name for line in newest[request].tables if line.scan is None}
             held = all(states[table].paused for table in states if str(table) in left)
-            assert held == (newest[request].state is State.PAUSED)
+            assert held == (newest[request].state is RequestState.PAUSED)
 
 
 OPS: tuple[Callable[[World, int], None], ...] = (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.merge_model import Change, Key, Stored, Values, latest, merge, visible
-from wrackline.consumers.plan import Written
-from wrackline.consumers.rekeyed import floor_of_keys
+from wrackline.consumers.batch.key_change import floor_of_keys
+from wrackline.consumers.contract.plan import NewestChange
 
 KEYS = ("a", "b")  # the key is one column or the other; both tell rows apart
 
@@ -76,6 +76,7 @@ def sources(draw: st.DrawFn) -> Source:
 
 @given(sources(), st.data())
 def test_rows_stand_once_under_the_newest_key(source: Source, data: st.DataObject) -> None:
+    """T-K09."""
     arriving = data.draw(st.permutations(source.told))
     rows: dict[Key, Stored] = {}
     floor: str | None = None
@@ -90,7 +91,7 @@ def test_rows_stand_once_under_the_newest_key(source: Source, data: st.DataObjec
             continue
         seen = [*batch, newest] if newest is not None else batch
         newest = max(seen, key=lambda told: told.change.seq)
-        keys = [Written(told.change.seq, None, told.key) for told in seen]
+        keys = [NewestChange(told.change.seq, None, told.key) for told in seen]
         floor = max(filter(None, (floor, floor_of_keys(keys, lambda one: (one.value_id,)))), default=None)
         rows = merge(rows, latest([told.change for told in batch if told.key == newest.key], floor), floor)
     if source.told:

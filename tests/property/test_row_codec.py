@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from tests.fixtures import pgoutput
 from tests.fixtures.cells import SAMPLES, Sample
 from tests.fixtures.plain_build import PlainBuild
-from wrackline.schemas import envelope
-from wrackline.schemas.filters import ColumnRules, Listed
-from wrackline.schemas.masks import Stars, Truncate, hash_of
-from wrackline.schemas.projection import Action, Plain, Projection, everything, project
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events import envelope
+from wrackline.schemas.events.projection import Action, Plain, Projection, project, project_all
+from wrackline.schemas.language.masks import StarsMask, TruncateMask, hash_of
+from wrackline.schemas.settings.filters import ColumnRules, Listed
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 SOURCE = {
     "version": "1", "connector": "postgresql", "name": "s", "ts_ms": 5, "snapshot": None, "db": "d",
@@ -38,19 +38,19 @@ def table_of(samples: list[Sample]) -> TableSchema:
 
 def encode(shape: Projection, source: bytes, messages: list[bytes]) -> list[tuple[object, ...]]:
     """Decode pgoutput into events; also called in the process of the plain build."""
-    from wrackline.producers.sources.postgres.rows import RowDecoder  # noqa: PLC0415 - of that process
-    from wrackline.schemas.frame import Frame  # noqa: PLC0415 - the same
+    from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder  # noqa: PLC0415 - of that process
+    from wrackline.schemas.events.frame import Frame  # noqa: PLC0415 - the same
 
-    decoder = RowDecoder(7, shape, 258, 259)
+    decoder = PgRowDecoder(7, shape, 258, 259)
     frame = Frame(source, b"0001" + b"ab" * 8 + b"ff", ts_ms=1)
     events: list[tuple[object, ...]] = []
     for ordinal, message in enumerate(messages):
-        decoder.decode(message, 0, frame, ordinal, ordinal, events)  # type: ignore[arg-type] # compared as plain tuples
+        decoder.decode(message, 0, frame, ordinal, events)  # type: ignore[arg-type] # compared as plain tuples
     return events
 
 
 def build_is_compiled() -> bool:
-    from wrackline.schemas.writer import COMPILED  # noqa: PLC0415 - of that process
+    from wrackline.schemas.events.avro_writer import COMPILED  # noqa: PLC0415 - of that process
 
     return COMPILED
 
@@ -116,8 +116,8 @@ def test_both_builds_write_what_the_reference_library_writes(
         pgoutput.update(cells, cells, b"O"),
         pgoutput.delete([cells[0], *(None for _ in samples)]),
     ]
-    compiled = encode(everything(table), source, messages)
-    assert plain_build.call(encode, everything(table), source, messages) == compiled
+    compiled = encode(project_all(table), source, messages)
+    assert plain_build.call(encode, project_all(table), source, messages) == compiled
 
     schema = without_logical_dates(value_schema)
     key_bytes = b"\x00\x00\x00\x01\x02" + reference(envelope.key_schema(table, topic=topic), {"id": key})
@@ -143,9 +143,9 @@ ACTIONS = st.sampled_from(
     [
         Plain.KEEP,
         Plain.DROP,
-        Stars(0),
-        Stars(300),
-        Truncate(3),
+        StarsMask(0),
+        StarsMask(300),
+        TruncateMask(3),
         hash_of("SHA-512", "s", 2),
         hash_of("MD5", "s", 1),
     ]
@@ -196,6 +196,6 @@ def test_a_ruled_table_is_the_published_table_with_what_the_rules_left(
 
     made = encode(shape, b"\0" * 9, messages(new, old))
     assert made == encode(
-        everything(shape.table), b"\0" * 9, messages(obeyed(new, shape), obeyed(old, shape))
+        project_all(shape.table), b"\0" * 9, messages(obeyed(new, shape), obeyed(old, shape))
     )
     assert plain_build.call(encode, shape, b"\0" * 9, messages(new, old)) == made

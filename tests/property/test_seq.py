@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.seq import EPOCH_MAX, ORDINAL_MAX, EventClass, Seq, log_prefix, parse, snapshot_prefix
+from wrackline.schemas.tables.seq import (
+    EPOCH_MAX,
+    ORDINAL_MAX,
+    EventClass,
+    Seq,
+    log_prefix,
+    parse,
+    snapshot_prefix,
+)
 
 WIDTH = 8
 SEQS = st.builds(
@@ -21,6 +29,7 @@ SEQS = st.builds(
 
 @given(SEQS, SEQS)
 def test_text_order_is_tuple_order(one: Seq, other: Seq) -> None:
+    """T-K13, T-K14."""
     assert (one.text() < other.text()) == (one < other)
     assert (one.text() == other.text()) == (one == other)
 
@@ -76,6 +85,7 @@ def test_a_spoiled_text_is_refused(good: str, spoil: object) -> None:
 
 
 def test_a_log_event_wins_over_a_row_read_at_its_position() -> None:
+    """T-W22."""
     row = Seq(0, bytes(WIDTH), EventClass.SNAPSHOT, ORDINAL_MAX)
     assert row.text() < Seq(0, bytes(WIDTH), EventClass.LOG, 0).text()
 

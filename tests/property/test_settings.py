@@ -6,12 +6,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.unit.settings.shop import GOOD
-from wrackline.control.installed import Installed
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas.errors import Definite, OperatorNeeded
-from wrackline.schemas.pipeline import check, parse
+from wrackline.schemas.pipelines.pipeline import check, parse
 from wrackline.schemas.redaction import MASK, Redactor, Secret
-from wrackline.schemas.secret_refs import Allowed, Resolver, read_properties
-from wrackline.schemas.setting_kinds import join_list, split_list
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver, read_properties
+from wrackline.schemas.settings.value_kinds import join_list, split_list
 
 INSTALLED = Installed()
 KNOWN = sorted({*check({**GOOD}, INSTALLED, Resolver(Allowed(), {})).registry.settings, *GOOD})

@@ -4,7 +4,13 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.schemas.signals import Accepted, ExecuteSnapshot, Rejected, parse_message, parse_row
+from wrackline.schemas.kafka.signals import (
+    AcceptedSignal,
+    ExecuteSnapshot,
+    RejectedSignal,
+    parse_message,
+    parse_row,
+)
 
 TYPES = ["execute-snapshot", "stop-snapshot", "pause-snapshot", "snapshot-window-open", "log"]
 NAMES = ["data-collections", "type", "additional-conditions", "surrogate-key", "keys", "key-range", "message"]
@@ -25,12 +31,12 @@ PAYLOADS = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4)
 
 @given(st.text(), st.sampled_from(TYPES) | st.text(), st.none() | st.text())
 def test_any_row_is_answered(signal_id: str, signal_type: str, data: str | None) -> None:
-    assert isinstance(parse_row(signal_id, signal_type, data), Accepted | Rejected)
+    assert isinstance(parse_row(signal_id, signal_type, data), AcceptedSignal | RejectedSignal)
 
 
 @given(st.binary())
 def test_any_bytes_are_answered(value: bytes) -> None:
-    assert isinstance(parse_message(value, "f"), Accepted | Rejected)
+    assert isinstance(parse_message(value, "f"), AcceptedSignal | RejectedSignal)
 
 
 @given(st.sampled_from(TYPES), PAYLOADS)
@@ -41,14 +47,14 @@ def test_any_payload_is_answered_alike_as_object_and_as_text(
     as_row = parse_row("s", signal_type, text)
     as_object = parse_message(orjson.dumps({"id": "s", "type": signal_type, "data": payload}), "f")
     assert type(as_row) is type(as_object)
-    if isinstance(as_row, Rejected):
+    if isinstance(as_row, RejectedSignal):
         assert as_row == as_object
 
 
 @given(PAYLOADS)
 def test_an_accepted_snapshot_dropped_nothing_that_was_asked(payload: dict[str, object]) -> None:
     result = parse_row("s", "execute-snapshot", orjson.dumps(payload).decode())
-    if isinstance(result, Accepted):
+    if isinstance(result, AcceptedSignal):
         assert isinstance(result.signal, ExecuteSnapshot)
         assert len(result.signal.tables) == len(payload.get("data-collections") or ())  # type: ignore[arg-type] # a list, for it was accepted
         assert len(result.signal.keys) == len(payload.get("keys") or ())  # type: ignore[arg-type] # the same

@@ -1,6 +1,7 @@
 """Columns cut out of one row and put into another give the reference library's bytes of the mixed row."""
 
 import io
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -9,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fixtures.every_kind import SAMPLES
-from wrackline.producers.snapshot.keys import bound_of
-from wrackline.schemas.codec import RowEncoder
-from wrackline.schemas.envelope import value_schema
-from wrackline.schemas.splice import sent, spliced
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.producers.rows.python_rows import RowEncoder
+from wrackline.producers.snapshot.key_bounds import bound_of
+from wrackline.schemas.events.envelope import value_schema
+from wrackline.schemas.events.splice import sent_columns, splice_row
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 ARRAYS = tuple(
     ColumnType(Kind.ARRAY, f"{sample.type.source}[]", element=sample.type)
@@ -68,7 +69,7 @@ def test_the_columns_that_were_sent_are_put_into_the_row_and_no_other(
     value = HEADER + (b"\x00" if before is None else written(before)) + written(event) + b"a tail"
     head = b"\x00\x00\x00\x00\x07\x00" + written(found)
     mixed = {name: found[name] if name in unsent else event[name] for name in NAMES}
-    assert spliced(head, TABLE, sent(value, TABLE, unsent)) == head[:6] + written(mixed)
+    assert splice_row(head, TABLE, sent_columns(value, TABLE, unsent)) == head[:6] + written(mixed)
 
 
 def test_an_array_in_blocks_that_say_their_size_is_passed_over() -> None:
@@ -76,7 +77,7 @@ def test_an_array_in_blocks_that_say_their_size_is_passed_over() -> None:
     table = TableSchema(TABLE.id, (column, Column("b", 2, ColumnType(Kind.INT32, "int"))))
     block = b"\x02" + b"\x03\x08\x02\x02\x02\x04" + b"\x00"  # -2, four bytes, 1 and 2, the end
     value = HEADER + b"\x00\x02" + block + b"\x02\x06"
-    assert sent(value, table, ()) == {0: block, 1: b"\x02\x06"}
+    assert sent_columns(value, table, ()) == {0: block, 1: b"\x02\x06"}
 
 
 def test_a_key_becomes_the_text_that_the_database_reads() -> None:
@@ -87,6 +88,16 @@ def test_a_key_becomes_the_text_that_the_database_reads() -> None:
         "m": (ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), 1_000_001, "1970-01-01 00:00:01.000001"),
         "d": (ColumnType(Kind.DATE, "date"), 31, "1970-02-01"),
         "b": (ColumnType(Kind.BOOLEAN, "boolean"), True, "true"),
+        "u": (ColumnType(Kind.UINT64, "bigint unsigned"), Decimal(2**64 - 1), "18446744073709551615"),
+        "h": (ColumnType(Kind.TIME_MICROS, "time"), 86_399_000_001, "23:59:59.000001"),
+        "g": (
+            ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"),
+            "2026-01-02T03:04:05Z",
+            "2026-01-02T03:04:05Z",
+        ),
+        "f": (ColumnType(Kind.FLOAT32, "real"), 1.5, "1.5"),
+        "e": (ColumnType(Kind.FLOAT64, "double precision"), 0.1, "0.1"),
+        "l": (ColumnType(Kind.FLOAT64, "double precision"), -math.inf, "-Infinity"),
         "z": (ColumnType(Kind.STRING, "text"), None, None),
     }
     columns = tuple(
@@ -103,6 +114,7 @@ def test_a_key_whose_text_is_not_sure_is_not_told() -> None:
         (Kind.BYTES, b"x"),
         (Kind.DATE, -2440588),
         (Kind.ZONED_TIMESTAMP, "-4712-01-01T00:00:00Z"),
+        (Kind.ZONED_TIMESTAMP, "10000-01-01T00:00:00Z"),
     ):
         table = TableSchema(
             TABLE.id, (Column("k", 1, ColumnType(kind, "k"), nullable=False),), ("k",), KeyKind.PRIMARY

@@ -44,7 +44,7 @@ def _relation(oid: int) -> bytes:
 def read(log: list[bytes], *, one_by_one: bool, counted: bool) -> tuple[list[Any], list[str], int]:
     """Feed a log; also called in the process of the plain build."""
     from tests.unit.test_pgoutput_log import START, decoder  # noqa: PLC0415 - of that process
-    from wrackline.producers.changes import Fault, Rows  # noqa: PLC0415 - the same
+    from wrackline.producers.contract.steps import Fault, Rows  # noqa: PLC0415 - the same
 
     made = decoder(START, counted=counted)
     rows: list[Any] = []

@@ -26,7 +26,7 @@ from tests.simulation.shapes import (
     rewritten,
     shape_after,
 )
-from wrackline.producers.changes import Unsent
+from wrackline.producers.contract.steps import Unsent
 
 Touched: TypeAlias = tuple[Key, Row | None, int]  # what a write left of a key, and its version
 

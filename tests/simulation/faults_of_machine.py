@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.simulation.planting import more, replaced
-from wrackline.producers.changes import Commit
-from wrackline.producers.chunks import Bound, Mark
-from wrackline.producers.set_aside import Reason
+from wrackline.producers.contract.row_chunks import Bound, Mark
+from wrackline.producers.contract.snapshot_requests import Purpose
+from wrackline.producers.contract.steps import Commit
+from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot import jobs
 from wrackline.producers.snapshot.gate import Gate
-from wrackline.producers.snapshot.requests import Purpose
-from wrackline.producers.snapshot.shapes import Need
-from wrackline.producers.snapshot.state import Job, Outcome, TableState
-from wrackline.producers.snapshot.tables import Table
-from wrackline.producers.snapshot.window import Window
+from wrackline.producers.snapshot.shape_changes import RefreshNeed
+from wrackline.producers.snapshot.snapshot_table import SnapshotTable
+from wrackline.producers.snapshot.table_state import Job, Outcome, TableState
+from wrackline.producers.snapshot.window import Window, WindowStage
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.splice import Pieces
-from wrackline.schemas.table import TableSchema
+from wrackline.schemas.events.splice import Pieces
+from wrackline.schemas.tables.table import TableSchema
 
 seen = Gate.seen
 settle, patch, truncate = Window.settle, Window.patch, Window.truncate
-shaped = Table.shaped
+shaped = SnapshotTable.shaped
 
 
 def settles_late(window: Window, key: bytes | None) -> None:
@@ -88,24 +88,26 @@ def passes_never_early(gate: Gate, mark: Mark) -> bool:
     return False
 
 
-def misses_nothing(table: Table, key: bytes, shape: TableSchema) -> None:
+def misses_nothing(table: SnapshotTable, key: bytes, shape: TableSchema) -> None:
     """A row of which the log has only a part is not read."""
 
 
-def fails_never(table: Table, job: str | None, error: WracklineError, now: float) -> None:
+def fails_never(table: SnapshotTable, job: str | None, error: WracklineError, now: float) -> None:
     """An error ends the job as if its rows had been read."""
     del error, now
     found = next((one for one in table.state.jobs if one.id == job), None)
     if found is not None:
-        table.change(jobs.finished(jobs.planned(table.state, found, ("id",), ())))
+        table.change(jobs.finish_job(jobs.take_plan(table.state, found, ("id",), ())))
 
 
-def needs_nothing(*_: object, **__: object) -> Need:
+def needs_nothing(*_: object, **__: object) -> RefreshNeed:
     """No schema change alters stored values."""
-    return Need.NOTHING
+    return RefreshNeed.NOTHING
 
 
-def keeps_windows(table: Table, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool) -> None:
+def keeps_windows(
+    table: SnapshotTable, shape: TableSchema | None, filled: frozenset[int], *, refresh: bool
+) -> None:
     """A schema change leaves the windows as they are."""
     kept, plan = dict(table.windows), table.plan
     shaped(table, shape, filled, refresh=refresh)
@@ -133,10 +135,10 @@ def forgets_too_much(window: Window, key: bytes, pieces: Pieces | None) -> None:
     remember(window, key, pieces)
     if window.stale:
         window._fates.clear()
-        window._fate_bytes, window.stale = 0, False
+        window._fate_bytes, window.stage = 0, WindowStage.READING
 
 
-def gone_for_good(state: TableState, left_out: Reason | None) -> TableState:
+def gone_for_good(state: TableState, left_out: FaultReason | None) -> TableState:
     """A table that goes is not set aside any more, while the stream leaves its name out."""
     del left_out
     return gone(state, None)
@@ -155,7 +157,7 @@ def asks_for_less(state: TableState, job: Job, new_id: jobs.NewId) -> TableState
     return asked(state, job, new_id).with_job(job)
 
 
-def closes_the_gap(state: TableState, left_out: Reason | None) -> TableState:
+def closes_the_gap(state: TableState, left_out: FaultReason | None) -> TableState:
     """A table that goes takes with it that its log has a gap."""
     return replace(gone(state, left_out), gap=False)
 
@@ -166,7 +168,7 @@ def knows_nothing(state: TableState, request_id: str) -> bool:
     return False
 
 
-released, gone, stopped, asked = jobs.released, jobs.gone, jobs.stopped, jobs.asked
+released, gone, stopped, asked = jobs.move_cursor, jobs.drop_jobs, jobs.stop_requests, jobs.add_request
 remember = Window._remember
 
 replaced("events_before_the_chunk_forgotten", Window, "settle", settles_late)
@@ -185,8 +187,8 @@ replaced(
     more(hidden=0.7, shown=0.05, look_at=1, fails=0.05),
 )
 replaced("early_mark_forgotten", Gate, "passed", passes_never_early)
-replaced("error_counts_as_read", Table, "fail", fails_never, more(fails=0.05))
-replaced("windows_kept_over_a_change", Table, "shaped", keeps_windows, more(alter=0.06))
+replaced("error_counts_as_read", SnapshotTable, "fail", fails_never, more(fails=0.05))
+replaced("windows_kept_over_a_change", SnapshotTable, "shaped", keeps_windows, more(alter=0.06))
 replaced("cursor_stays", jobs, "released", moves_no_cursor, more(crashes=0.03))
 replaced("range_over_with_a_slice", jobs, "released", finishes_early)
 replaced("request_not_remembered", TableState, "knows", knows_nothing, more(orders=0.08))
@@ -195,14 +197,20 @@ replaced("gone_forgets_that_it_is_set_aside", jobs, "gone", gone_for_good, more(
 replaced("first_read_stopped", jobs, "stopped", stops_all, more(orders=0.08))
 replaced("first_read_given_up", Job, "needed", property(lambda _: False), more(fails=0.3, most_tries=2))
 replaced("what_makes_good_stopped", jobs, "asked", asks_for_less, more(spoil=0.05, orders=0.1))
-replaced("gap_without_truncate", Table, "voids", lambda *_: False, more(spoil=0.05, losses=0.02, delete=0.4))
+replaced(
+    "gap_without_truncate",
+    SnapshotTable,
+    "voids",
+    lambda *_: False,
+    more(spoil=0.05, losses=0.02, delete=0.4),
+)
 replaced("whole_read_without_truncate", Window, "void", lambda *_: None, more(bag=True, tables=3))
 replaced(
     "read_goes_on_behind_a_lost_piece",
-    Table,
+    SnapshotTable,
     "_drop_read",
     lambda _: None,
     more(bag=True, tables=3, fails=0.1),
 )
 replaced("gap_forgotten", jobs, "gone", closes_the_gap, more(spoil=0.05, delete=0.4))
-replaced("partial_create_not_read", Table, "_miss", misses_nothing, more(partial=0.7, key_change=0.4))
+replaced("partial_create_not_read", SnapshotTable, "_miss", misses_nothing, more(partial=0.7, key_change=0.4))

@@ -9,11 +9,11 @@ from tests.simulation.planting import more, planted
 from tests.simulation.readers import Job, Readers, Stage
 from tests.simulation.shapes import Key, Row, rank
 from tests.simulation.whole import WholeRead, logged
-from wrackline.producers.changes import Commit
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import Edge
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import Edge
+from wrackline.producers.contract.steps import Commit
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.work import Read, Work
+from wrackline.producers.snapshot.work_items import Read, Work
 from wrackline.schemas.errors import WracklineError
 
 

@@ -10,7 +10,9 @@ from tests.simulation.publisher import NOTHING, Piece, Publisher
 from tests.simulation.shapes import table_of
 from tests.simulation.stream import Stream, void_tail
 from tests.simulation.task import Task
-from wrackline.producers.changes import (
+from wrackline.producers.contract.row_chunks import Chunk, Halves, Mark
+from wrackline.producers.contract.snapshot_requests import Request, SnapshotRequest
+from wrackline.producers.contract.steps import (
     Begin,
     Commit,
     Passing,
@@ -22,11 +24,9 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.chunks import Chunk, Halves, Mark
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Request, Snapshot
-from wrackline.producers.snapshot.work import Release, Ticket, Unsaved
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.producers.snapshot.work_items import Release, Ticket, Unsaved
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 
 class Telling(Task):
@@ -341,7 +341,7 @@ class SameIdTwice(Task):
         super().__init__(*given)
 
     def request(self, asked: Request) -> None:
-        if isinstance(asked, Snapshot) and asked.id in self.asked:
+        if isinstance(asked, SnapshotRequest) and asked.id in self.asked:
             asked = replace(asked, id=f"{asked.id}-{len(self.asked)}")
         self.asked.add(asked.id)
         super().request(asked)

@@ -16,10 +16,10 @@ from tests.simulation.planting import SOUND, Fault
 from tests.simulation.replica import Broken, Reader
 from tests.simulation.settings import Settings, settings_of
 from tests.simulation.shapes import BAG
-from wrackline.producers.snapshot.state import Status
+from wrackline.producers.snapshot.table_state import TableStatus
 
 MOST_QUIET = 400  # rounds in which everything must come to rest
-_CALM = frozenset({Status.STREAMING, Status.FAILED, Status.GONE})
+_CALM = frozenset({TableStatus.STREAMING, TableStatus.FAILED, TableStatus.GONE})
 
 
 class Failure(NamedTuple):
@@ -228,6 +228,6 @@ class _History:
         failed = {
             table.shape.schema.id
             for table in self.database.tables
-            if task.machine.status(table.shape.schema.id) is Status.FAILED
+            if task.machine.status(table.shape.schema.id) is TableStatus.FAILED
         }
         reader.compare(self.database, covered - failed)

@@ -14,9 +14,16 @@ from tests.simulation.publisher import ENDED, Durable
 from tests.simulation.replica import Broken
 from tests.simulation.settings import Settings
 from tests.simulation.shapes import BAG, DOMAINS, LAST, bound, rank, table_of
-from wrackline.producers.snapshot.requests import Pause, Purpose, Request, Resume, Snapshot, Stop
-from wrackline.schemas.receipts import State
-from wrackline.schemas.table import TableId
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    Purpose,
+    Request,
+    ResumeRequest,
+    SnapshotRequest,
+    StopRequest,
+)
+from wrackline.schemas.kafka.receipts import RequestState
+from wrackline.schemas.tables.table import TableId
 
 SIGNAL = "execute-snapshot"
 
@@ -25,7 +32,7 @@ SIGNAL = "execute-snapshot"
 class Order:
     """One snapshot that was asked for."""
 
-    asked: Snapshot
+    asked: SnapshotRequest
     signalled: bool
     held: bool = False  # by this run of the machine
     since: int = 0  # records that were made before it was taken
@@ -44,7 +51,7 @@ class Orders:
 
     def first(self, machine: Callable[[Request], None], made: int) -> None:
         """Ask for every table, once."""
-        self._ask(Snapshot("first", self._tables, Purpose.INITIAL), machine, made)
+        self._ask(SnapshotRequest("first", self._tables, Purpose.INITIAL), machine, made)
 
     def another(self, machine: Callable[[Request], None], made: int) -> str:
         """Ask for something, or for something again."""
@@ -59,27 +66,27 @@ class Orders:
             self._take(order, machine, made)
             return f"{order.asked.id} again"
         if what < 0.25:
-            machine(Pause(f"{name}-pause", tables))
+            machine(PauseRequest(f"{name}-pause", tables))
             return f"pause {_names(tables)}"
         if what < 0.4:
-            machine(Resume(f"{name}-resume", tables))
+            machine(ResumeRequest(f"{name}-resume", tables))
             return f"resume {_names(tables)}"
         if what < 0.45:
             self.stopped = True
-            machine(Stop(f"{name}-stop", tables))
+            machine(StopRequest(f"{name}-stop", tables))
             return f"stop {_names(tables)}"
         if what < 0.65:
             at = chance.below(min(len(self._tables), BAG))
             table, domain = self._tables[at], DOMAINS[at]
             if chance.happens(0.5):
-                asked = Snapshot(name, (table,), keys=(chance.pick(domain), chance.pick(domain)))
+                asked = SnapshotRequest(name, (table,), keys=(chance.pick(domain), chance.pick(domain)))
             else:
                 low, high = chance.pick((None, *domain)), chance.pick((None, *domain))
-                asked = Snapshot(name, (table,), low=low, high=high)
+                asked = SnapshotRequest(name, (table,), low=low, high=high)
         else:
             surrogate = "version" if chance.happens(0.2) else None
             anew = bool(self._settings.losses) and chance.happens(0.3)
-            asked = Snapshot(name, tables, surrogate_key=surrogate, anew=anew)
+            asked = SnapshotRequest(name, tables, surrogate_key=surrogate, anew=anew)
         self._ask(asked, machine, made)
         return f"{asked.id}: {_names(asked.tables)} {asked.low or ''} {asked.high or ''} {asked.keys or ''}"
 
@@ -104,7 +111,7 @@ class Orders:
         if self._resumed:
             return False
         self._resumed = True
-        machine(Resume("last"))
+        machine(ResumeRequest("last"))
         return True
 
     def mend(self, machine: Callable[[Request], None], made: int, aside: Collection[TableId]) -> bool:
@@ -112,7 +119,7 @@ class Orders:
         if self._mended or not aside:
             return False
         self._mended = True
-        order = self.taken["mended"] = Order(Snapshot("mended", tuple(aside)), signalled=False)
+        order = self.taken["mended"] = Order(SnapshotRequest("mended", tuple(aside)), signalled=False)
         self._take(order, machine, made)
         return True
 
@@ -129,20 +136,20 @@ class Orders:
         covered: set[TableId] = set()
         for name, order in self.taken.items():
             became, first = self._durable.receipts[name], order.asked.purpose is Purpose.INITIAL
-            if became is State.CANCELLED and (first or not self.stopped) and not spoiled:
+            if became is RequestState.CANCELLED and (first or not self.stopped) and not spoiled:
                 raise Broken("receipt", f"{name} was cancelled, and nobody asked for it")
             wrong = refused or (self._settings.fails and not first) or spoiled
-            if became is State.FAILED and not wrong:
+            if became is RequestState.FAILED and not wrong:
                 raise Broken("receipt", f"{name} failed, and nothing had gone wrong")
             if first:
                 covered.update(order.asked.tables)
-            if became is State.SUCCEEDED:
+            if became is RequestState.SUCCEEDED:
                 self._delivered(order)
                 if not order.asked.keys and order.asked.low is None and order.asked.high is None:
                     covered.update(order.asked.tables)
         return covered
 
-    def _ask(self, asked: Snapshot, machine: Callable[[Request], None], made: int) -> None:
+    def _ask(self, asked: SnapshotRequest, machine: Callable[[Request], None], made: int) -> None:
         order = self.taken[asked.id] = Order(asked, self._chance.happens(0.4))
         if order.signalled:
             self._database.append(Signalled(asked.id, SIGNAL, "{}"))
@@ -156,7 +163,7 @@ class Orders:
         order.held = True
         machine(order.asked)
 
-    def _rows(self, asked: Snapshot) -> set[tuple[TableId, bytes]]:
+    def _rows(self, asked: SnapshotRequest) -> set[tuple[TableId, bytes]]:
         low, high = rank(asked.low or ()), (LAST if asked.high is None else rank(asked.high))
         there = set()
         for name in asked.tables:

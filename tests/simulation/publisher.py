@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 from tests.fakes.place import Place
 from tests.simulation.replica import Broken, Record
-from wrackline.producers.changes import Commit
-from wrackline.producers.snapshot.requests import Accepted, Became
-from wrackline.producers.snapshot.work import Unsaved
-from wrackline.schemas.offsets import Json
-from wrackline.schemas.receipts import State
-from wrackline.schemas.table import TableId
+from wrackline.producers.contract.snapshot_requests import RequestAccepted, RequestMoved
+from wrackline.producers.contract.steps import Commit
+from wrackline.producers.snapshot.work_items import Unsaved
+from wrackline.schemas.kafka.offsets_records import Json
+from wrackline.schemas.kafka.receipts import RequestState
+from wrackline.schemas.tables.table import TableId
 
 NOTHING = Unsaved()
-ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
+ENDED = frozenset({RequestState.SUCCEEDED, RequestState.FAILED, RequestState.CANCELLED})
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class Durable:
     position: Place
     records: list[Record] = field(default_factory=list)
     states: dict[TableId, Json] = field(default_factory=dict)
-    receipts: dict[str, State] = field(default_factory=dict)
+    receipts: dict[str, RequestState] = field(default_factory=dict)
     streamed: Sequence[Commit] = ()  # with the position: which transactions a reader may not see yet
 
 
@@ -76,9 +76,9 @@ class Publisher:
         durable = self.durable
         durable.states |= unsaved.states
         for change in unsaved.receipts:
-            if isinstance(change, Accepted):
-                durable.receipts.setdefault(change.id, State.ACCEPTED)
-            elif isinstance(change, Became):
+            if isinstance(change, RequestAccepted):
+                durable.receipts.setdefault(change.id, RequestState.ACCEPTED)
+            elif isinstance(change, RequestMoved):
                 if durable.receipts.get(change.id) in ENDED:
                     raise Broken("receipt", f"{change.id} became {change.state.value} after its end")
                 durable.receipts[change.id] = change.state

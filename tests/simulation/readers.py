@@ -19,13 +19,13 @@ from tests.simulation.settings import Settings
 from tests.simulation.shapes import Key, Row, bound, table_of
 from tests.simulation.stream import read_tail, void_tail
 from tests.simulation.whole import WholeRead
-from wrackline.producers.changes import Commit, Position
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, Mark, Slice
-from wrackline.producers.plugin import Edge, MarkKind
+from wrackline.producers.contract.row_chunks import Bound, Chunk, ChunkRequest, Mark, Slice
+from wrackline.producers.contract.source_plugin import Edge, MarkKind
+from wrackline.producers.contract.steps import Commit, Position
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Void, Work
+from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, VisibilityCheck, Void, Work
 from wrackline.schemas.errors import Definite, Transient, WracklineError, define
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 LOST = define("test.simulated_loss", Transient, "the connection was lost", hint="nothing to do")
 REFUSED = define("test.simulated_refusal", Definite, "the rows of {table} can't be read", hint="grant it")
@@ -48,7 +48,7 @@ class Job:
     work: Work
     stage: Stage = Stage.GATE
     chunk: Chunk | None = None
-    spans: tuple[Span, ...] = ()
+    spans: tuple[KeySpan, ...] = ()
     mark: Mark | None = None
 
     @property
@@ -82,7 +82,7 @@ class Readers:
             error = REFUSED(table=_table(job.work)) if refused else LOST()
             self.failed(job, machine, error, now)
             return error.code
-        if isinstance(job.work, Look):
+        if isinstance(job.work, VisibilityCheck):
             self.jobs.remove(job)
             machine.looked(job.work.ticket, self.unseen(job.work))
             return "look"
@@ -116,7 +116,7 @@ class Readers:
             job.spans = () if plan.keys else self.spans(plan)
         elif job.stage is Stage.ANSWER and not key:
             self.jobs.remove(job)
-            machine.planned(plan.ticket, (), (Span(),))
+            machine.planned(plan.ticket, (), (KeySpan(),))
         elif job.stage is Stage.ANSWER:
             self.jobs.remove(job)
             machine.planned(plan.ticket, (plan.surrogate_key,) if plan.surrogate_key else key, job.spans)
@@ -132,19 +132,19 @@ class Readers:
 
             machine.voided(void.ticket, value)
 
-    def spans(self, plan: Plan) -> tuple[Span, ...]:
+    def spans(self, plan: Plan) -> tuple[KeySpan, ...]:
         """The table's spans up to its last key, cut anywhere."""
         table = self.table(plan.table)
         if plan.surrogate_key:
             keys: list[Bound] = sorted((row[table.shape.version],) for row in table.rows.values())
         else:
             keys = [key for key, _ in select(table, plan.low, plan.high, ())]
-        first = () if plan.low is None else (Span(only=(plan.low,)),)
+        first = () if plan.low is None else (KeySpan(only=(plan.low,)),)
         if not keys:
             return first
         ends = [key for key in keys[:-1] if self.chance.happens(self.settings.cuts)]
         parts = zip([plan.low, *ends], [*ends, keys[-1]], strict=True)
-        return (*first, *(Span(after, upto) for after, upto in parts))
+        return (*first, *(KeySpan(after, upto) for after, upto in parts))
 
     def _read(self, job: Job, read: Read, machine: Machine) -> None:
         if not read.request.key:
@@ -240,13 +240,13 @@ def _table(work: Work) -> TableId | None:
     match work:
         case Plan(table=table) | Void(table=table) | Read(request=ChunkRequest(table=table)):
             return table
-        case Look():
+        case VisibilityCheck():
             return None
 
 
 def in_words(work: Work) -> str:
     """A work, short."""
-    if isinstance(work, Look):
+    if isinstance(work, VisibilityCheck):
         return f"{work.ticket}: look for {', '.join(commit.transaction for commit in work.streamed)}"
     if isinstance(work, Void):
         return f"{work.ticket}: end of all rows of {work.table.name}"

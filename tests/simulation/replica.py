@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from tests.simulation.database import Database
 from tests.simulation.shapes import BAG, Row, Shape, decoded, table_of
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 Record: TypeAlias = tuple[TableId, bytes | None, bytes]
 Values: TypeAlias = dict[int, str | None]  # by the column's identity

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.simulation.chance import Chance
 from tests.simulation.database import Writes
-from wrackline.producers.plugin import MarkKind
+from wrackline.producers.contract.source_plugin import MarkKind
 
 MARKS = (MarkKind.SIGNAL, MarkKind.MESSAGE, MarkKind.FENCE)
 

@@ -12,7 +12,7 @@ from tests.fakes.source import PREFIX
 from tests.simulation.chance import Chance
 from tests.simulation.database import Altered, Database, Emptied, Logged, Signalled, Spoiled, Spoke, Wrote
 from tests.simulation.shapes import Shape
-from wrackline.producers.changes import (
+from wrackline.producers.contract.steps import (
     Begin,
     Commit,
     Fault,
@@ -28,9 +28,9 @@ from wrackline.producers.changes import (
     Unsent,
     Vanished,
 )
-from wrackline.producers.changes import Shape as ShapeStep
+from wrackline.producers.contract.steps import Shape as ShapeStep
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 UNREADABLE = define("test.simulated_row", OperatorNeeded, "a row can't be told", hint="correct it")
 

@@ -20,7 +20,9 @@ from tests.simulation.settings import Settings
 from tests.simulation.shapes import bound
 from tests.simulation.stream import Stream
 from tests.simulation.told import Told
-from wrackline.producers.changes import (
+from wrackline.producers.contract.row_chunks import Bound
+from wrackline.producers.contract.snapshot_requests import Purpose, Request, SnapshotRequest
+from wrackline.producers.contract.steps import (
     Begin,
     Commit,
     Message,
@@ -32,12 +34,10 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.chunks import Bound
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Purpose, Request, Snapshot
-from wrackline.producers.snapshot.state import parse
-from wrackline.producers.snapshot.work import Limits, Release
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.producers.snapshot.table_state import parse_state
+from wrackline.producers.snapshot.work_items import Release, SnapshotLimits
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 
 class Task:
@@ -62,7 +62,7 @@ class Task:
         """Start, or start again, from what Kafka has."""
         self.runs += 1
         durable, settings = self.durable, self.settings
-        limits = Limits(
+        limits = SnapshotLimits(
             readers=settings.readers,
             chunk_rows=settings.chunk_rows,
             slice_rows=settings.slice_rows,
@@ -72,7 +72,9 @@ class Task:
         )
         self.publisher = self.publisher_of(durable)
         self.stream = self.stream_of(self.database, durable.position, late=settings.late)
-        self.stream.aside = {name for name, kept in durable.states.items() if parse(kept).set_aside}
+        self.stream.aside = {
+            name for name, kept in durable.states.items() if parse_state(kept, name).set_aside
+        }
         self.readers = self.readers_of(self.chance, settings, self.database)
         self.names: dict[int, TableId] = {}
         self.inside = False
@@ -95,7 +97,7 @@ class Task:
         self.orders.forgotten()
         self.boot()
         named = tuple(table.shape.schema.id for table in self.database.tables)
-        self.request(Snapshot(f"lost{self.losses}", named, Purpose.INITIAL, anew=True))
+        self.request(SnapshotRequest(f"lost{self.losses}", named, Purpose.INITIAL, anew=True))
         self.publisher.commit(1.0)  # with the new position
 
     def run_name(self) -> str:

@@ -12,9 +12,9 @@ from tests.simulation.history import Failure, run, shrunk, told
 from tests.simulation.settings import MARKS, Settings
 from tests.simulation.volume import every, these
 
-HISTORIES = 60_000
+HISTORIES = [6_000, pytest.param(60_000, marks=pytest.mark.full)]
 DEEP_HISTORIES = 3_000_000
-EXAMPLES = 400
+EXAMPLES = [100, pytest.param(400, marks=pytest.mark.full)]
 ONCE_FAILED = Path(__file__).with_name("seeds_that_failed.txt")
 
 
@@ -33,16 +33,19 @@ def in_words(failures: list[Failure]) -> str:
 
 
 def test_seeds_that_failed_once_pass() -> None:
+    """T-T04."""
     seeds = [int(line.split()[0]) for line in ONCE_FAILED.read_text().splitlines() if line[:1].isdigit()]
     failures = these(seeds)
     assert not failures, in_words(failures)
 
 
-@pytest.mark.timeout(1200)  # under 3 minutes where two cores are free
-def test_no_history_breaks_a_rule() -> None:
-    found = every(0, HISTORIES, most=5)
+@pytest.mark.timeout(1200)  # 60,000 take under 3 minutes where two cores are free
+@pytest.mark.parametrize("count", HISTORIES)
+def test_no_history_breaks_a_rule(count: int) -> None:
+    """T-W25."""
+    found = every(0, count, most=5)
     assert not found.failures, in_words(found.failures)
-    assert found.tried == HISTORIES
+    assert found.tried == count
 
 
 @pytest.mark.deep
@@ -92,8 +95,12 @@ any_settings = st.builds(
 
 
 @pytest.mark.timeout(900)
-@settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 1 << 32), chosen=any_settings)
-def test_no_setting_breaks_a_rule(seed: int, chosen: Settings) -> None:
-    failure = run(seed, settings=chosen)
-    assert failure is None, in_words([failure] if failure else [])
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_no_setting_breaks_a_rule(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None, derandomize=True)
+    @given(seed=st.integers(0, 1 << 32), chosen=any_settings)
+    def holds(seed: int, chosen: Settings) -> None:
+        failure = run(seed, settings=chosen)
+        assert failure is None, in_words([failure] if failure else [])
+
+    holds()

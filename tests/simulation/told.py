@@ -3,7 +3,7 @@
 from tests.simulation.database import Altered, Database, Emptied, Wrote
 from tests.simulation.replica import Broken
 from tests.simulation.shapes import BAG, Key, Row, Shape, decoded, rewritten, shape_after, table_of
-from wrackline.producers.snapshot.work import Release
+from wrackline.producers.snapshot.work_items import Release
 
 
 class Told:

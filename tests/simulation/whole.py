@@ -7,9 +7,9 @@ from tests.fakes.source import FenceMark
 from tests.simulation.database import Database, Table
 from tests.simulation.shapes import Row
 from tests.simulation.stream import read_tail, void_tail
-from wrackline.producers.changes import Position
-from wrackline.producers.chunks import Chunk, ChunkRequest, Piece, Slice, TailOf
-from wrackline.producers.snapshot.work import Ticket
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Piece, Slice, TailOf
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.snapshot.work_items import Ticket
 
 
 class WholeRead:

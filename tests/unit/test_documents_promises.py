@@ -9,11 +9,12 @@ import pytest
 from typer.main import get_command
 
 from tests.unit.test_house import MAY_IMPORT, ROOT, files
-from wrackline.control import doctor
-from wrackline.control.cli import app
-from wrackline.control.explain import all_settings, explained, find_setting
+from wrackline.control.cli.command_line import app
+from wrackline.control.cli.commands import doctor
+from wrackline.control.cli.commands.explain import all_settings, explain_codes, find_setting
+from wrackline.control.runtime.group.group_settings import GROUP
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.not_yet_settings import NOT_YET
+from wrackline.schemas.settings.declared.not_yet_settings import NOT_YET
 
 PRINTED = {"errors.md", "settings.md", "metrics.md", "types.md", "conformance.md"}
 PAGES = sorted(
@@ -25,7 +26,7 @@ CODE = re.compile(r"```.*?\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 COMMAND = re.compile(r"(?<!slot )(?<![\w/.-])(?:\./run |\.venv/bin/)?wrackline ((?:--)?[a-z][^\n#;|)`]*)")
 MODULE = re.compile(r"`((?:schemas|producers|consumers|control)/[\w/]+\.py)`")
 SETTING = re.compile(r"`\"?([a-z][a-z0-9]*(?:\.[a-z0-9]+)+)\"?(?: ?= ?[^`]*)?`")
-CODES = {entry.code for entry in explained(None)}
+CODES = {entry.code for entry in explain_codes(None)}
 BEGINS = {setting.name.split(".")[0] for setting in all_settings() if "." in setting.name}
 FILE_ENDINGS = (".py", ".toml", ".md", ".json", ".yml", ".conf", ".pem", ".sh")
 
@@ -70,7 +71,9 @@ def test_a_module_that_a_page_puts_on_the_path_is_imported_by_the_product(page: 
 
 
 def test_a_module_that_only_tests_import_would_be_seen() -> None:
-    assert of_no_use("| 5 encode | `schemas/codec.py`, `schemas/frame.py` | x |") == {"schemas/codec.py"}
+    assert of_no_use("| 5 encode | `producers/rows/python_rows.py`, `schemas/events/frame.py` | x |") == {
+        "producers/rows/python_rows.py"
+    }
 
 
 # -- commands
@@ -113,11 +116,14 @@ def test_commands_are_found_and_a_wrong_one_would_be_seen() -> None:
 # -- settings and codes
 
 
+OF_A_GROUP = {one.name for one in GROUP.settings}
+
+
 def is_known(name: str) -> bool:
     try:
         find_setting(name)
     except WracklineError:
-        return name in CODES
+        return name in CODES or name in OF_A_GROUP
     return True
 
 
@@ -134,6 +140,39 @@ def test_every_setting_that_a_page_names_is_known(page: Path) -> None:
 
 def test_a_setting_that_nobody_knows_would_be_seen() -> None:
     assert unknown_settings('`snapshot.mode` and `snapshot.moode = "initial"`') == {"snapshot.moode"}
+
+
+# -- variables of the environment
+
+VARIABLE = re.compile(r"\bWRACKLINE_[A-Z]+(?:_[A-Z]+)*\b")
+REFERENCE = re.compile(r"\$\{env:(\w+)\}")  # a name that the reader chooses
+READERS = [ROOT / "run", ROOT / "setup.py", ROOT / "docker-compose.yml", *(ROOT / "deploy").rglob("*")]
+
+
+def variables_read() -> set[str]:
+    """Every variable that the product, its image or its stack has in its text."""
+    modules = [file for folder in MAY_IMPORT for file in files(folder)]
+    here = [file for file in READERS if file.suffix in {"", ".sh", ".py", ".yml"} and file.is_file()]
+    return {name for file in [*modules, *here] for name in VARIABLE.findall(file.read_text())}
+
+
+def unread_variables(text: str) -> set[str]:
+    return set(VARIABLE.findall(REFERENCE.sub("", text))) - variables_read()
+
+
+def chosen_by_readers() -> set[str]:
+    return {name for page in PAGES for name in REFERENCE.findall(page.read_text())}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_variable_that_a_page_names_is_read(page: Path) -> None:
+    assert unread_variables(page.read_text()) - chosen_by_readers() == set()
+
+
+def test_a_variable_that_nothing_reads_would_be_seen() -> None:
+    assert unread_variables("WRACKLINE_STACK=docker WRACKLINE_STAK=docker ${env:WRACKLINE_MINE}") == {
+        "WRACKLINE_STAK"
+    }
 
 
 # -- what is not there yet
@@ -167,5 +206,5 @@ def test_the_disk_that_is_needed_is_one_figure() -> None:
 
 
 def test_no_text_asks_an_index_for_a_package_that_is_not_there() -> None:
-    hints = [entry.hint for entry in explained(None)] + [page.read_text() for page in PAGES]
+    hints = [entry.hint for entry in explain_codes(None)] + [page.read_text() for page in PAGES]
     assert [text for text in hints if re.search(r"install[^`]*'?wrackline\[", text)] == []

@@ -14,22 +14,22 @@ from hypothesis import strategies as st
 
 from tests.fixtures.pgoutput import Cell, delete, insert, tuple_data, update
 from tests.fixtures.plain_build import PlainBuild
-from wrackline.producers.changes import RowChange, Rows, Unsent
-from wrackline.producers.sources.postgres.decode import Decoder, Writers
-from wrackline.producers.sources.postgres.facts import TableFacts
-from wrackline.producers.sources.postgres.messages import Relation
-from wrackline.producers.sources.postgres.origin import Labels
-from wrackline.producers.sources.postgres.position import History, PgPosition
-from wrackline.producers.sources.postgres.roll import Roll
-from wrackline.producers.sources.postgres.rows import RowDecoder
-from wrackline.producers.sources.postgres.veil import Veil, veil_of
-from wrackline.schemas import envelope
+from wrackline.producers.contract.steps import RowChange, Rows, Unsent
+from wrackline.producers.sources.postgres.decode import PgDecoder
+from wrackline.producers.sources.postgres.discover.facts import PgRegisteredShape, PgTableFacts
+from wrackline.producers.sources.postgres.follow.table_tracker import PgTableTracker
+from wrackline.producers.sources.postgres.log.position import PgHistory, PgPosition
+from wrackline.producers.sources.postgres.rows.column_masking import ColumnMasking, masking_of
+from wrackline.producers.sources.postgres.rows.messages import Relation
+from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder
+from wrackline.producers.sources.postgres.rows.source_record import PgSourceLabels
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.filters import ColumnRules, TableFilter
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.projection import Projection, everything, project
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events import envelope
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.events.projection import Projection, project, project_all
+from wrackline.schemas.settings.filters import ColumnRules, TableFilter
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TEXT = ColumnType(Kind.STRING, "text")
 TABLE = TableSchema(
@@ -71,7 +71,7 @@ MESSAGES = {
 
 def events(message: bytes, shape: Projection = SHAPE) -> list[RowChange]:
     made: list[RowChange] = []
-    RowDecoder(3, shape, 1, 2).decode(message, 0, Frame(SOURCE, b"00" * 11), 9, 0, made)
+    PgRowDecoder(3, shape, 1, 2).decode(message, 0, Frame(SOURCE, b"00" * 11), 9, made)
     return made
 
 
@@ -95,6 +95,7 @@ def hashed(text: bytes) -> str:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_no_byte_of_a_hidden_value_goes_out_of_either_build(plain_build: PlainBuild, name: str) -> None:
+    """A-MASK-01."""
     made = out(MESSAGES[name])
     assert made
     assert plain_build.call(out, MESSAGES[name]) == made
@@ -122,6 +123,7 @@ def test_both_images_of_a_changed_key_are_hidden() -> None:
 
 
 def test_an_equal_key_stays_equal_when_it_is_hashed() -> None:
+    """A-MASK-04."""
     (event,) = events(update(ROW, ROW, b"O"))
     assert event[1] == "u"
 
@@ -140,6 +142,7 @@ def test_an_unsent_value_of_a_column_that_is_left_out_is_not_named() -> None:
 
 
 def test_an_error_shows_no_hidden_value() -> None:
+    """A-MASK-03."""
     table = TableSchema(
         TABLE.id,
         (*TABLE.columns, Column("born", 6, ColumnType(Kind.DATE, "date"))),
@@ -158,16 +161,17 @@ def test_an_error_shows_no_hidden_value() -> None:
 
 
 def test_a_chunks_row_is_hidden_as_the_logs_is() -> None:
+    """A-MASK-02."""
     (event,) = events(insert(ROW))
-    key, head = RowDecoder(3, SHAPE, 1, 2).read(tuple_data(ROW))
+    key, head = PgRowDecoder(3, SHAPE, 1, 2).read(tuple_data(ROW))
     assert key == event[2]
     assert event[3].startswith(head)
     with pytest.raises(WracklineError):
-        RowDecoder(3, SHAPE, 1, 2).read(tuple_data(ROW[1:]))
+        PgRowDecoder(3, SHAPE, 1, 2).read(tuple_data(ROW[1:]))
 
 
 def test_a_table_without_rules_has_no_veil() -> None:
-    assert veil_of(everything(TABLE)) is None
+    assert masking_of(project_all(TABLE)) is None
 
 
 def test_long_masks_fit_whatever_the_row() -> None:
@@ -184,7 +188,7 @@ def test_a_damaged_message_never_reads_outside_itself(name: str, data: st.DataOb
     for _ in range(data.draw(st.integers(1, 4))):
         damaged[data.draw(st.integers(5, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     cut = bytes(damaged)[: data.draw(st.integers(1, len(damaged)))]
-    assert len(Veil(SHAPE).message(cut, 0)) <= len(cut) + 200
+    assert len(ColumnMasking(SHAPE).message(cut, 0)) <= len(cut) + 200
 
 
 def log(*rows: bytes) -> list[bytes]:
@@ -207,16 +211,20 @@ def sequence(values: dict[str, Sequence[str]]) -> list[tuple[bytes, bytes]]:
     rules = ColumnRules.of({name: tuple(texts) for name, texts in values.items()})
 
     class Explained:
-        def writers(self, found: Relation, _behind: int | None) -> Writers:
+        def writers(self, found: Relation, _behind: int | None) -> PgRegisteredShape:
             table = replace(TABLE, id=TableId("d", found.schema, found.name))
-            return Writers(project(table, rules), 1, 2)
+            return PgRegisteredShape(project(table, rules), 1, 2)
 
-        def told(self, facts: TableFacts) -> tuple[TableFacts, None]:
+        def told(self, facts: PgTableFacts) -> tuple[PgTableFacts, None]:
             """Nobody asks."""
             return facts, None
 
-    start = PgPosition(1, 0, 0, 0, History("1", 1, "s"))
-    decoder = Decoder(start, Labels("1", "s", "d"), Roll(filters.captures), Explained())
+        def genuine(self, _: bytes) -> bool:
+            """No message comes."""
+            return False
+
+    start = PgPosition(1, 0, 0, 0, PgHistory("1", 1, "s"))
+    decoder = PgDecoder(start, PgSourceLabels("1", "s", "d"), PgTableTracker(filters.captures), Explained())
     rows = [insert(ROW, relation=oid) for oid in (1, 2, 1, 2, 2, 1)]
     for message in [relation(1, "t"), relation(2, "u"), *log(*rows)]:
         decoder.feed(message, 0)

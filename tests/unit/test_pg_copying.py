@@ -3,7 +3,7 @@
 import pytest
 from psycopg import waiting
 
-from wrackline.producers.sources.postgres.copying import _more
+from wrackline.producers.sources.postgres.chunks.copy_lines import _more
 
 
 class Wire:

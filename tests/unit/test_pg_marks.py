@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.postgres.marks import full_xid, last_end
+from wrackline.producers.sources.postgres.chunks.marks import full_xid, last_end
 
 TURN = 1 << 32
 
@@ -20,6 +20,7 @@ TURN = 1 << 32
     ],
 )
 def test_rule_3_an_id_is_the_nearest_one_of_its_low_half(low: int, xmax: int, xid: int) -> None:
+    """T-P15, T-S2."""
     assert full_xid(low, xmax) == xid
 
 

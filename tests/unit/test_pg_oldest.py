@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from wrackline.producers.sources.postgres import publication_fit, slot
+from wrackline.producers.sources.postgres.follow import publication_fit
+from wrackline.producers.sources.postgres.log import slot
 from wrackline.schemas.errors import OperatorNeeded
 
 FOLDER = Path(__file__).parents[2] / "producers" / "sources" / "postgres"
@@ -39,10 +40,10 @@ KNOWN = {
     ("publication_fit.py", "pg_publication_namespace"): "from 15 on",
     ("publication_fit.py", "pnpubid"): "from 15 on",
     ("publication_fit.py", "pnnspid"): "from 15 on",
-    ("generated.py", "pubgencols"): "from 18 on",
-    ("picture.py", "pubgencols"): "a key of the row's JSON",
-    ("picture.py", "prattrs"): "a key of the row's JSON",
-    ("generated.py", "prattrs"): "from 18 on",
+    ("generated_columns.py", "pubgencols"): "from 18 on",
+    ("catalogue_snapshot.py", "pubgencols"): "a key of the row's JSON",
+    ("catalogue_snapshot.py", "prattrs"): "a key of the row's JSON",
+    ("generated_columns.py", "prattrs"): "from 18 on",
     ("publication_fit.py", "rowfilter"): "a key of the row's JSON",
     ("publication_fit.py", "attnames"): "a key of the row's JSON",
     ("slot.py", "invalidation_reason"): "a key of the row's JSON",
@@ -70,7 +71,7 @@ def texts(file: Path) -> list[str]:
 def test_what_14_lacks_is_used_only_where_its_lack_is_no_error() -> None:
     used = {
         (file.name, word)
-        for file in FOLDER.glob("*.py")
+        for file in FOLDER.rglob("*.py")
         for text in texts(file)
         for word in WORDS.findall(text)
     }
@@ -104,7 +105,7 @@ class Answer(list[tuple[str]]):
 @pytest.mark.parametrize(("version", "asks"), [(140_012, False), (150_000, True)])
 def test_schemas_of_a_publication_are_asked_for_from_15_on(*, version: int, asks: bool) -> None:
     server: Any = Recorder(version)
-    publication_fit.published(server, "p")
+    publication_fit.publication_scope(server, "p")
     assert any("pg_publication_namespace" in query for query in server.asked) is asks
 
 

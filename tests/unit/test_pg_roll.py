@@ -5,43 +5,45 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.changes import Appeared, Fault, Found, Renamed, Reshaped, Step, Vanished
-from wrackline.producers.sources.postgres.facts import (
-    ColumnFacts,
-    Entry,
-    Picture,
-    Published,
-    TableFacts,
-    logged,
+from wrackline.producers.contract.steps import Appeared, Fault, Found, Renamed, Reshaped, Step, Vanished
+from wrackline.producers.sources.postgres.discover.facts import (
+    PgCatalogueSnapshot,
+    PgColumnFacts,
+    PgPublicationScope,
+    PgSnapshotEntry,
+    PgTableFacts,
+    logged_facts,
     reasons,
-    unchanged,
+    unchanged_numbers,
 )
-from wrackline.producers.sources.postgres.messages import Relation, RelationColumn
-from wrackline.producers.sources.postgres.roll import Roll
+from wrackline.producers.sources.postgres.follow.table_tracker import MOST_HEARD, PgTableTracker
+from wrackline.producers.sources.postgres.rows.messages import Relation, RelationColumn
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 NOT_OURS = define("test.not_ours", OperatorNeeded, "it is not published", hint="publish it")
-ID, NOTE = ColumnFacts(1, "id", 23, -1, not_null=True), ColumnFacts(2, "note", 25, -1)
-EVERYTHING = Published(everything=True)
+ID, NOTE = PgColumnFacts(1, "id", 23, -1, not_null=True), PgColumnFacts(2, "note", 25, -1)
+EVERYTHING = PgPublicationScope(everything=True)
 
 
 def named(name: str) -> TableId:
     return TableId("d", "public", name)
 
 
-def roll(*listed: str) -> Roll:
+def roll(*listed: str) -> PgTableTracker:
     """A roll that captures what does not begin with x."""
-    return Roll(lambda table: not table.name.startswith("x"), [named(name) for name in listed])
+    return PgTableTracker(lambda table: not table.name.startswith("x"), [named(name) for name in listed])
 
 
-def table(oid: int, name: str, *columns: ColumnFacts, file: int = 1) -> TableFacts:
-    return TableFacts(oid, named(name), columns or (ID, NOTE), (1,), primary=True, file=file)
+def table(oid: int, name: str, *columns: PgColumnFacts, file: int = 1) -> PgTableFacts:
+    return PgTableFacts(oid, named(name), columns or (ID, NOTE), (1,), primary=True, file=file)
 
 
-def picture(made: Roll, tables: Iterable[TableFacts], **more: object) -> Picture:
-    entries = {one.oid: Entry(one.table, facts=one, shape=TableSchema(one.table, ())) for one in tables}
-    return Picture(made.told, 0, entries, published=EVERYTHING, **more)  # type: ignore[arg-type]  # few of them
+def picture(made: PgTableTracker, tables: Iterable[PgTableFacts], **more: object) -> PgCatalogueSnapshot:
+    entries = {
+        one.oid: PgSnapshotEntry(one.table, facts=one, shape=TableSchema(one.table, ())) for one in tables
+    }
+    return PgCatalogueSnapshot(made.told, 0, entries, published=EVERYTHING, **more)  # type: ignore[arg-type]  # few of them
 
 
 def news(steps: Iterable[Step]) -> list[Step]:
@@ -93,7 +95,7 @@ def test_a_picture_from_before_the_logs_word_does_not_take_it_back() -> None:
     assert made.picture(picture(made, [table(1, "b")])) == []
     unsettled = picture(made, [table(1, "a")], unsettled=frozenset({1}))
     assert made.picture(unsettled) == [], "somebody is changing it: what is seen may be older"
-    hidden = Picture(made.told, 0, {}, unsettled=frozenset({1}), published=EVERYTHING)
+    hidden = PgCatalogueSnapshot(made.told, 0, {}, unsettled=frozenset({1}), published=EVERYTHING)
     assert made.picture(hidden) == []
 
 
@@ -148,30 +150,37 @@ def test_a_name_that_another_table_takes_is_free_before() -> None:
 
 def test_a_table_that_can_not_be_published_is_at_fault_once() -> None:
     made = roll("a")
-    refused = Entry(named("b"), refused=NOT_OURS())
+    refused = PgSnapshotEntry(named("b"), refused=NOT_OURS())
     for entries in ({2: refused}, {2: refused}):
-        ground = {1: Entry(named("a"))}
-        made.picture(Picture(made.told, 0, ground))
-        steps = made.picture(Picture(made.told, 0, ground | entries))
+        ground = {1: PgSnapshotEntry(named("a"))}
+        made.picture(PgCatalogueSnapshot(made.told, 0, ground))
+        steps = made.picture(PgCatalogueSnapshot(made.told, 0, ground | entries))
         faults = [step.table for step in steps if isinstance(step, Fault)]
         made.aside.update(faults)  # as the decoder does
         assert len(steps) == len(faults)
-    assert made.picture(Picture(made.told, 0, {1: Entry(named("a")), 2: Entry(named("b"))})) == []
+    assert (
+        made.picture(
+            PgCatalogueSnapshot(
+                made.told, 0, {1: PgSnapshotEntry(named("a")), 2: PgSnapshotEntry(named("b"))}
+            )
+        )
+        == []
+    )
 
 
 def test_rows_from_before_a_table_was_published_are_asked_for_once() -> None:
     made = roll("a")
-    made.picture(Picture(made.told, 0, {1: Entry(named("a"))}))
+    made.picture(PgCatalogueSnapshot(made.told, 0, {1: PgSnapshotEntry(named("a"))}))
     begun = made.told
     assert made.named(2, named("b"), captured=True, shape=None) == [Appeared(named("b"), complete=False)]
-    entries = {1: Entry(named("a")), 2: Entry(named("b"), added=True)}
-    assert made.picture(Picture(begun, 0, entries)) == []
-    again = made.picture(Picture(made.told, 0, entries))  # somebody took it out meanwhile
+    entries = {1: PgSnapshotEntry(named("a")), 2: PgSnapshotEntry(named("b"), added=True)}
+    assert made.picture(PgCatalogueSnapshot(begun, 0, entries)) == []
+    again = made.picture(PgCatalogueSnapshot(made.told, 0, entries))  # somebody took it out meanwhile
     assert again == [Appeared(named("b"), complete=False)]
 
 
 def test_an_alteration_asks_for_the_rows_once_whoever_tells_of_it() -> None:
-    filled = ColumnFacts(3, "gift", 25, -1, default="d", missing=True)
+    filled = PgColumnFacts(3, "gift", 25, -1, default="d", missing=True)
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))
     made.named(1, named("a"), captured=True, shape=None)
@@ -201,13 +210,22 @@ def test_ddl_of_a_table_that_nobody_met_is_kept_for_its_first_row() -> None:
     )
 
 
+def test_what_was_heard_of_tables_that_nobody_met_is_bounded() -> None:
+    made = roll("a")
+    for oid in range(MOST_HEARD + 1):
+        made.altered(table(oid, f"t{oid}"), None)
+    assert made.facts(0) == (None, False), "the oldest is the catalogue's to show"
+    assert made.facts(1) == (table(1, "t1"), True)
+    assert made.facts(MOST_HEARD) == (table(MOST_HEARD, f"t{MOST_HEARD}"), True)
+
+
 def test_only_what_can_have_changed_stored_rows_asks_for_them() -> None:
     before = table(1, "a")
 
-    def asks(*columns: ColumnFacts, file: int = 1) -> bool:
+    def asks(*columns: PgColumnFacts, file: int = 1) -> bool:
         return bool(reasons(before, table(1, "a", *columns, file=file)))
 
-    added = ColumnFacts(3, "c", 23, -1)
+    added = PgColumnFacts(3, "c", 23, -1)
     assert not asks(ID, NOTE, added)
     assert asks(ID, NOTE, added._replace(missing=True))
     assert asks(ID, NOTE, added._replace(default="d"))
@@ -230,18 +248,20 @@ def test_a_column_is_the_one_of_before_though_its_name_has_moved_since() -> None
     relation = Relation(
         1, "public", "a", "d", (RelationColumn("id", True, 23, -1), RelationColumn("note", False, 25, -1))
     )
-    said, moved = table(1, "a"), ColumnFacts(3, "note", 25, -1)
-    assert unchanged(relation, said, table(1, "a", ID, NOTE._replace(name="other"), moved)) == [1, 2]
-    assert unchanged(relation, said, table(1, "a", ID, NOTE._replace(name=None), moved)) is None, "made anew"
-    assert unchanged(relation, table(1, "a", ID, moved), table(1, "a", ID, NOTE, moved)) == [1, 3]
+    said, moved = table(1, "a"), PgColumnFacts(3, "note", 25, -1)
+    assert unchanged_numbers(relation, said, table(1, "a", ID, NOTE._replace(name="other"), moved)) == [1, 2]
+    assert unchanged_numbers(relation, said, table(1, "a", ID, NOTE._replace(name=None), moved)) is None, (
+        "made anew"
+    )
+    assert unchanged_numbers(relation, table(1, "a", ID, moved), table(1, "a", ID, NOTE, moved)) == [1, 3]
 
 
 def test_a_shape_of_the_log_takes_what_it_does_not_name_from_the_catalogue() -> None:
-    computed = ColumnFacts(3, "twice", 23, -1, generated="s", default="d")
-    later = ColumnFacts(4, "later", 23, -1, default="d")
+    computed = PgColumnFacts(3, "twice", 23, -1, generated="s", default="d")
+    later = PgColumnFacts(4, "later", 23, -1, default="d")
     now = table(1, "a", ID, NOTE._replace(name="renamed"), computed, later)
     relation = Relation(1, "public", "a", "d", (RelationColumn("note", False, 25, -1),))
-    then = logged(relation, (2,), now)
+    then = logged_facts(relation, (2,), now)
     assert then.columns == (ID, NOTE, computed)
 
 
@@ -264,9 +284,9 @@ def test_whoever_follows_the_news_has_the_catalogues_tables(happened: list[tuple
     made = roll("a")
     there: dict[int, str] = {1: "a"}
     followed = {named("a")}
-    waiting: Picture | None = None
+    waiting: PgCatalogueSnapshot | None = None
 
-    def now() -> Picture:
+    def now() -> PgCatalogueSnapshot:
         return picture(made, [table(oid, name) for oid, name in sorted(there.items())])
 
     follow(followed, made.picture(now()))

@@ -6,12 +6,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fixtures.pgoutput import tuple_data
-from wrackline.producers.chunks import ChunkRequest, Slice
-from wrackline.producers.sources.postgres.rows import RowDecoder
-from wrackline.producers.sources.postgres.slicing import Slicing
-from wrackline.schemas.projection import everything
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.producers.contract.row_chunks import ChunkRequest, Slice
+from wrackline.producers.sources.postgres.chunks.slicing import PgSlicing
+from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder
+from wrackline.schemas.events.projection import project_all
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TEXT = ColumnType(Kind.STRING, "text")
 NAMES = ("code", "one", "two")
@@ -34,9 +34,9 @@ def copied(row: Row) -> bytes:
     return ("\t".join(r"\N" if cell is None else cell.translate(ESCAPES) for cell in row) + "\n").encode()
 
 
-def sliced(rows: Sequence[Row], request: ChunkRequest, pauses: frozenset[int] = frozenset()) -> Slicing:
+def sliced(rows: Sequence[Row], request: ChunkRequest, pauses: frozenset[int] = frozenset()) -> PgSlicing:
     """Give rows as a connection does, with nothing to read before some of them."""
-    slicing = Slicing(RowDecoder(0, everything(TABLE), 1, 2), NAMES, request)
+    slicing = PgSlicing(PgRowDecoder(0, project_all(TABLE), 1, 2), NAMES, request)
 
     def arriving() -> Iterator[tuple[int, memoryview]]:
         for number, row in enumerate(rows):
@@ -67,7 +67,7 @@ def weight(one: Slice) -> int:
 def test_lines_become_the_rows_that_the_logs_tuples_become(
     rows: list[Row], most: int, pauses: frozenset[int]
 ) -> None:
-    decoder = RowDecoder(0, everything(TABLE), 1, 2)
+    decoder = PgRowDecoder(0, project_all(TABLE), 1, 2)
     slices = sliced(rows, asked(slice_rows=most), pauses).end()
     expected = [decoder.read(tuple_data([None if c is None else c.encode() for c in row])) for row in rows]
     assert [found for one in slices for found in one.rows] == expected

@@ -2,11 +2,11 @@
 
 import pytest
 
-from wrackline.producers.sources.postgres.position import POSITION_UNREADABLE, History, PgPosition
-from wrackline.producers.sources.postgres.slot_health import anew, begins, fresh_epoch, place
+from wrackline.producers.sources.postgres.log.position import POSITION_UNREADABLE, PgHistory, PgPosition
+from wrackline.producers.sources.postgres.log.slot_health import anew, begins, fresh_epoch, place
 from wrackline.schemas.errors import Definite
 
-HISTORY = History("7", 1, "s")
+HISTORY = PgHistory("7", 1, "s")
 
 
 def position(epoch: int, done: int = 0) -> PgPosition:
@@ -16,7 +16,7 @@ def position(epoch: int, done: int = 0) -> PgPosition:
 def test_a_position_reads_as_the_server_writes_it() -> None:
     assert place(position(2).saved(), "s") == "1/AB (epoch 2)"
     assert place(position(2, done=3).saved(), "s") == "1/AB (epoch 2, 3 changes into its transaction)"
-    assert place({"epoch": 4}, "s") == "wherever the slot begins (epoch 4)"
+    assert place({"epoch": 4}, "s") == "the slot's own position (epoch 4)"
     with pytest.raises(Definite) as faulty:
         place({"lsn": "0/1"}, "s")
     assert faulty.value.code == POSITION_UNREADABLE.code

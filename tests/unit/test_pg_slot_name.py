@@ -5,7 +5,7 @@ import string
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.postgres.names import own_slot
+from wrackline.producers.sources.postgres.connect.quoting import own_slot
 
 NAMES = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=100)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from wrackline.producers.sources.postgres.sqlstates import explained
+from wrackline.producers.sources.postgres.connect.server_errors import explain
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 CANARY = "kanarienvogel"
 ODD = TableId("shop", 'odd "schema', "weird Name")
@@ -45,7 +45,7 @@ AN_OPERATOR = {
 
 
 def error(state: str | None, words: str = "the words") -> WracklineError:
-    return explained(state, words, "read it", "reader", ODD)
+    return explain(state, words, "read it", "reader", ODD)
 
 
 @pytest.mark.parametrize(("state", "code"), WE.items())

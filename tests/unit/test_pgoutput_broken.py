@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from wrackline.producers.sources.postgres import messages
+from wrackline.producers.sources.postgres.rows import messages
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.frame import MOST_US, moments
+from wrackline.schemas.events.frame import MOST_US, moments
 
 _TO_2000_US = 946_684_800_000_000
 

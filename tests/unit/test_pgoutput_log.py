@@ -2,11 +2,12 @@
 
 import struct
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from tests.fixtures.pgoutput import insert
-from wrackline.producers.changes import (
+from wrackline.producers.contract.steps import (
     Batch,
     Begin,
     Commit,
@@ -18,19 +19,21 @@ from wrackline.producers.changes import (
     Shape,
     Step,
     Truncate,
+    UnfitRow,
 )
-from wrackline.producers.sources.postgres.decode import Decoder, Writers
-from wrackline.producers.sources.postgres.facts import TableFacts
-from wrackline.producers.sources.postgres.messages import Relation
-from wrackline.producers.sources.postgres.origin import Labels
-from wrackline.producers.sources.postgres.position import PgPosition
-from wrackline.producers.sources.postgres.roll import Roll
+from wrackline.producers.sources.postgres.decode import PgDecoder
+from wrackline.producers.sources.postgres.discover.facts import PgRegisteredShape, PgTableFacts
+from wrackline.producers.sources.postgres.follow.table_tracker import PgTableTracker
+from wrackline.producers.sources.postgres.log.position import PgPosition
+from wrackline.producers.sources.postgres.rows.messages import Relation
+from wrackline.producers.sources.postgres.rows.source_record import PgSourceLabels
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.frame import avro_text
-from wrackline.schemas.projection import everything
-from wrackline.schemas.seq import ORDINAL_MAX
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events.frame import avro_text
+from wrackline.schemas.events.projection import Projection, project_all
+from wrackline.schemas.settings.filters import OnUnfit
+from wrackline.schemas.tables.seq import ORDINAL_MAX
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 OID = 16384
 TABLE = TableSchema(
@@ -62,23 +65,32 @@ def row(number: int) -> bytes:
     return insert([b"%d" % number], OID)
 
 
-def decoder(start: PgPosition, *, counted: bool = False, errors: Iterable[WracklineError] = ()) -> Decoder:
+def decoder(
+    start: PgPosition,
+    *,
+    counted: bool = False,
+    errors: Iterable[WracklineError] = (),
+    shape: Projection | None = None,
+) -> PgDecoder:
     left = list(errors)
 
     class Explained:
-        def writers(self, _: Relation, _behind: int | None) -> Writers:
+        def writers(self, _: Relation, _behind: int | None) -> PgRegisteredShape:
             if left:
                 raise left.pop(0)
-            return Writers(everything(TABLE), 1, 2)
+            return PgRegisteredShape(shape or project_all(TABLE), 1, 2)
 
-        def told(self, facts: TableFacts) -> tuple[TableFacts, TableSchema]:
+        def genuine(self, _: bytes) -> bool:
+            return False
+
+        def told(self, facts: PgTableFacts) -> tuple[PgTableFacts, TableSchema]:
             return facts, TABLE
 
-    roll = Roll({TABLE.id}.__contains__, [TABLE.id])
-    return Decoder(start, Labels("1", "s", "d", counted), roll, Explained())
+    roll = PgTableTracker({TABLE.id}.__contains__, [TABLE.id])
+    return PgDecoder(start, PgSourceLabels("1", "s", "d", counted), roll, Explained())
 
 
-def read(made: Decoder, *messages: bytes) -> list[Step]:
+def read(made: PgDecoder, *messages: bytes) -> list[Step]:
     for one in messages:
         made.feed(one, 0)
     batch = made.take()
@@ -125,7 +137,7 @@ def test_what_is_handed_out_at_once_is_bounded_and_says_how_large_its_rows_may_b
 def test_begin_names_its_transaction_as_its_events_do_and_as_the_server_does() -> None:
     steps = read(decoder(START, counted=True), begin(200), RELATION, row(1), TRUNCATE, commit(200))
     (begun,) = [step for step in steps if isinstance(step, Begin)]
-    assert (begun.transaction, begun.id) == ("7", "7:0/C8")
+    assert (begun.transaction, begun.id) == ("7", "7:200")
     events = [row[3] for row in rows(steps)] + [step.value for step in steps if isinstance(step, Truncate)]
     assert [value.count(avro_text(begun.id)) for value in events] == [1, 1]
 
@@ -139,6 +151,7 @@ def test_a_message_before_a_resume_is_not_handed_out_again() -> None:
 
 
 def test_a_transaction_is_resumed_after_each_change_and_after_each_message() -> None:
+    """T-P05."""
     said = message(150, transactional=True)
     log = [begin(200), RELATION, said, said, row(1), said, TRUNCATE, row(2), said, commit(200)]
     told = [s for s in read(decoder(START), *log) if isinstance(s, Rows | Message | Truncate)]
@@ -150,16 +163,20 @@ def test_a_transaction_is_resumed_after_each_change_and_after_each_message() -> 
         assert rest == told[number + 1 :]
 
 
-def test_a_message_that_stands_alone_is_behind_its_own_place() -> None:
-    first, at_an_end = message(100, transactional=False), message(210, transactional=False)
+def test_the_place_of_a_message_alone_is_the_end_of_its_record() -> None:
+    """T-P05; a commit may begin there, and must be later than the message."""
+    first, at_an_end = message(150, transactional=False), message(210, transactional=False)
     made = decoder(START)
     (said,) = read(made, first)
     assert isinstance(said, Message)
-    assert at(said.position) > START
-    assert at(said.position).resume > 100  # where the server would send it again
-    steps = read(made, begin(200), commit(200), at_an_end)
+    assert at(said.position) == replace(START, lsn=150, resume=150)
+    assert at(said.position).resume == 150, "what begins there is sent again"
+    steps = read(made, begin(150), RELATION, row(1), commit(150), at_an_end)
+    assert [at(step.upto) > at(said.position) for step in steps if isinstance(step, Rows)] == [True]
     assert isinstance(steps[-1], Message)
     assert read(decoder(at(steps[-1].position)), at_an_end) == []
+    again = read(decoder(at(said.position)), first, begin(150), RELATION, row(1), commit(150))
+    assert [type(step) for step in again] == [Begin, Shape, Rows, Commit]
 
 
 def test_the_saved_transaction_need_not_be_the_first_that_comes() -> None:
@@ -187,6 +204,22 @@ def test_inv_4_rows_before_one_at_fault_end_before_it_so_that_a_resume_finds_it_
     again = read(decoder(cut), *log)
     assert [step.table for step in again if isinstance(step, Fault)] == [TABLE.id]
     assert rows(again) == []
+
+
+def test_inv_4_a_row_that_is_set_aside_lies_between_the_rows_before_it_and_those_behind_it() -> None:
+    """Whoever resumes before it comes to it again; whoever resumes behind it does not."""
+    bad = insert([b"x"], OID)
+    log = [begin(200), RELATION, row(1), row(2), bad, row(3), commit(200)]
+    shape = replace(project_all(TABLE), on_unfit=(OnUnfit.LETTER,))
+    steps = read(decoder(START, shape=shape), *log)
+    assert [type(step) for step in steps] == [Begin, Shape, Rows, UnfitRow, Rows, Rows, Commit]
+    places = [at(step.upto).done for step in steps if isinstance(step, Rows | UnfitRow)]
+    assert places == [2, 3, 3, 4]
+    assert len(rows(steps)) == 3
+    for done, letters in ((2, 1), (3, 0)):
+        again = read(decoder(PgPosition(1, 200, done, 100), shape=shape), *log)
+        assert sum(isinstance(step, UnfitRow) for step in again) == letters
+        assert rows(again) == rows(steps)[2:]
 
 
 def test_a_shape_that_is_not_told_gives_the_table_up_for_good() -> None:

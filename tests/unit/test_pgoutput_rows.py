@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from tests.fixtures.pgoutput import Cell, delete, insert, update
 from tests.fixtures.plain_build import PlainBuild
-from wrackline.producers.changes import RowChange, Unsent
-from wrackline.producers.sources.postgres.cells import avro_of, growth_of
-from wrackline.producers.sources.postgres.rows import RowDecoder
-from wrackline.schemas import envelope
+from wrackline.producers.contract.steps import RowChange, Unsent
+from wrackline.producers.sources.postgres.rows.cells import avro_of, growth_of
+from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.projection import everything
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events import envelope
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.events.projection import project_all
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TEXT = ColumnType(Kind.STRING, "text")
 TABLE = TableSchema(
@@ -41,7 +41,7 @@ FRAME = Frame(SOURCE, b"00" * 11)
 
 def events(message: bytes, table: TableSchema = TABLE) -> list[RowChange]:
     made: list[RowChange] = []
-    RowDecoder(3, everything(table), 1, 2).decode(message, 0, FRAME, 9, 0, made)
+    PgRowDecoder(3, project_all(table), 1, 2).decode(message, 0, FRAME, 9, made)
     return made
 
 
@@ -65,6 +65,7 @@ def test_an_update_that_keeps_its_key_is_one_event() -> None:
 
 
 def test_a_changed_key_is_a_delete_of_the_old_and_a_create_of_the_new() -> None:
+    """T-P21."""
     gone, made = events(update([b"2", b"b", b"1.50"], [b"1", None, None]))
     assert (gone[1], gone[2], made[1], made[2]) == ("d", key(1), "c", key(2))
     assert read(gone)["before"] == {"id": 1, "name": None, "amount": None}
@@ -74,6 +75,7 @@ def test_a_changed_key_is_a_delete_of_the_old_and_a_create_of_the_new() -> None:
 
 
 def test_an_unsent_value_is_named_and_never_faked() -> None:
+    """T-T05."""
     (event,) = events(update([b"1", UNSENT, b"2.00"]))
     assert event[4] == Unsent(("name",))
     assert read(event)["source"]["unchanged"] == ["name"]
@@ -102,8 +104,8 @@ def with_placeholder(number: int) -> tuple[object, object]:
     columns = (TABLE.columns[0], *(Column(f"c{i}", i + 2, of) for i, (of, _) in enumerate(MARKED)))
     table = replace(TABLE, columns=columns)
     made: list[RowChange] = []
-    decoder = RowDecoder(3, everything(table), 1, 2, b"!?")
-    decoder.decode(update([b"1", *[UNSENT] * len(MARKED)]), 0, FRAME, 9, 0, made)
+    decoder = PgRowDecoder(3, project_all(table), 1, 2, b"!?")
+    decoder.decode(update([b"1", *[UNSENT] * len(MARKED)]), 0, FRAME, 9, made)
     event = read(made[0], table)
     return event["after"][f"c{number}"], event["source"]["unchanged"]
 
@@ -119,8 +121,8 @@ def test_an_unsent_value_is_the_placeholder_in_each_type_that_can_hold_it(
 
 def test_a_long_placeholder_has_its_room() -> None:
     made: list[RowChange] = []
-    decoder = RowDecoder(3, everything(TABLE), 1, 2, b"x" * 100_000)
-    decoder.decode(update([b"1", UNSENT, None]), 0, FRAME, 9, 0, made)
+    decoder = PgRowDecoder(3, project_all(TABLE), 1, 2, b"x" * 100_000)
+    decoder.decode(update([b"1", UNSENT, None]), 0, FRAME, 9, made)
     assert len(read(made[0])["after"]["name"]) == 100_000
 
 
@@ -177,14 +179,18 @@ def test_a_nullable_key_column_stands_in_the_key_as_null_or_value() -> None:
         (ColumnType(Kind.DATE, "date"), b"+infinity", "not a date"),
         (ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), b"294247-01-10 04:00:25.2", "64 bits"),
         (ColumnType(Kind.TIMESTAMP_MICROS, "timestamp"), b"294276-12-31 00:00:00", "64 bits"),
-        (ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"), b"294247-01-10 04:00:25.2+00", "carries infinity"),
+        (
+            ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"),
+            b"294247-01-10 04:00:25.2+00",
+            "stands for infinity",
+        ),
         (ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"), b"infinite", "not a date"),
         (ColumnType(Kind.ZONED_TIMESTAMP, "timestamptz"), b"2026-01-31 10:00:00+02", "UTC"),
         (ColumnType(Kind.ARRAY, "text[]", element=TEXT), b"{{a},{b}}", "more than one dimension"),
         (ColumnType(Kind.ARRAY, "text[]", element=TEXT), b"[0:1]={a,b}", "lower bound"),
         (ColumnType(Kind.BYTES, "bytea"), b"abc", "hex"),
         (ColumnType(Kind.INT32, "integer"), b"", "not a number"),
-        (ColumnType(Kind.TIME_MICROS, "time"), b"10:00", "no time"),
+        (ColumnType(Kind.TIME_MICROS, "time"), b"10:00", "not a time"),
     ],
     ids=lambda given: given.decode() if isinstance(given, bytes) else getattr(given, "source", given),
 )
@@ -197,7 +203,7 @@ def test_a_value_that_does_not_fit_is_refused_by_its_column(
     assert caught.value.code == "pg.value_unfit"
     assert "odd" in caught.value.sentence
     assert reason in caught.value.sentence
-    assert "column.as.text=d.public.t.odd" in caught.value.hint
+    assert "column.as.text = 'public.t.odd'" in caught.value.hint
     assert len(text) < 4 or text.decode() not in str(caught.value)  # no row's value in an error
 
 
@@ -251,11 +257,11 @@ def test_a_key_that_the_log_does_not_hold_is_refused_and_read_from_no_other_row(
     table = replace(
         LONG_KEYED, columns=tuple(replace(column, nullable=False) for column in LONG_KEYED.columns)
     )
-    decoder = RowDecoder(3, everything(table), 1, 2)
+    decoder = PgRowDecoder(3, project_all(table), 1, 2)
     made: list[RowChange] = []
-    decoder.decode(insert([b"1", b"a longer row" * 1000, None]), 0, FRAME, 9, 0, made)
+    decoder.decode(insert([b"1", b"a longer row" * 1000, None]), 0, FRAME, 9, made)
     with pytest.raises(OperatorNeeded, match="part of the key"):
-        decoder.decode(message, 0, FRAME, 9, 0, made)
+        decoder.decode(message, 0, FRAME, 9, made)
     assert len(made) == 1
 
 
@@ -265,3 +271,30 @@ def test_an_array_has_room_for_what_its_shortest_elements_become(kind: Kind) -> 
     column = ColumnType(Kind.ARRAY, "x[]", element=element)
     text = b"{" + b",".join([b"1"] * 1000) + b"}"
     assert len(avro_of(column, text)) <= 15 + growth_of(column) * len(text)
+
+
+def taken(message: bytes) -> tuple[int, list[str]]:
+    """What one that leaves out updates without a change says of a message, and the operations it gives."""
+    made: list[RowChange] = []
+    size = PgRowDecoder(3, project_all(TABLE), 1, 2, changed_only=True).decode(message, 0, FRAME, 9, made)
+    return size, [change[1] for change in made]
+
+
+@pytest.mark.parametrize(
+    ("message", "ops"),
+    [
+        (update([b"1", UNSENT, None], [b"1", b"long", None], b"O"), []),
+        (update([b"1", b"b", None], [b"1", b"a", None], b"O"), ["u"]),
+        (update([b"1", b"a", None], [b"1", None, None], b"O"), ["u"]),
+        (update([b"1", UNSENT, None]), ["u"]),
+        (update([b"2", b"a", None], [b"1", b"a", None], b"O"), ["d", "c"]),
+    ],
+    ids=["as it was", "changed", "null before", "nothing is known of before", "another key"],
+)
+def test_an_update_without_a_change_is_left_out_if_the_log_shows_both_rows(
+    message: bytes, ops: list[str], plain_build: PlainBuild
+) -> None:
+    size, found = taken(message)
+    assert found == ops
+    assert size > 0, "it was taken"
+    assert plain_build.call(taken, message) == (size, found)

@@ -14,9 +14,9 @@ import pytest
 from psycopg import pq
 
 from tests.unit.test_pgoutput_log import START, begin, commit, decoder, message
-from wrackline.producers.plugin import Surroundings, WriterIds
-from wrackline.producers.sources.postgres.position import PgPosition
-from wrackline.producers.sources.postgres.stream import PgStream, Rhythm
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.sources.postgres.log.position import PgPosition
+from wrackline.producers.sources.postgres.stream import PgStream, PgStreamTiming
 from wrackline.schemas.errors import Transient
 
 HEADER = struct.pack(">cQQq", b"w", 0, 0, 0)
@@ -49,7 +49,7 @@ class Buffer:
 
 def stream(wire: Any) -> PgStream:
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(None, 0), MOST)
-    return PgStream(wire, decoder(START), START, around, slot="s", rhythm=Rhythm())
+    return PgStream(wire, decoder(START), START, around, slot="s", rhythm=PgStreamTiming())
 
 
 def test_rows_that_nobody_captures_do_not_hold_the_stream() -> None:
@@ -113,7 +113,7 @@ def test_a_silent_server_is_asked_halfway_and_given_up_unless_it_answers() -> No
         return now
 
     around = Surroundings(tick, lambda: 0, lambda _: WriterIds(None, 0), MOST)
-    rhythm = Rhythm(status_every=1e6, most_silence=60.0)
+    rhythm = PgStreamTiming(status_every=1e6, most_silence=60.0)
     made = PgStream(cast("Any", wire), decoder(START), START, around, slot="s", rhythm=rhythm)
 
     def listen(after: float) -> None:

@@ -1,5 +1,6 @@
 """`./run` as a shell runs it, with a Python that notes what it is asked for instead of installing."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ case "$1 $2" in
 -c*) exec '{sys.executable}' "$@" ;;
 esac
 printf '%s\\n' "$*" >>asked
+[ "$2" != pytest ] || [ ! -e failing ]
 """
 
 
@@ -42,8 +44,10 @@ class Clone:
             "find",
             "grep",
             "mkdir",
+            "mktemp",
             "rm",
             "sed",
+            "sleep",
             "uname",
             "xargs",
         ):
@@ -158,3 +162,51 @@ def test_the_command_runs_where_it_was_called(clone: Clone, tmp_path: Path) -> N
     elsewhere.mkdir()
     _, said, _ = clone.run("wrackline", "init", "pipeline.toml", cwd=elsewhere)
     assert said == f"{elsewhere} init pipeline.toml\n"
+
+
+@pytest.mark.parametrize("wait", [0, 1], ids=["types-end-first", "tests-end-first"])
+@pytest.mark.parametrize("wrong", ["nothing", "tests", "types"])
+def test_the_gate_fails_only_if_a_test_or_a_type_does(
+    clone: Clone, wrong: str, wait: int, tmp_path: Path
+) -> None:
+    clone.run("bench")
+    checker = f"#!/bin/sh\nsleep {wait}\necho wrong types\nexit {int(wrong == 'types')}\n"
+    for name, text in (("ruff", "#!/bin/sh\n"), ("mypy", checker)):
+        command = clone.folder / ".venv" / "bin" / name
+        command.write_text(text)
+        command.chmod(0o755)
+    if wrong == "tests":
+        (clone.folder / "failing").touch()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    code, said, asked = clone.run("test", "-q", TMPDIR=str(temporary))
+    assert (code, kinds(asked)) == (int(wrong != "nothing"), ["pytest"])
+    assert said == ("wrong types\n" if wrong == "types" else "")
+    assert list(temporary.iterdir()) == []
+
+
+def unread(source: str) -> list[str]:
+    """The options and arguments that a command takes and never looks at."""
+    tree = ast.parse(source)
+    taken = [
+        str(node.args[0].value).lstrip("-").replace("-", "_")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "add_argument"
+        and isinstance(node.args[0], ast.Constant)
+    ]
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return [name for name in taken if name not in read]
+
+
+def test_each_option_of_a_command_is_read() -> None:
+    files = [file for folder in ("tests", "bench") for file in (ROOT / folder).rglob("*.py")]
+    commands = {file: text for file in files if ".add_argument(" in (text := file.read_text())}
+    assert len(commands) > 3
+    assert {str(file): found for file, text in commands.items() if (found := unread(text))} == {}
+
+
+def test_an_option_that_nobody_reads_is_seen() -> None:
+    parsed = "parser.add_argument('--keep-it')\nparser.add_argument('name')\nprint(parser.parse_args().name)"
+    assert unread(parsed) == ["keep_it"]

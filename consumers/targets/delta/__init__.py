@@ -2,17 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from wrackline.consumers.plugin import SparkNeeds
+from wrackline.consumers.contract.target import SparkNeeds
 from wrackline.consumers.targets.delta import config, connect
-from wrackline.schemas.located import Located, by_address
-from wrackline.schemas.setting import Declared
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.pipelines.lineage_names import Located, by_address
+from wrackline.schemas.settings.setting import Declared
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from wrackline.consumers.targets.delta.target import DeltaTarget
+    from wrackline.consumers.lake.lake_target import LakeTarget
+    from wrackline.consumers.targets.delta.applied import DeltaApplied
 
 __all__ = ["PLUGIN"]
 
@@ -27,13 +28,13 @@ class DeltaPlugin:
         """Return the jars, and what a session knows Delta's tables by."""
         return connect.needs(settings)
 
-    def open(self, settings: Values, spark: "SparkSession") -> "DeltaTarget":
+    def open(self, settings: Values, spark: "SparkSession") -> "LakeTarget[DeltaApplied]":
         """Take the settings, and a session that was built with what they need."""
         from wrackline.consumers.targets.delta.target import (  # noqa: PLC0415 - a pipeline's file is checked without Spark
-            DeltaTarget,
+            open_delta,
         )
 
-        return DeltaTarget(settings, spark)
+        return open_delta(settings, spark)
 
     def located(self, settings: Values, table: TableId) -> Located:
         """Return where a table lies."""

@@ -6,7 +6,7 @@ In: nothing.  Out: the declarations.  What the file system wants to know is pass
 
 import re
 
-from wrackline.schemas.handed_on import (
+from wrackline.schemas.settings.passthrough import (
     COUNT,
     CREDENTIAL,
     DURATION,
@@ -17,8 +17,8 @@ from wrackline.schemas.handed_on import (
     by_list,
     words,
 )
-from wrackline.schemas.setting import Declared, Importance, Setting
-from wrackline.schemas.setting_kinds import Kind, Value, between, not_empty
+from wrackline.schemas.settings.setting import Declared, Importance, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, Value, between, not_empty
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "Delta"
@@ -58,7 +58,7 @@ SETTINGS = Declared(
     settings=(
         Setting(
             "target.warehouse",
-            Kind.STRING,
+            SettingKind.STRING,
             "Where the tables lie: a folder, or an address (s3a://bucket/folder). Two pipelines may share it "
             "if no two of their tables have the same name.",
             None,
@@ -66,10 +66,11 @@ SETTINGS = Declared(
             GROUP,
             required=True,
             validator=not_empty,
+            located=True,
         ),
         Setting(
             "target.namespace",
-            Kind.STRING,
+            SettingKind.STRING,
             "The folder of a table below the warehouse: {database} and {schema} stand for its own.",
             "{schema}",
             MEDIUM,
@@ -78,17 +79,18 @@ SETTINGS = Declared(
         ),
         Setting(
             PROPERTY,
-            Kind.PASSWORD,
+            SettingKind.PASSWORD,
             "Passed to Hadoop's file system as it is, and never shown: target.storage.fs.s3a.endpoint, "
             "target.storage.fs.s3a.secret.key and the like.",
             None,
             MEDIUM,
             GROUP,
+            host=True,
             judged=by_list({f"target.storage.fs.s3a.{name}": form for name, form in _S3A.items()}),
         ),
         Setting(
             "target.snapshot.retention.ms",
-            Kind.LONG,
+            SettingKind.LONG,
             "How long the files and the log of older versions of a table stay, for readers that are behind "
             "and to set a table back.",
             str(_WEEK_MS),

@@ -1,21 +1,22 @@
 """Where a Delta target's tables lie, and what a Spark session needs to reach them.
 
 In: the settings.  Out: the session's configuration, and each table's name in it: its path, so that no
-catalogue has to be kept.  Every table is two folders below the warehouse, for a table inside another's
+catalogue has to be kept.  Every table is two folders below the warehouse, because a table inside another's
 folder would be swept away with its old files.  Names are safe as parts of a path, whatever the source calls
-its tables; two that come to the same one are told apart by what the first says of itself (spark_table.py).
+its tables; two that get the same name are distinguished by what the first says of itself
+(lake/table_shape.py).
 """
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from wrackline.consumers.merge_sql import quoted
-from wrackline.consumers.names import Identifiers, target_name
-from wrackline.consumers.plugin import SparkNeeds
+from wrackline.consumers.contract.identifiers import Identifiers, target_name
+from wrackline.consumers.contract.target import SparkNeeds
+from wrackline.consumers.lake.merge_sql import quote
 from wrackline.schemas.redaction import Secret
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import DELTA, HADOOP_AWS
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -25,7 +26,7 @@ SESSION = {
 }
 TUNED = {
     "spark.databricks.delta.snapshotPartitions": "4",  # of a table's log; 50 of them are slow on few cores
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",  # a VACUUM's tasks; 10000 else
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",  # a VACUUM's tasks; else 10000
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
@@ -40,7 +41,7 @@ _IN_A_PATH = Identifiers(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DeltaPlace:
     """Where the tables lie."""
 
     warehouse: str  # an address without the last slash
@@ -61,15 +62,17 @@ class Place:
 
 def by_path(path: str) -> str:
     """Return the name of a path's table as Spark SQL has it."""
-    return f"delta.{quoted(path)}"
+    return f"delta.{quote(path)}"
 
 
-def place(settings: Values) -> Place:
+def place(settings: Values) -> DeltaPlace:
     """Return where the settings put the tables."""
     given = settings.text("target.warehouse")
     if _SCHEME.match(given) is None:
         given = f"file:{Path(given).absolute()}"
-    return Place(_OBJECT_STORE.sub("s3a:", given, count=1).rstrip("/"), settings.text("target.namespace"))
+    return DeltaPlace(
+        _OBJECT_STORE.sub("s3a:", given, count=1).rstrip("/"), settings.text("target.namespace")
+    )
 
 
 def needs(settings: Values) -> SparkNeeds:

@@ -2,11 +2,11 @@
 
 from pyspark.sql import SparkSession
 
-from wrackline.consumers.letters import NAME
-from wrackline.consumers.spark_letters import Making
-from wrackline.consumers.targets.delta.connect import Place
+from wrackline.consumers.contract.letters import NAME
+from wrackline.consumers.lake.letters_table import LettersTableFormat
+from wrackline.consumers.targets.delta.connect import DeltaPlace
 from wrackline.consumers.targets.delta.table import is_there
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 _USING = (
     "USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'false',"
@@ -14,7 +14,7 @@ _USING = (
 )
 
 
-def making(place: Place) -> Making:
+def letters_table_format(place: DeltaPlace) -> LettersTableFormat:
     """Return how its table is named, made, and freed of what was removed."""
 
     def name(table: TableId) -> str:
@@ -23,7 +23,7 @@ def making(place: Place) -> Making:
     def create(session: SparkSession, table: TableId, columns: str) -> None:
         session.sql(f"CREATE TABLE IF NOT EXISTS {name(table)} ({columns}) {_USING}")
 
-    return Making(name, is_there, create, _purge)
+    return LettersTableFormat(name, is_there, create, _purge)
 
 
 def _purge(session: SparkSession, name: str) -> None:

@@ -6,6 +6,8 @@ is allowed, also those that Parquet refuses.
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FloatType, IntegerType, LongType
 
+from wrackline.consumers.contract.identifiers import Identifiers
+
 # A MERGE works with columns of these names beside the table's own; their last character but one becomes `_`.
 _OF_A_MERGE = (
     "_source_row_present_",
@@ -14,13 +16,14 @@ _OF_A_MERGE = (
     "_metadata",
     "deletionVectorId",
 )
-REFUSED = "|".join(f"(?<=^{name[:-2]}){name[-2]}(?={name[-1]}$)" for name in _OF_A_MERGE)
+_REFUSED = "|".join(f"(?<=^{name[:-2]}){name[-2]}(?={name[-1]}$)" for name in _OF_A_MERGE)
+IDENTIFIERS = Identifiers(most_characters=255, case_sensitive=False, refused=_REFUSED)
 
 
-def widens(old: DataType, new: DataType) -> bool:
+def can_widen(old: DataType, new: DataType) -> bool:
     """Whether Delta can make this change in place."""
     if isinstance(old, DecimalType) and isinstance(new, DecimalType):
         return old.scale <= new.scale and old.precision - old.scale <= new.precision - new.scale
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        return widens(old.elementType, new.elementType)
+        return can_widen(old.elementType, new.elementType)
     return old == new or (type(old), type(new)) in {(IntegerType, LongType), (FloatType, DoubleType)}

@@ -2,17 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from wrackline.consumers.plugin import SparkNeeds
+from wrackline.consumers.contract.target import SparkNeeds
 from wrackline.consumers.targets.iceberg import config, connect
-from wrackline.schemas.located import Located
-from wrackline.schemas.setting import Declared
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.pipelines.lineage_names import Located
+from wrackline.schemas.settings.setting import Declared
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from wrackline.consumers.targets.iceberg.target import IcebergTarget
+    from wrackline.consumers.lake.lake_target import LakeTarget
+    from wrackline.consumers.targets.iceberg.applied import IcebergApplied
 
 __all__ = ["PLUGIN"]
 
@@ -27,18 +28,18 @@ class IcebergPlugin:
         """Return the jars, and the catalogue as the settings have it."""
         return connect.needs(settings)
 
-    def open(self, settings: Values, spark: "SparkSession") -> "IcebergTarget":
+    def open(self, settings: Values, spark: "SparkSession") -> "LakeTarget[IcebergApplied]":
         """Take the settings, and a session that was built with what they need."""
         from wrackline.consumers.targets.iceberg.target import (  # noqa: PLC0415 - a pipeline's file is checked without Spark
-            IcebergTarget,
+            open_iceberg,
         )
 
         connect.check_place(settings)
-        return IcebergTarget(settings, spark)
+        return open_iceberg(settings, spark)
 
     def located(self, settings: Values, table: TableId) -> Located:
         """Return where a table lies."""
-        return connect.located(settings, table)
+        return connect.locate(settings, table)
 
 
 PLUGIN = IcebergPlugin()

@@ -1,8 +1,8 @@
-"""Rows of a first load, appended: nobody looks for a row that can't be there.
+"""Rows of a first load, appended: no merge looks for a row that can't be there.
 
 In: a batch of rows that were read, and the range of its keys.  Out: one commit that only adds files.  It is
 right because no data file's bounds reach into the range, tombstones' files among them; and because the commit
-is an overwrite of that range, of which nothing is there, that Iceberg refuses if somebody has written
+is an overwrite of that range, in which nothing is there, and Iceberg refuses it if somebody has written
 into the range since the properties were read.  So the same batch is never appended twice: the second time
 its keys are there, and it is merged.
 """
@@ -13,9 +13,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.merge_sql import append_query, quoted
-from wrackline.consumers.plan import MergePlan
-from wrackline.consumers.targets.iceberg import progress
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.lake.merge_sql import append_query, quote
+from wrackline.consumers.targets.iceberg.applied import CURRENT, NO_SNAPSHOT
 
 
 def has_none_of(session: SparkSession, plan: MergePlan, target: str) -> bool:
@@ -31,13 +31,13 @@ def append(
 ) -> None:
     """Add the batch's rows, unless somebody has written into their range since these properties."""
     rows: DataFrame = session.sql(append_query(plan, floor))
-    # columns of the user's, or that the source has dropped: unlike INSERT, an overwrite wants them all
+    # columns of the user's, or that the source has dropped: unlike INSERT, an overwrite needs them all
     lacked = (field for field in session.table(target).schema if field.name not in rows.columns)
     nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in lacked)
     rows = rows.select("*", *nulls)
     writer = rows.writeTo(target).option("isolation-level", "serializable")
-    base = properties.get(progress.CURRENT, progress.NO_SNAPSHOT)
-    if base != progress.NO_SNAPSHOT:
+    base = properties.get(CURRENT, NO_SNAPSHOT)
+    if base != NO_SNAPSHOT:
         writer = writer.option("validate-from-snapshot-id", base)
     writer.overwrite(_inside(plan))
 
@@ -45,15 +45,15 @@ def append(
 def _inside(plan: MergePlan) -> Column:
     return reduce(
         Column.__and__,
-        (F.col(quoted(name)).between(one.least, one.greatest) for name, one in plan.within.items()),
+        (F.col(quote(name)).between(one.least, one.greatest) for name, one in plan.within.items()),
     )
 
 
 def _beside(plan: MergePlan) -> Column:
-    """Whether a file's bounds lie beside the range in one column of the key; unknown bounds do not."""
+    """Whether a file's bounds lie outside the range in one column of the key; unknown bounds do not."""
 
     def bound(name: str, which: str) -> Column:
-        return F.col(f"readable_metrics.{quoted(name)}.{which}")
+        return F.col(f"readable_metrics.{quote(name)}.{which}")
 
     return reduce(
         Column.__or__,

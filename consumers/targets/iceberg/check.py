@@ -1,6 +1,6 @@
-"""What stands in the way of an Iceberg target.
+"""Findings of an Iceberg target.
 
-In: the warehouse, and what each table says of itself.  Out: findings with the command that mends.  It asks
+In: the warehouse, and what each table says of itself.  Out: findings with the command that repairs.  It asks
 the catalogue and the file system, and writes nothing: whether a store on the network may be written to shows
 at the first table.
 """
@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from wrackline.consumers import spark_rules, spark_table
-from wrackline.consumers.merge_sql import quoted
+from wrackline.consumers.lake import check_rules, table_shape
+from wrackline.consumers.lake.merge_sql import quote
 from wrackline.consumers.targets.iceberg import table as tables
-from wrackline.consumers.targets.iceberg.connect import CATALOG, Place
-from wrackline.schemas.findings import Finding, Severity, rule
-from wrackline.schemas.table import TableId
+from wrackline.consumers.targets.iceberg.connect import CATALOG, IcebergPlace
+from wrackline.schemas.language.findings import Finding, Severity, rule
+from wrackline.schemas.tables.table import TableId
 
 NO_CATALOGUE = rule(
     "iceberg.catalogue_unreachable",
@@ -35,7 +35,7 @@ OLDER_FORMAT = rule(
     "{target} has format version {found}, and target.format.version is {wanted}",
     "merges are slower than they could be",
     "if all its readers know version {wanted}: ALTER TABLE {target} SET TBLPROPERTIES"
-    " ('format-version' = '{wanted}'); if not: target.format.version={found}",
+    " ('format-version' = '{wanted}'); if not: target.format.version = {found}",
 )
 NEWER_FORMAT = rule(
     "iceberg.newer_format",
@@ -43,7 +43,7 @@ NEWER_FORMAT = rule(
     "newer format version",
     "{target} has format version {found}, and target.format.version is {wanted}",
     "a reader that knows no version above {wanted} can't read it; a table's version never goes back",
-    "target.format.version={found}; or: DROP TABLE {target}; then: wrackline snapshot start"
+    "target.format.version = {found}; or: DROP TABLE {target}; then: wrackline snapshot start"
     " <pipeline.toml> '{source}'",
 )
 
@@ -51,7 +51,7 @@ _FOLDER = re.compile(r"file:(//[^/]*)?(?P<path>/.*)", re.DOTALL)  # no letter of
 
 
 def check(
-    session: SparkSession, place: Place, warehouse: str, version: int, of: Sequence[TableId]
+    session: SparkSession, of: Sequence[TableId], *, place: IcebergPlace, warehouse: str, version: int
 ) -> list[Finding]:
     """Return what was found, the warehouse first."""
     found = list(_warehouse(session, warehouse))
@@ -65,11 +65,11 @@ def _warehouse(session: SparkSession, warehouse: str) -> Iterator[Finding]:
     of_this_machine = _FOLDER.fullmatch(warehouse)
     if of_this_machine:
         folder = of_this_machine["path"]
-        yield from spark_rules.folder(folder)
+        yield from check_rules.check_folder(folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             return  # a catalogue that is to be made with its first table
     try:
-        session.sql(f"SHOW NAMESPACES IN {quoted(CATALOG)}").collect()
+        session.sql(f"SHOW NAMESPACES IN {quote(CATALOG)}").collect()
     except PySparkException as exc:  # its text may hold what was passed to the catalogue
         yield NO_CATALOGUE(condition=exc.getCondition() or type(exc).__name__)
 
@@ -78,9 +78,9 @@ def _table(session: SparkSession, table: TableId, target: str, version: int) -> 
     properties = tables.properties(session, target)
     if properties is None:
         return
-    said = spark_table.of_itself(properties)
+    said = table_shape.table_origin(properties, target)
     if said is None or said.table != table:
-        yield spark_rules.NOT_OURS(table, target=target, source=table, drop=f"DROP TABLE {target}")
+        yield check_rules.NOT_OURS(table, target=target, source=table, drop=f"DROP TABLE {target}")
         return
     found = int(properties["format-version"])
     if found != version:

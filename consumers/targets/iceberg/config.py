@@ -7,9 +7,18 @@ In: nothing.  Out: the declarations.  What only one catalogue understands is pas
 import re
 
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.handed_on import ADDRESS, COUNT, CREDENTIAL, FLAG, NO_VARIABLE, PLAIN, by_list, words
-from wrackline.schemas.setting import Declared, Importance, Need, Setting
-from wrackline.schemas.setting_kinds import Kind, Value, between, matching, not_empty, one_of
+from wrackline.schemas.settings.passthrough import (
+    ADDRESS,
+    COUNT,
+    CREDENTIAL,
+    FLAG,
+    NO_VARIABLE,
+    PLAIN,
+    by_list,
+    words,
+)
+from wrackline.schemas.settings.setting import Declared, Importance, Requirement, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, Value, between, matching, not_empty, one_of
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 GROUP = "Iceberg"
@@ -21,7 +30,7 @@ PROPERTY_REFUSED = define(
     "iceberg.property_refused",
     Definite,
     "{name} can't be set: {why}",
-    hint="take the line out",
+    hint="remove the line",
 )
 
 _FROM_ELSEWHERE = {
@@ -73,8 +82,8 @@ _PART = r"(?:[^.{}]|\{database\}|\{schema\})+"
 _HOUR_MS = 3_600_000
 
 
-def _passed_on(name: str) -> None:
-    """Refuse what would undo what the merge rests on."""
+def _check_passed_on(name: str) -> None:
+    """Refuse what would break what the merge relies on."""
     known = name.removeprefix(PROPERTY.partition("<")[0])
     if known.startswith("cache"):
         raise PROPERTY_REFUSED(name=name, why="a table kept in a cache is an old view of it")
@@ -91,7 +100,7 @@ SETTINGS = Declared(
     settings=(
         Setting(
             "target.warehouse",
-            Kind.STRING,
+            SettingKind.STRING,
             "Where the tables lie: a folder, an address (s3://bucket/folder), or the name by which a REST "
             "catalogue knows it. Two pipelines may share it if no two of their tables have the same name.",
             None,
@@ -100,10 +109,11 @@ SETTINGS = Declared(
             required=True,
             validator=not_empty,
             judged=by_list({"target.warehouse": NO_VARIABLE}),
+            located=True,
         ),
         Setting(
             "target.catalog.type",
-            Kind.STRING,
+            SettingKind.STRING,
             "Who keeps the list of tables. hadoop is a folder of this machine or of HDFS and needs no "
             "server; it is not safe on S3.",
             "hadoop",
@@ -114,28 +124,30 @@ SETTINGS = Declared(
         ),
         Setting(
             "target.catalog.uri",
-            Kind.STRING,
+            SettingKind.STRING,
             "The catalogue's address: http://host:8181 for rest, thrift://host:9083 for hive.",
             None,
             HIGH,
             GROUP,
             validator=matching(r"[a-z]+://\S+", "an address such as http://host:8181"),
             judged=by_list({"target.catalog.uri": NO_VARIABLE}),
+            host=True,
         ),
         Setting(
             PROPERTY,
-            Kind.PASSWORD,
+            SettingKind.PASSWORD,
             "Passed to Iceberg's catalogue as it is, and never shown: target.catalog.credential, "
             "target.catalog.s3.endpoint and the like.",
             None,
             MEDIUM,
             GROUP,
-            named=_passed_on,
+            named=_check_passed_on,
+            host=True,
             judged=by_list({f"target.catalog.{name}": form for name, form in _FROM_ELSEWHERE.items()}),
         ),
         Setting(
             "target.format.version",
-            Kind.INT,
+            SettingKind.INT,
             "Iceberg's format of new tables. Version 3 marks deleted rows by vectors; 2 is for readers that "
             "do not know them.",
             "3",
@@ -146,7 +158,7 @@ SETTINGS = Declared(
         ),
         Setting(
             "target.namespace",
-            Kind.STRING,
+            SettingKind.STRING,
             "The namespace of a table: {database} and {schema} stand for its own, a dot begins a deeper one.",
             "{schema}",
             MEDIUM,
@@ -155,7 +167,7 @@ SETTINGS = Declared(
         ),
         Setting(
             "target.snapshot.retention.ms",
-            Kind.LONG,
+            SettingKind.LONG,
             "How far behind the newest commit a reader may stay, so that what it reads is still there.",
             str(_HOUR_MS),
             LOW,
@@ -163,5 +175,5 @@ SETTINGS = Declared(
             validator=between(10 * 60_000, 2**53),
         ),
     ),
-    needs=(Need("target.catalog.type", "target.catalog.uri", when=("rest", "hive")),),
+    needs=(Requirement("target.catalog.type", "target.catalog.uri", when=("rest", "hive")),),
 )

@@ -1,8 +1,8 @@
 """Where an Iceberg target's tables lie, and what a Spark session needs to reach them.
 
 In: the settings.  Out: the session's configuration, and each table's name in it.  Names are safe as parts
-of a path, whatever the source calls its tables.  Two tables that come to the same name are told apart by
-what the first one says of itself (spark_table.py), so the second is refused.
+of a path, whatever the source calls its tables.  Two tables that get the same name are distinguished by
+what the first one says of itself (lake/table_shape.py), so the second is refused.
 
 No extension of Spark's is needed: since version 4 it knows MERGE and CALL by itself.
 """
@@ -13,15 +13,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wrackline.consumers.merge_sql import quoted
-from wrackline.consumers.names import Case, Identifiers, target_name
-from wrackline.consumers.plugin import SparkNeeds
+from wrackline.consumers.contract.identifiers import Case, Identifiers, target_name
+from wrackline.consumers.contract.target import SparkNeeds
+from wrackline.consumers.lake.merge_sql import quote
 from wrackline.consumers.targets.iceberg.config import OF_OUR_OWN
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.located import Located, by_address
+from wrackline.schemas.pipelines.lineage_names import Located, by_address
 from wrackline.schemas.redaction import Secret
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import ICEBERG, ICEBERG_AWS, Coordinate
 
 CATALOG = "lake"  # the catalogue's name in the Spark session
@@ -30,14 +30,14 @@ UNSAFE_WAREHOUSE = define(
     "iceberg.unsafe_warehouse",
     OperatorNeeded,
     "a catalogue of the type hadoop needs renames that fail over what is there, and {scheme} has none",
-    hint="use a catalogue that commits by itself: target.catalog.type=rest (or hive, or glue)",
+    hint='use a catalogue that commits by itself: target.catalog.type = "rest" (or hive, or glue)',
 )
 
 ELSEWHERE = define(
     "iceberg.warehouse_elsewhere",
     OperatorNeeded,
     "an older version has put the tables of {warehouse} into {old}",
-    hint="move them; the link is for the paths in their metadata: {command}; or, if nobody needs them:"
+    hint="move them; the link is for the paths in their metadata: {command}; or, if they are not needed:"
     " rm -r {unwanted}",
 )
 
@@ -50,7 +50,7 @@ _TABLE_NAMES = {"hadoop": _IN_A_PATH, "rest": _IN_A_PATH, "hive": _IN_A_SERVICE,
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IcebergPlace:
     """Where the tables lie."""
 
     namespace: str  # with {database} and {schema}
@@ -63,22 +63,22 @@ class Place:
 
     def quoted_namespace(self, table: TableId) -> str:
         """Return the namespace as Spark SQL names it."""
-        return _joined((CATALOG, *self.levels(table)))
+        return _join_levels((CATALOG, *self.levels(table)))
 
     def quoted_name(self, table: TableId) -> str:
         """Return the table's name as Spark SQL has it."""
-        return _joined((CATALOG, *self.levels(table), target_name(table.name, self.names)))
+        return _join_levels((CATALOG, *self.levels(table), target_name(table.name, self.names)))
 
 
-def place(settings: Values) -> Place:
+def place(settings: Values) -> IcebergPlace:
     """Return where the settings put the tables."""
-    return Place(settings.text("target.namespace"), _TABLE_NAMES[settings.text("target.catalog.type")])
+    return IcebergPlace(settings.text("target.namespace"), _TABLE_NAMES[settings.text("target.catalog.type")])
 
 
-def located(settings: Values, table: TableId) -> Located:
-    """Return where a table is to readers of lineage: its folder; or its catalogue, where that alone knows.
+def locate(settings: Values, table: TableId) -> Located:
+    """Return where a table is to readers of lineage: its folder; or its catalogue, where only that knows.
 
-    Glue keeps a database's tables in a folder whose name ends in .db, unless somebody has told it otherwise.
+    Glue keeps a database's tables in a folder whose name ends in .db, unless it is configured otherwise.
     """
     where, kind = place(settings), settings.text("target.catalog.type")
     *levels, name = *where.levels(table), target_name(table.name, where.names)
@@ -99,7 +99,7 @@ def check_place(settings: Values) -> None:
     old = Path(place.as_uri().removeprefix("file://"))
     missing = sorted(_folders(old) - _folders(place))  # of namespaces
     if missing:
-        command, unwanted = _moved(old, place, missing)
+        command, unwanted = _move_command(old, place, missing)
         raise ELSEWHERE(warehouse=place, old=old, command=command, unwanted=unwanted)
 
 
@@ -107,7 +107,7 @@ def _folders(folder: Path) -> set[str]:
     return {one.name for one in folder.iterdir() if one.is_dir()} if folder.is_dir() else set()
 
 
-def _moved(old: Path, place: Path, missing: list[str]) -> tuple[str, str]:
+def _move_command(old: Path, place: Path, missing: list[str]) -> tuple[str, str]:
     """Return the command that moves and links them, and what it moves; what is in the place stays there."""
     if place.is_dir() and any(place.iterdir()):
         parts = [(shlex.quote(str(old / name)), shlex.quote(str(place / name))) for name in missing]
@@ -135,8 +135,8 @@ def needs(settings: Values) -> SparkNeeds:
     return SparkNeeds(_jars(kind, warehouse), {prefix: "org.apache.iceberg.spark.SparkCatalog", **conf})
 
 
-def _joined(names: Iterable[str]) -> str:
-    return ".".join(map(quoted, names))
+def _join_levels(names: Iterable[str]) -> str:
+    return ".".join(map(quote, names))
 
 
 def _warehouse(settings: Values) -> str:
@@ -153,6 +153,6 @@ def _warehouse(settings: Values) -> str:
 
 
 def _jars(kind: str, warehouse: str) -> tuple[Coordinate, ...]:
-    # where a REST catalogue keeps the files, it alone knows
+    # only a REST catalogue knows where it keeps the files
     aws = kind in {"glue", "rest"} or warehouse.startswith(_ON_S3)
     return (ICEBERG, ICEBERG_AWS) if aws else (ICEBERG,)

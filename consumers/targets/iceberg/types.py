@@ -5,6 +5,8 @@ In: Spark types and names.  Out: whether, and a pattern.
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FloatType, IntegerType, LongType
 
+from wrackline.consumers.contract.identifiers import Identifiers
+
 # Iceberg keeps these for itself in every table; their last character becomes `_`.
 _METADATA = (
     "_file",
@@ -19,13 +21,14 @@ _METADATA = (
     "_commit_snapshot_id",
 )
 # A dot would make a path of a name.
-REFUSED = "|".join((r"\.", *(f"(?<=^{name[:-1]}){name[-1]}$" for name in _METADATA)))
+_REFUSED = "|".join((r"\.", *(f"(?<=^{name[:-1]}){name[-1]}$" for name in _METADATA)))
+IDENTIFIERS = Identifiers(most_characters=255, refused=_REFUSED)
 
 
-def widens(old: DataType, new: DataType) -> bool:
+def can_widen(old: DataType, new: DataType) -> bool:
     """Whether Iceberg can make this change in place."""
     if isinstance(old, DecimalType) and isinstance(new, DecimalType):
         return old.scale == new.scale and old.precision <= new.precision
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        return widens(old.elementType, new.elementType)
+        return can_widen(old.elementType, new.elementType)
     return old == new or (type(old), type(new)) in {(IntegerType, LongType), (FloatType, DoubleType)}

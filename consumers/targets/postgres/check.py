@@ -1,20 +1,21 @@
-"""What stands in the target's way: rights, the server itself, and what somebody did to our tables by hand.
+"""Findings of the target: rights, the server itself, and what was done to our tables by hand.
 
-In: a connection, and the tables.  Out: findings, each with the SQL that mends.  Nothing is changed.
+In: a connection, and the tables.  Out: findings, each with the SQL that repairs it.  Nothing is changed.
 """
 
 from collections.abc import Iterator, Sequence
 
 from psycopg import sql
 
-from wrackline.consumers.targets.postgres.applied import Kept, Shape
+from wrackline.consumers.targets.postgres.applied import PgTargetState
 from wrackline.consumers.targets.postgres.catalog import columns, has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
-from wrackline.consumers.targets.postgres.place import Place
-from wrackline.consumers.targets.postgres.types import column_type
-from wrackline.consumers.targets.postgres.view import view
-from wrackline.schemas.findings import Finding, Severity, rule
-from wrackline.schemas.table import TableId
+from wrackline.consumers.targets.postgres.sql.place import PgTargetPlace
+from wrackline.consumers.targets.postgres.sql.shape import PgTargetShape
+from wrackline.consumers.targets.postgres.sql.types import column_type
+from wrackline.consumers.targets.postgres.sql.view import view
+from wrackline.schemas.language.findings import Finding, Severity, rule
+from wrackline.schemas.tables.table import TableId
 
 OLDEST = 140_000
 
@@ -96,7 +97,7 @@ NO_VIEW = rule(
     Severity.ERROR,
     "view gone",
     "the readers' view {view} is gone",
-    "nobody sees the rows, and changes of shape pause the table",
+    "the rows can't be seen, and changes of shape pause the table",
     "{again}",
 )
 
@@ -107,7 +108,7 @@ SELECT current_setting('server_version_num')::int, current_setting('server_versi
        quote_ident(current_database() || '_utf8'), has_database_privilege(current_database(), 'CREATE')"""
 
 
-def server_findings(connection: Connection, places: Sequence[Place]) -> Iterator[Finding]:
+def server_findings(connection: Connection, places: Sequence[PgTargetPlace]) -> Iterator[Finding]:
     """Look at the server and at the role's rights."""
     row = connection.execute(_SERVER).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
@@ -131,17 +132,19 @@ def server_findings(connection: Connection, places: Sequence[Place]) -> Iterator
 
 
 def table_findings(
-    connection: Connection, table: TableId, place: Place, kept: Kept | None
+    connection: Connection, table: TableId, place: PgTargetPlace, kept: PgTargetState | None
 ) -> Iterator[Finding]:
     """Look at one table, and compare it with what we made of it."""
     if kept is not None:
-        yield from _by_hand(connection, table, place, kept.shape)
+        yield from _manual_changes(connection, table, place, kept.shape)
     elif relation(connection, place.schema, place.name) is not None:
         other = sql.Identifier(f"{place.name}_before"[:63])
         yield NAME_TAKEN(table, place=place.view.as_string(connection), other=other.as_string(connection))
 
 
-def _by_hand(connection: Connection, table: TableId, place: Place, shape: Shape) -> Iterator[Finding]:
+def _manual_changes(
+    connection: Connection, table: TableId, place: PgTargetPlace, shape: PgTargetShape
+) -> Iterator[Finding]:
     oid = relation(connection, place.storage_schema, place.storage)
     rows = [] if oid is None else columns(connection, oid)
     types = {name: of for name, _, of in rows}

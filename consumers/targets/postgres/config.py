@@ -1,9 +1,9 @@
 """What can be set about a PostgreSQL target."""
 
-from wrackline.consumers.targets.postgres.place import template_fault
-from wrackline.schemas.libpq_settings import GROUP, LOW, MEDIUM, connection
-from wrackline.schemas.setting import Declared, Need, Setting
-from wrackline.schemas.setting_kinds import Kind, between, in_bytes
+from wrackline.consumers.targets.postgres.sql.place import template_fault
+from wrackline.schemas.settings.declared.libpq_settings import GROUP, LOW, MEDIUM, connection
+from wrackline.schemas.settings.setting import Declared, Requirement, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, between, in_bytes
 
 SETTINGS = Declared(
     settings=(
@@ -15,7 +15,7 @@ SETTINGS = Declared(
         ),
         Setting(
             "target.schema",
-            Kind.STRING,
+            SettingKind.STRING,
             "The schema in which readers find a table, as a view under its own name; {database} and {schema}"
             " stand for those of the source.",
             "{schema}",
@@ -25,7 +25,7 @@ SETTINGS = Declared(
         ),
         Setting(
             "target.storage.schema",
-            Kind.STRING,
+            SettingKind.STRING,
             "The schema of the tables behind the views, which hold tombstones and our columns, and of what"
             " we keep about them.",
             "wrackline",
@@ -35,7 +35,7 @@ SETTINGS = Declared(
         ),
         Setting(
             "target.lock.timeout.ms",
-            Kind.INT,
+            SettingKind.INT,
             "How long a batch or a change of shape waits for somebody who holds its table.",
             "60000",
             LOW,
@@ -44,8 +44,8 @@ SETTINGS = Declared(
         ),
     ),
     needs=(
-        Need("target.sslcert", "target.sslkey"),
-        Need("target.sslkey", "target.sslcert"),
-        Need("target.sslpassword", "target.sslkey"),
+        Requirement("target.sslcert", "target.sslkey"),
+        Requirement("target.sslkey", "target.sslcert"),
+        Requirement("target.sslpassword", "target.sslkey"),
     ),
 )

@@ -2,7 +2,7 @@
 
 Every field goes to libpq by name.  The session's settings make a batch mean the same wherever it runs:
 statements see what was committed before them, none is ended by a limit that was meant for readers, and
-no function or type of a stranger's schema stands in for the server's own.
+no function or type of a stranger's schema takes the place of the server's own.
 """
 
 import threading
@@ -11,9 +11,9 @@ from collections.abc import Callable
 import psycopg
 from psycopg import conninfo
 
-from wrackline.consumers.targets.postgres.refusals import at_the_door
-from wrackline.schemas import libpq
-from wrackline.schemas.settings import Values
+from wrackline.consumers.targets.postgres.refusals import connection_error
+from wrackline.schemas.pipelines import libpq
+from wrackline.schemas.settings.settings_registry import Values
 
 Connection = psycopg.Connection
 Connect = Callable[[], Connection]
@@ -21,8 +21,8 @@ Connect = Callable[[], Connection]
 _MOST_IDLE = 8  # connections kept; more than tables are merged at once
 
 
-class Server:
-    """Where the target database is and who we are there."""
+class PgTargetServer:
+    """Where the target database is, and which role we have there."""
 
     def __init__(self, settings: Values) -> None:
         session = {
@@ -41,7 +41,7 @@ class Server:
         self._redactor = settings.redactor
 
     def connect(self) -> Connection:
-        """Open a connection, or say what is in its way."""
+        """Open a connection, or say what prevents it."""
         revealed = {name: secret.reveal() for name, secret in self._secrets.items()}
         try:
             # prepared statements would outlive a change of the table's shape
@@ -52,11 +52,11 @@ class Server:
             reason = self._redactor.clean(" ".join(str(exc).split()))
         fields = self._fields
         # out here, so that the driver's frames, which know the password, go
-        raise at_the_door(reason, fields["host"], fields["port"], fields["user"], fields["dbname"])
+        raise connection_error(reason, fields["host"], fields["port"], fields["user"], fields["dbname"])
 
 
-class Connections:
-    """Those that are open: handed to one user at a time, kept between two; safe for many threads."""
+class PgTargetConnections:
+    """The open connections: each has one user at a time, and is kept between two; safe for many threads."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
@@ -65,7 +65,7 @@ class Connections:
         self._closed = False
 
     def take(self) -> Connection:
-        """Return one that answers."""
+        """Return a connection that answers."""
         while True:
             with self._lock:
                 kept = self._idle.pop() if self._idle else None
@@ -80,7 +80,7 @@ class Connections:
                 return kept
 
     def give_back(self, connection: Connection) -> None:
-        """Keep one for the next user; nothing of its last transaction is left."""
+        """Keep a connection for the next user; nothing of its last transaction is left."""
         connection.rollback()
         with self._lock:
             if not self._closed and len(self._idle) < _MOST_IDLE:
@@ -89,7 +89,7 @@ class Connections:
         connection.close()
 
     def close(self) -> None:
-        """End the idle ones; one in use is ended when it is given back."""
+        """End the idle connections; a connection in use ends when it is given back."""
         with self._lock:
             self._closed = True
             ended, self._idle = self._idle, []

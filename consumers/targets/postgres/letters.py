@@ -2,7 +2,7 @@
 
 In: letters, and connections of the target's.  Out: a `LetterBox`.  A letter is known by its table's place in
 this target and its record's spot, so two pipelines into two schemas have each their own.  A block is one
-transaction; a page of letters is one query, so nobody's replay holds a transaction open.
+transaction; a page of letters is one query, so no replay holds a transaction open.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -10,16 +10,16 @@ from contextlib import AbstractContextManager
 
 from psycopg import sql
 
-from wrackline.consumers import letters
-from wrackline.consumers.letters import Letter, Spot, blocks
+from wrackline.consumers.contract import letters
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition, blocks
 from wrackline.consumers.targets.postgres.catalog import has_schema, relation
 from wrackline.consumers.targets.postgres.connect import Connection
-from wrackline.consumers.targets.postgres.place import Layout, Place
-from wrackline.schemas.table import TableId
+from wrackline.consumers.targets.postgres.sql.place import PgTargetLayout, PgTargetPlace
+from wrackline.schemas.tables.table import TableId
 
 Session = Callable[[TableId, str], AbstractContextManager[Connection]]  # a table, and what is done
 
-CREATING = 0x7772_6163_6B6C  # the advisory lock of those who create, of all pipelines
+CREATING = 0x7772_6163_6B6C  # the advisory lock for creations, of all pipelines
 _PAGE = 100
 _CREATE = """
 CREATE TABLE IF NOT EXISTS {box} (
@@ -39,15 +39,15 @@ _FORGET = "DELETE FROM {box} WHERE storage = %s"
 _REMOVE = 'DELETE FROM {box} WHERE storage = %s AND topic = %s AND "partition" = %s AND "offset" = %s'
 
 
-class Letters:
+class PgTargetLetters:
     """The letters of one target."""
 
-    def __init__(self, layout: Layout, session: Session) -> None:
+    def __init__(self, layout: PgTargetLayout, session: Session) -> None:
         self._layout, self._session = layout, session
         self._box = sql.Identifier(layout.storage_schema, letters.NAME)
 
-    def keep(self, table: TableId, given: Iterable[Letter]) -> None:
-        """Insert those that are not there, block by block."""
+    def keep(self, table: TableId, given: Iterable[DeadLetter]) -> None:
+        """Insert the letters that are not there, block by block."""
         storage = self._layout.place(table).storage
         for block in blocks(given):
             with self._session(table, "the keeping of dead letters") as connection:
@@ -60,22 +60,22 @@ class Letters:
                     cursor.executemany(self._statement(_KEEP), rows)
                 connection.commit()
 
-    def spots(self, table: TableId) -> frozenset[Spot]:
-        """Read the spots alone."""
+    def spots(self, table: TableId) -> frozenset[RecordPosition]:
+        """Read only the spots."""
         with self._session(table, "a look at the dead letters") as connection:
             if not self._there(connection):
                 return frozenset()
             found = connection.execute(self._statement(_SPOTS), [self._layout.place(table).storage])
-            return frozenset(Spot(*row) for row in found)
+            return frozenset(RecordPosition(*row) for row in found)
 
-    def kept(self, table: TableId) -> Iterator[Letter]:
+    def kept(self, table: TableId) -> Iterator[DeadLetter]:
         """Read them page by page."""
-        after = Spot("", -1, -1)
+        after = RecordPosition("", -1, -1)
         while page := self._page(table, after):
             yield from page
             after = page[-1].spot
 
-    def remove(self, table: TableId, spots: Collection[Spot]) -> None:
+    def remove(self, table: TableId, spots: Collection[RecordPosition]) -> None:
         """Delete in one transaction."""
         storage = self._layout.place(table).storage
         with self._session(table, "the removal of dead letters") as connection:
@@ -84,18 +84,18 @@ class Letters:
                     cursor.executemany(self._statement(_REMOVE), [(storage, *spot) for spot in spots])
                 connection.commit()
 
-    def forget(self, connection: Connection, place: Place) -> None:
+    def forget(self, connection: Connection, place: PgTargetPlace) -> None:
         """Delete all of a table's letters in the caller's transaction."""
         if self._there(connection):
             connection.execute(self._statement(_FORGET), [place.storage])
 
-    def _page(self, table: TableId, after: Spot) -> list[Letter]:
+    def _page(self, table: TableId, after: RecordPosition) -> list[DeadLetter]:
         with self._session(table, "a look at the dead letters") as connection:
             if not self._there(connection):
                 return []
             arguments = [self._layout.place(table).storage, *after, _PAGE]
             found = connection.execute(self._statement(_KEPT), arguments).fetchall()
-        return [Letter(Spot(*row[:3]), *row[3:]) for row in found]
+        return [DeadLetter(RecordPosition(*row[:3]), *row[3:]) for row in found]
 
     def _make(self, connection: Connection) -> None:
         if self._there(connection):

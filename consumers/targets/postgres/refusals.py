@@ -1,39 +1,42 @@
-"""What PostgreSQL refuses, as an error that says who acts; none shows a row's values.
+"""What PostgreSQL refuses, as an error that says whether the operator must act; none shows a row's values.
 
 The server's own messages may quote a value or a whole row, so a statement's error passes on its SQLSTATE
-and the names it carries, and nothing else.  Before a session stands there is no SQLSTATE: words are
-looked for in libpq's text, and one that nobody here knows is tried again.  Pure.
+and the names it carries, and nothing else.  Before there is a session there is no SQLSTATE: words are
+looked for in libpq's text, and what has an unknown text is tried again.  Pure.
 """
 
 import re
+import shlex
 from collections.abc import Iterable
 
 import psycopg
+from psycopg import conninfo
 
-from wrackline.consumers.plugin import CHARACTER_REFUSED
+from wrackline.consumers.contract.target import CHARACTER_REFUSED
+from wrackline.schemas.error_table import ErrorTable
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
 
 UNREACHABLE = define(
     "pg_target.unreachable",
     Transient,
     "no connection to the target database {database} on {host}: {reason}",
-    hint="try it by hand: psql -h {host} -p {port} -U {user} {database}",
+    hint="try it by hand: {psql}",
 )
 IN_CLEAR = define(
     "pg_target.password_in_clear",
     OperatorNeeded,
     "the target server on {host} asks for the password of {user} in clear, and its certificate is"
     " not verified",
-    hint="verify it: target.sslmode=verify-full; or let it ask in another way, in pg_hba.conf: hostssl"
-    " {database} {user} <address> scram-sha-256; or, on a network that you"
-    " trust: target.password.clear.allowed=true",
+    hint='verify it: target.sslmode = "verify-full"; or let it ask in another way, in pg_hba.conf: hostssl'
+    " {door} <address> scram-sha-256; or, on a network that you"
+    " trust: target.password.clear.allowed = true",
 )
 LOGIN_REFUSED = define(
     "pg_target.login_refused",
     OperatorNeeded,
     "the target server on {host} does not let {user} into database {database}: {reason}",
     hint="compare target.user, target.password, target.dbname, target.sslmode and target.sslrootcert with"
-    " what this takes: psql -h {host} -p {port} -U {user} {database}",
+    " what this takes: {psql}",
 )
 CONNECTION_LOST = define(
     "pg_target.connection_lost",
@@ -44,7 +47,7 @@ CONNECTION_LOST = define(
 BUSY = define(
     "pg_target.busy",
     Transient,
-    "somebody else holds {place} of the target, so {doing} ended",
+    "another session holds {place} of the target, so {doing} ended",
     hint="who it is: SELECT pid, application_name, state, query FROM pg_stat_activity WHERE pid ="
     " ANY(SELECT pid FROM pg_locks WHERE granted AND relation = '{place}'::regclass); a second driver of"
     " the same pipeline has to be stopped; a longer patience: target.lock.timeout.ms",
@@ -64,7 +67,7 @@ VALUE_REFUSED = define(
 DEPENDENTS = define(
     "pg_target.dependents",
     OperatorNeeded,
-    "other views need {place} as it is, so {doing} could not go on",
+    "other views need {place} as it is, so {doing} could not continue",
     hint="which ones: SELECT DISTINCT classid::regclass, objid, pg_describe_object(classid, objid, 0) FROM"
     " pg_depend WHERE refobjid = '{place}'::regclass; drop them and create them again afterwards",
 )
@@ -94,44 +97,43 @@ _CLOSED_DOORS = (
     "SSL error",
     "no encryption",
 )
-_GONE = ("08", "57P01", "57P02", "57P03", "57P05")
-_AGAIN = ("40", "55P03")
-_SHORT = ("53", "54000", "58030")
-_VALUE = ("22",)
+_TABLE = ErrorTable(
+    {
+        CONNECTION_LOST: ("", "08", "57P01", "57P02", "57P03", "57P05"),
+        BUSY: ("40", "55P03"),
+        SHORT: ("53", "54000", "58030"),
+        CHARACTER_REFUSED: ("22021",),  # in a session in UTF8: U+0000
+        VALUE_REFUSED: ("22",),
+        DEPENDENTS: ("2BP01",),
+    },
+    otherwise=REFUSED,
+)
 _COPY_COLUMN = re.compile(r"COPY stage, line \d+, column c(\d+)")
 
 
-def at_the_door(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
+def connection_error(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
     """Say what a refused connection means; `reason` has been cleaned of secrets."""
     if "requested a cleartext password" in reason:
-        return IN_CLEAR(host=host, user=user, database=database)
+        return IN_CLEAR(host=host, user=user, door=f"{_quoted(database)} {_quoted(user)}")
+    psql = f"psql {shlex.quote(conninfo.make_conninfo('', host=host, port=port, user=user, dbname=database))}"
     if any(words in reason for words in _CLOSED_DOORS):
-        return LOGIN_REFUSED(host=host, port=port, user=user, database=database, reason=reason)
-    return UNREACHABLE(host=host, port=port, user=user, database=database, reason=reason)
+        return LOGIN_REFUSED(host=host, user=user, database=database, reason=reason, psql=psql)
+    return UNREACHABLE(host=host, database=database, reason=reason, psql=psql)
 
 
-def of_statement(
+def _quoted(name: str) -> str:
+    """Quote a name for a line of pg_hba.conf."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def statement_error(
     exc: psycopg.Error, *, doing: str, place: str, columns: Iterable[str] = ()
 ) -> WracklineError:
     """Say what a failed statement means; `columns` are those of a line of COPY, in order."""
-    state, name = exc.sqlstate, type(exc).__name__
-    if state is None or state.startswith(_GONE):
-        return CONNECTION_LOST(doing=doing)
-    if state.startswith(_AGAIN):
-        return BUSY(place=place, doing=doing)
-    if state.startswith(_SHORT):
-        return SHORT(doing=doing, name=name, state=state)
-    if state.startswith(_VALUE):
-        return _of_value(exc, place, _column(exc, list(columns)))
-    if isinstance(exc, psycopg.errors.DependentObjectsStillExist):
-        return DEPENDENTS(place=place, doing=doing)
-    return REFUSED(doing=doing, name=name, state=state)
-
-
-def _of_value(exc: psycopg.Error, place: str, where: str) -> WracklineError:
-    if isinstance(exc, psycopg.errors.CharacterNotInRepertoire):  # in a session in UTF8: U+0000
-        return CHARACTER_REFUSED(place=place)
-    return VALUE_REFUSED(where=where, place=place, name=type(exc).__name__, state=exc.sqlstate)
+    where = _column(exc, list(columns))
+    return _TABLE.explain(
+        exc.sqlstate or "", None, doing=doing, place=place, name=type(exc).__name__, where=where
+    )
 
 
 def _column(exc: psycopg.Error, columns: list[str]) -> str:

@@ -1,8 +1,8 @@
 """A batch on its way: a temporary table of one connection, filled by COPY.
 
-Temporary, so that it is nobody else's: two drivers never write into the same one, whatever ends the
-connection ends the table, and nothing is left to be swept up.  The price is that `apply` needs the same
-connection, which `Staged` holds.
+Temporary, so that no other session has it: two drivers never write into the same one, whatever ends the
+connection ends the table, and nothing is left to clean up.  The price is that `apply` needs the same
+connection, which `PgTargetStaged` holds.
 
 Keys that differ as texts may be one key here (numeric 1.0 and 1.00, an interval of 30 days and a month).
 Such rows get a turn each, in the order of their seqs, and are merged one turn after the other: so no row
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.targets.postgres.connect import Connection
-from wrackline.consumers.targets.postgres.types import column_type
+from wrackline.consumers.targets.postgres.sql.merge import STAGE, staged_names
+from wrackline.consumers.targets.postgres.sql.types import column_type
 
-STAGE = sql.Identifier("pg_temp", "stage")
 _OURS = (
     ("seq", 'text COLLATE "C"'),
     ("op", "text"),
@@ -29,33 +29,32 @@ _OURS = (
 )
 
 
+_LATE = ("known_at", 'text[] COLLATE "C"')
+
+
 @dataclass(frozen=True, slots=True)
-class Staged:
+class PgTargetStaged:
     """A filled stage table, the connection that it lives in, and how many turns it takes."""
 
     connection: Connection
     turns: int
 
 
-def staged_names(plan: MergePlan) -> dict[str, sql.Identifier]:
-    """Map each of the plan's columns to its name in the stage table, which no name of a user's can take."""
-    return {column.target: sql.Identifier(f"c{at}") for at, column in enumerate(plan.columns)}
-
-
-def fill(connection: Connection, blocks: Iterable[str], plan: MergePlan) -> Staged:
+def fill(connection: Connection, blocks: Iterable[str], plan: MergePlan) -> PgTargetStaged:
     """Create the stage table and copy the lines into it."""
     names = staged_names(plan)
     columns = [
         sql.SQL("{} {}").format(names[column.target], sql.SQL(column_type(column.type)))
         for column in plan.columns
     ]
-    columns += [sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(of)) for name, of in _OURS]
+    ours = (*_OURS, _LATE) if plan.told_late else _OURS
+    columns += [sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(of)) for name, of in ours]
     connection.execute(
         sql.SQL("CREATE TEMP TABLE stage ({}, turn integer NOT NULL DEFAULT 1)").format(
             sql.SQL(", ").join(columns)
         )
     )
-    copied = sql.SQL(", ").join([*names.values(), *(sql.Identifier(name) for name, _ in _OURS)])
+    copied = sql.SQL(", ").join([*names.values(), *(sql.Identifier(name) for name, _ in ours)])
     with (
         connection.cursor() as cursor,
         cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(STAGE, copied)) as copy,
@@ -65,7 +64,7 @@ def fill(connection: Connection, blocks: Iterable[str], plan: MergePlan) -> Stag
     turns = max((turn for (turn,) in _turns(connection, plan)), default=1)
     connection.execute(sql.SQL("ANALYZE {}").format(STAGE))
     connection.commit()
-    return Staged(connection, turns)
+    return PgTargetStaged(connection, turns)
 
 
 def _turns(connection: Connection, plan: MergePlan) -> Iterator[tuple[int]]:

@@ -3,9 +3,9 @@
     stage     a connection of its own, a temporary table in it, COPY
     apply     lock what we keep about the table, void, update, insert, write the offsets, COMMIT
 
-Two drivers: the second waits at the lock for `target.lock.timeout.ms`, then goes on (what it brings is
+Two drivers: the second waits at the lock for `target.lock.timeout.ms`, then continues (what it brings is
 older or the same, so it changes nothing and moves nothing back) or is refused with `pg_target.busy`.
-Safe for many threads: each call works on a connection that nobody else has meanwhile.
+Safe for many threads: each call works on a connection that no other call has meanwhile.
 """
 
 import threading
@@ -16,27 +16,35 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import psycopg
 from psycopg import sql
 
-from wrackline.consumers.modes import MADE_OTHERWISE, OTHER_MODE
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, PlannedColumn
-from wrackline.consumers.plugin import Alteration, Capabilities, MergeStyle, SparkNeeds, Upkept
-from wrackline.consumers.targets.postgres import check, merge, schema, versions
-from wrackline.consumers.targets.postgres.applied import Book, Kept, Shape
+from wrackline.consumers.contract.modes import MADE_OTHERWISE, OTHER_MODE
+from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, PlannedColumn, TableMode
+from wrackline.consumers.contract.target import Alteration, Capabilities, MergeStyle, SparkNeeds, UpkeepResult
+from wrackline.consumers.targets.postgres import check
+from wrackline.consumers.targets.postgres.applied import PgTargetState, PgTargetStateTable
+from wrackline.consumers.targets.postgres.apply import apply_rows
 from wrackline.consumers.targets.postgres.catalog import relation
 from wrackline.consumers.targets.postgres.config import SETTINGS
-from wrackline.consumers.targets.postgres.connect import Connect, Connection, Connections, Server
-from wrackline.consumers.targets.postgres.letters import CREATING, Letters
-from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout, Place
-from wrackline.consumers.targets.postgres.refusals import of_statement
-from wrackline.consumers.targets.postgres.stage import STAGE, Staged, fill
-from wrackline.consumers.targets.postgres.types import WIDENS_BY_REWRITING, WIDENS_IN_PLACE
+from wrackline.consumers.targets.postgres.connect import (
+    Connect,
+    Connection,
+    PgTargetConnections,
+    PgTargetServer,
+)
+from wrackline.consumers.targets.postgres.letters import CREATING, PgTargetLetters
+from wrackline.consumers.targets.postgres.refusals import statement_error
+from wrackline.consumers.targets.postgres.sql.merge import STAGE
+from wrackline.consumers.targets.postgres.sql.place import IDENTIFIERS, PgTargetLayout, PgTargetPlace
+from wrackline.consumers.targets.postgres.sql.types import WIDENS_BY_REWRITING, WIDENS_IN_PLACE
+from wrackline.consumers.targets.postgres.stage import PgTargetStaged, fill
+from wrackline.consumers.targets.postgres.table import create_table, is_own_view, loosen_key, reshape_table
 from wrackline.consumers.targets.postgres.upkeep import upkeep
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
-from wrackline.schemas.evolution import ChangeType, Widening
-from wrackline.schemas.findings import Finding, Severity
-from wrackline.schemas.located import Located
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
-from wrackline.schemas.types import MOST_DIGITS, Kind
+from wrackline.schemas.language.findings import Finding, Severity
+from wrackline.schemas.pipelines.lineage_names import Located
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.evolution import ChangeType, Widening
+from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.types import MOST_DIGITS, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,13 +55,13 @@ PLACE_TAKEN = define(
     "pg_target.place_taken",
     OperatorNeeded,
     "{place} of the target already belongs to {other}, so {table} can't be written there",
-    hint="give them schemas of their own: target.schema={{database}}_{{schema}}; or leave one out",
+    hint='give them schemas of their own: target.schema = "{{database}}_{{schema}}"; or leave one out',
 )
 NAME_TAKEN = define(
     "pg_target.name_taken",
     OperatorNeeded,
     "{place} is there in the target and is not ours",
-    hint="choose another schema: target.schema=copy_of_{{schema}}; or rename what is there",
+    hint='choose another schema: target.schema = "copy_of_{{schema}}"; or rename what is there',
 )
 TABLE_GONE = define(
     "pg_target.table_gone",
@@ -79,8 +87,9 @@ _EXPLAINED = (  # refusals whose reason the check can see: what was done by hand
 SHAPE_MOVED = define(
     "pg_target.shape_moved",
     Transient,
-    "somebody else changed the shape of {table} in the target while a batch was on its way",
-    hint="the batch is made again for the new shape; if it goes on, stop the second driver of the pipeline",
+    "another session changed the shape of {table} in the target while a batch was being merged",
+    hint="the batch is done again for the new shape; if this keeps happening, stop the second driver"
+    " of the pipeline",
 )
 TYPE_CHANGED = define(
     "pg_target.type_changed",
@@ -91,7 +100,7 @@ TYPE_CHANGED = define(
 )
 
 
-class PostgresTarget(Generic[Frame]):
+class PgTarget(Generic[Frame]):
     """Tables in one PostgreSQL database; `lines` writes a frame as blocks of COPY lines."""
 
     can = Capabilities(
@@ -104,23 +113,23 @@ class PostgresTarget(Generic[Frame]):
         renames=True,
         drops=True,
         widens=WIDENS_IN_PLACE | WIDENS_BY_REWRITING,
-        modes=frozenset(Mode),
+        modes=frozenset(TableMode),
         unheld="\0",
     )
 
     def __init__(
-        self, connect: Connect, layout: Layout, lines: Callable[[Frame, MergePlan], Iterable[str]]
+        self, connect: Connect, layout: PgTargetLayout, lines: Callable[[Frame, MergePlan], Iterable[str]]
     ) -> None:
-        self._connections = Connections(connect)
+        self._connections = PgTargetConnections(connect)
         self._layout = layout
-        self._book = Book(layout)
-        self.letters = Letters(layout, self._session)
+        self._book = PgTargetStateTable(layout)
+        self.letters = PgTargetLetters(layout, self._session)
         self._lines = lines
         self._lock = threading.Lock()
-        self._staged: dict[TableId, Staged] = {}
+        self._staged: dict[TableId, PgTargetStaged] = {}
 
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
-        """Return the columns that we made, whatever somebody did to them by hand."""
+        """Return the columns that we made, whatever was done to them by hand."""
         with self._session(table, "a look at the shape") as connection:
             kept = self._kept(connection, table)
         return None if kept is None else kept.shape.columns
@@ -133,15 +142,15 @@ class PostgresTarget(Generic[Frame]):
             kept = self._kept(connection, table)
             if kept is None:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", [CREATING])
-                kept = self._kept(connection, table)  # somebody else may have been faster
+                kept = self._kept(connection, table)  # another driver may have been faster
             if kept is not None:
                 _check_made(kept, plan, place)
-                if schema.loosen(connection, plan, place):
+                if loosen_key(connection, plan, place):
                     connection.commit()
                 return
             if relation(connection, place.schema, place.name) is not None:
                 raise NAME_TAKEN(place=place.view.as_string(connection))
-            shape = schema.create(connection, plan, place)
+            shape = create_table(connection, plan, place)
             self._book.create(connection)
             self._book.insert(connection, place, table, shape)
             connection.commit()
@@ -161,12 +170,12 @@ class PostgresTarget(Generic[Frame]):
                 )
         with self._session(table, "a change of shape") as connection:
             kept = self._locked(connection, table)
-            shape = schema.reshape(connection, plan, place, kept.shape, changes)
+            shape = reshape_table(connection, plan, place, kept.shape, changes)
             self._book.reshape(connection, place, shape)
             connection.commit()
 
-    def stage(self, frame: Frame, plan: MergePlan) -> Staged:
-        """Copy a batch into a table that only its connection sees; an earlier one of the table ends."""
+    def stage(self, frame: Frame, plan: MergePlan) -> PgTargetStaged:
+        """Copy a batch into a table that only its connection sees; an earlier batch of the table ends."""
         table = plan.table.id
         self._end_staged(table)
         connection = self._connections.take()
@@ -182,7 +191,7 @@ class PostgresTarget(Generic[Frame]):
             self._staged[table] = staged
         return staged
 
-    def apply(self, staged: Staged, plan: MergePlan) -> None:
+    def apply(self, staged: PgTargetStaged, plan: MergePlan) -> None:
         """Merge rows and offsets in one transaction (INV-5, INV-7)."""
         table = plan.table.id
         try:
@@ -197,7 +206,7 @@ class PostgresTarget(Generic[Frame]):
             self._staged.pop(table, None)
         self._connections.give_back(staged.connection)
 
-    def _merge(self, staged: Staged, plan: MergePlan) -> None:
+    def _merge(self, staged: PgTargetStaged, plan: MergePlan) -> None:
         table, connection = plan.table.id, staged.connection
         place = self._layout.place(table)
         kept = self._locked(connection, table)
@@ -205,20 +214,7 @@ class PostgresTarget(Generic[Frame]):
         if not {column.target for column in plan.columns} <= {one.target for one in kept.shape.columns}:
             raise SHAPE_MOVED(table=table)
         after = kept.applied.then(plan.upto)
-        if after.floor is not None:
-            if after.floor != kept.applied.floor:
-                connection.execute(merge.void_rows(plan, place), {"floor": after.floor})
-            connection.execute(merge.void_changes(), {"floor": after.floor})
-        connection.execute(merge.LOOK_UP)
-        for turn in range(1, staged.turns + 1):
-            if plan.deletes is Deletes.HARD:
-                connection.execute(merge.delete(plan, place), {"turn": turn})
-                connection.execute(merge.forget_deletes(), {"turn": turn})
-            if plan.mode is Mode.UPSERT:
-                connection.execute(merge.update(plan, place, kept.shape), {"turn": turn})
-            connection.execute(merge.insert(plan, place, kept.shape), {"turn": turn})
-        if plan.mode is Mode.HISTORY:
-            _derive(connection, plan, place, kept.shape)
+        apply_rows(staged, plan, place, kept, after)
         self._book.advance(connection, place, after)
         connection.execute(sql.SQL("DROP TABLE {}").format(STAGE))
         connection.commit()
@@ -229,20 +225,20 @@ class PostgresTarget(Generic[Frame]):
             kept = self._kept(connection, table)
         return Applied() if kept is None else kept.applied
 
-    def upkeep(self, table: TableId, *, forget_before_ms: int) -> Upkept:
+    def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         """Forget old tombstones; a table that is not there needs no upkeep."""
         place = self._layout.place(table)
         with self._session(table, "the upkeep") as connection:
             kept = self._kept(connection, table)
-            return Upkept() if kept is None else upkeep(connection, place, kept.shape, forget_before_ms)
+            return UpkeepResult() if kept is None else upkeep(connection, place, kept.shape, forget_before_ms)
 
     def drop(self, table: TableId) -> bool:
-        """Drop view, table and what we keep of them in one transaction; a view of others keeps all."""
+        """Drop view, table and what we keep of them in one transaction; a view of others prevents it."""
         place = self._layout.place(table)
         with self._session(table, "the removal") as connection:
             if self._kept(connection, table, lock=True) is None:
                 return False
-            if schema.is_own_view(connection, place):
+            if is_own_view(connection, place):
                 connection.execute(sql.SQL("DROP VIEW {}").format(place.view))
             connection.execute(sql.SQL("DROP TABLE {}").format(place.table))
             self._book.forget(connection, place)
@@ -270,7 +266,7 @@ class PostgresTarget(Generic[Frame]):
             self._end_staged(table)
         self._connections.close()
 
-    def _kept(self, connection: Connection, table: TableId, *, lock: bool = False) -> Kept | None:
+    def _kept(self, connection: Connection, table: TableId, *, lock: bool = False) -> PgTargetState | None:
         """Return what we keep about a table; its place must not be another table's."""
         place = self._layout.place(table)
         kept = self._book.read(connection, place, lock=lock)
@@ -278,7 +274,7 @@ class PostgresTarget(Generic[Frame]):
             raise PLACE_TAKEN(place=place.view.as_string(), other=kept.source, table=table)
         return kept
 
-    def _locked(self, connection: Connection, table: TableId) -> Kept:
+    def _locked(self, connection: Connection, table: TableId) -> PgTargetState:
         """Lock a table against every other driver until the transaction ends."""
         kept = self._kept(connection, table, lock=True)
         if kept is None:
@@ -316,10 +312,10 @@ class PostgresTarget(Generic[Frame]):
                 return IN_THE_WAY(table=table, doing=doing, what=what, mend=mend)
         place = "the database" if table is None else self._layout.place(table).view.as_string()
         columns = () if plan is None else [repr(column.source) for column in plan.columns]
-        return of_statement(exc, doing=doing, place=place, columns=columns)
+        return statement_error(exc, doing=doing, place=place, columns=columns)
 
 
-def _check_made(kept: Kept, plan: MergePlan, place: Place) -> None:
+def _check_made(kept: PgTargetState, plan: MergePlan, place: PgTargetPlace) -> None:
     table = place.table.as_string()
     drop = f"DROP TABLE {table} CASCADE"
     if kept.shape.mode is not plan.mode:
@@ -334,14 +330,7 @@ def _check_made(kept: Kept, plan: MergePlan, place: Place) -> None:
         raise MADE_OTHERWISE(target=table, drop=drop, table=plan.table.id)
 
 
-def _derive(connection: Connection, plan: MergePlan, place: Place, shape: Shape) -> None:
-    """Bring the versions of the batch's keys to what their events say now."""
-    connection.execute(versions.touch(plan, place, shape))
-    lacked = {identity for (identity,) in connection.execute(versions.lacking(plan, place))}
-    connection.execute(versions.derive(plan, place, shape, lacked))
-
-
-class PostgresPlugin:
+class PgTargetPlugin:
     """What this folder offers."""
 
     kind = "postgres"
@@ -352,22 +341,22 @@ class PostgresPlugin:
         del settings
         return SparkNeeds()
 
-    def open(self, settings: Values, spark: "SparkSession") -> "PostgresTarget[DataFrame]":
+    def open(self, settings: Values, spark: "SparkSession") -> "PgTarget[DataFrame]":
         """Connect once, so that wrong settings are found before anything is read."""
-        from wrackline.consumers.targets.postgres.lines import lines  # noqa: PLC0415 - settings need no PySpark
+        from wrackline.consumers.targets.postgres.copy_lines import copy_lines  # noqa: PLC0415 - settings need no PySpark
 
         del spark  # a frame brings the session that it lives in
-        layout = Layout(settings.text("target.schema"), settings.text("target.storage.schema"))
-        server = Server(settings)
+        layout = PgTargetLayout(settings.text("target.schema"), settings.text("target.storage.schema"))
+        server = PgTargetServer(settings)
         server.connect().close()
-        return PostgresTarget(server.connect, layout, lines)
+        return PgTarget(server.connect, layout, copy_lines)
 
     def located(self, settings: Values, table: TableId) -> Located:
         """Return where readers find a table."""
-        layout = Layout(settings.text("target.schema"), settings.text("target.storage.schema"))
+        layout = PgTargetLayout(settings.text("target.schema"), settings.text("target.storage.schema"))
         place, database = layout.place(table), settings.text("target.dbname")
         host, port = settings.text("target.hostname"), settings.integer("target.port")
         return Located(f"postgres://{host}:{port}", f"{database}.{place.schema}.{place.name}")
 
 
-PLUGIN = PostgresPlugin()
+PLUGIN = PgTargetPlugin()

@@ -6,12 +6,12 @@ went, and how many rows wait for a value.  The server compacts by itself (autova
 
 from psycopg import sql
 
-from wrackline.consumers.plan import Mode
-from wrackline.consumers.plugin import Removed, Upkept
-from wrackline.consumers.targets.postgres.applied import Shape
+from wrackline.consumers.contract.plan import TableMode
+from wrackline.consumers.contract.target import UpkeepRemoval, UpkeepResult
 from wrackline.consumers.targets.postgres.connect import Connection
-from wrackline.consumers.targets.postgres.place import Place
-from wrackline.consumers.targets.postgres.view import settle
+from wrackline.consumers.targets.postgres.sql.place import PgTargetPlace
+from wrackline.consumers.targets.postgres.sql.shape import PgTargetShape
+from wrackline.consumers.targets.postgres.sql.view import settle
 
 _MOST_FORGOTTEN = 10_000  # tombstones in one transaction
 _FORGET = """
@@ -21,15 +21,17 @@ DELETE FROM {table} WHERE ctid = ANY(ARRAY(
 _INCOMPLETE = "SELECT count(*) FROM {table} WHERE {missing} IS NOT NULL AND {shown}"
 
 
-def upkeep(connection: Connection, place: Place, shape: Shape, forget_before_ms: int) -> Upkept:
+def upkeep(
+    connection: Connection, place: PgTargetPlace, shape: PgTargetShape, forget_before_ms: int
+) -> UpkeepResult:
     """Do what there is to do; each transaction is committed."""
     removed = {}
-    if shape.mode is Mode.UPSERT:
-        removed[Removed.TOMBSTONES] = _forget(connection, place, shape, forget_before_ms)
-    return Upkept(removed, _incomplete(connection, place, shape))
+    if shape.mode is TableMode.UPSERT:
+        removed[UpkeepRemoval.TOMBSTONES] = _forget(connection, place, shape, forget_before_ms)
+    return UpkeepResult(removed, _count_incomplete(connection, place, shape))
 
 
-def _forget(connection: Connection, place: Place, shape: Shape, before_ms: int) -> int:
+def _forget(connection: Connection, place: PgTargetPlace, shape: PgTargetShape, before_ms: int) -> int:
     if shape.keyless:
         went = connection.execute(settle(place, shape), [before_ms]).rowcount
         connection.commit()
@@ -46,11 +48,11 @@ def _forget(connection: Connection, place: Place, shape: Shape, before_ms: int) 
     return in_all
 
 
-def _incomplete(connection: Connection, place: Place, shape: Shape) -> int | None:
+def _count_incomplete(connection: Connection, place: PgTargetPlace, shape: PgTargetShape) -> int | None:
     """Count rows, or versions, that no reader sees; an append table shows events with what they lack."""
     shown = {
-        Mode.UPSERT: sql.SQL("NOT {}").format(sql.Identifier(shape.ours.deleted)),
-        Mode.HISTORY: sql.SQL("{} IS NOT NULL").format(sql.Identifier(shape.ours.start)),
+        TableMode.UPSERT: sql.SQL("NOT {}").format(sql.Identifier(shape.ours.deleted)),
+        TableMode.HISTORY: sql.SQL("{} IS NOT NULL").format(sql.Identifier(shape.ours.start)),
     }.get(shape.mode)
     if shown is None:
         return None

@@ -1,4 +1,4 @@
-"""MariaDB under its own name: read by the folder beside this one, which asks the server what it is."""
+"""MariaDB under its own name: the `mysql` folder reads it, and asks the server what it is."""
 
 from dataclasses import replace
 from typing import Final

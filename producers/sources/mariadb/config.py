@@ -1,4 +1,4 @@
-"""What can be set about a MariaDB source: the same as about MySQL."""
+"""The settings of a MariaDB source: the same as those of MySQL."""
 
 from wrackline.producers.sources.mysql.config import SETTINGS
 

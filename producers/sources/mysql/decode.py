@@ -1,19 +1,19 @@
-"""A binlog's events into steps: what comes out of the dump, as `changes.py` words it.  Pure.
+"""A binlog's events into steps: the output of the dump, in the words of `steps.py`.  Pure.
 
     MySQL     GTID | BEGIN | map rows map rows | XID or COMMIT        GTID | a statement of the schema
     MariaDB   GTID |         map rows map rows | XID or COMMIT        GTID (standalone) | a statement
 
-A transaction is announced with the first thing in it that goes out, so one that holds nothing of ours
-costs a place in the log and no step.  Its end is an XID, a COMMIT, or where the server said that it ends:
-MySQL tells a transaction's length, MariaDB that one event is all.
+A transaction is announced with its first published part, so a transaction without our rows costs a place in
+the log and no step.  Its end is an XID, a COMMIT, or where the server said that it ends: MySQL gives a
+transaction's length, MariaDB says that one event is all.
 Ordinals count row changes as the server sent them, before any filter of ours: so the same event has the same
-seq after any restart, whatever is captured.
+seq after any restart and with any filter.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from wrackline.producers.changes import (
+from wrackline.producers.contract.steps import (
     Batch,
     Begin,
     Commit,
@@ -30,78 +30,100 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.sources.mysql import kinds, maps, table_map
-from wrackline.producers.sources.mysql.cut_off import CutOff
-from wrackline.producers.sources.mysql.dump_refusals import LOG_OUT_OF_ORDER
-from wrackline.producers.sources.mysql.events import (
+from wrackline.producers.sources.mysql.ddl.column_renames import apply_renames, tables_of
+from wrackline.producers.sources.mysql.ddl.ddl_effects import (
+    ControlKind,
+    DdlEffect,
+    TableEmptied,
+    TransactionControl,
+)
+from wrackline.producers.sources.mysql.events import event_kinds, table_map
+from wrackline.producers.sources.mysql.events.events import (
     HEADER,
-    Committed,
     FormatDescription,
     Frames,
-    GroupBegun,
+    GtidEvent,
     Header,
-    Heartbeat,
-    Query,
-    Rotate,
-    TransactionBegun,
-    XaPrepared,
+    LogHeartbeatEvent,
+    MariaDbGtidEvent,
+    QueryEvent,
+    RotateEvent,
+    XaPrepareEvent,
+    XidEvent,
     header,
+    is_cut,
     small_event,
 )
-from wrackline.producers.sources.mysql.gtids import with_one
-from wrackline.producers.sources.mysql.images import Images
-from wrackline.producers.sources.mysql.maps import Announced, Announcement, Explained, Mapped, Maps, Writers
-from wrackline.producers.sources.mysql.origin import Labels, no_row
-from wrackline.producers.sources.mysql.place import Place
-from wrackline.producers.sources.mysql.position import MySqlPosition, Names
-from wrackline.producers.sources.mysql.prepared import Part, PartReading, Xa
-from wrackline.producers.sources.mysql.queries import deeds_of, said
-from wrackline.producers.sources.mysql.renaming import renamed, tables_of
-from wrackline.producers.sources.mysql.roll import Picture, Roll, Told
-from wrackline.producers.sources.mysql.rows import RowDecoder
-from wrackline.producers.sources.mysql.scope import Reading
-from wrackline.producers.sources.mysql.signal_rows import order_of, texts
-from wrackline.producers.sources.mysql.statements import Control, Deed, Emptied, Word
-from wrackline.producers.sources.mysql.transaction import Transaction, begun
-from wrackline.producers.sources.mysql.unpacked import spans, unpacked
+from wrackline.producers.sources.mysql.events.gtids import with_one
+from wrackline.producers.sources.mysql.events.packed_events import EVENT_TOO_LARGE, plain_events
+from wrackline.producers.sources.mysql.follow import signal_rows, table_map_cache
+from wrackline.producers.sources.mysql.follow.query_events import add_statement_text, effects_of
+from wrackline.producers.sources.mysql.follow.signal_events import read_signals
+from wrackline.producers.sources.mysql.follow.table_map_cache import (
+    AnnouncedShape,
+    AnnouncedShapes,
+    MappedTable,
+    MySqlRegisteredShape,
+    MySqlSchemaLookup,
+    TableMapCache,
+)
+from wrackline.producers.sources.mysql.follow.table_tracker import (
+    MySqlCatalogueSnapshot,
+    MySqlTableTracker,
+    TableStep,
+)
+from wrackline.producers.sources.mysql.log.dump_refusals import LOG_OUT_OF_ORDER
+from wrackline.producers.sources.mysql.log.log_cursor import LogCursor
+from wrackline.producers.sources.mysql.log.position import ColumnNames, MySqlPosition
+from wrackline.producers.sources.mysql.log.stream_options import MySqlStreamOptions
+from wrackline.producers.sources.mysql.rows.images import Images
+from wrackline.producers.sources.mysql.rows.oversized_row import OversizedRow
+from wrackline.producers.sources.mysql.rows.rows import MySqlRowDecoder
+from wrackline.producers.sources.mysql.rows.source_record import MySqlSourceLabels
+from wrackline.producers.sources.mysql.transactions.discarded import DiscardedTransactions
+from wrackline.producers.sources.mysql.transactions.transaction import (
+    BEGINNING,
+    Transaction,
+    begin_transaction,
+)
+from wrackline.producers.sources.mysql.transactions.unfit_rows import split_at_unfit
+from wrackline.producers.sources.mysql.transactions.xa_parts import XaPart, XaPartReader, XaTracker
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
-from wrackline.schemas.seq import ordinal_digits
-from wrackline.schemas.table import TableId
+from wrackline.schemas.events.frame import no_row
+from wrackline.schemas.tables.seq import ordinal_digits, ordinal_in
+from wrackline.schemas.tables.table import TableId
 
-_AT_ONCE = 2000  # steps: whoever takes them has other things to do in between
+_AT_ONCE = 2000  # steps: the caller has other work to do in between
 _ARTIFICIAL = 0x20
 _NO_TABLE = 0xFFFFFF  # an event without rows, which only ends a statement
-_MAY_END = frozenset(
-    {kinds.QUERY, kinds.EXECUTE_LOAD_QUERY, kinds.QUERY_COMPRESSED, kinds.TRANSACTION_PAYLOAD}
-)
-_INSERTS = frozenset({kinds.WRITE_ROWS_V1, kinds.WRITE_ROWS_V2})
 
 
-class Decoder:
-    """Takes events one by one; `take` hands out what they have become."""
+class MySqlDecoder:
+    """Takes events one by one; `take` hands out their steps."""
 
     def __init__(
         self,
         start: MySqlPosition,
-        labels: Labels,
-        roll: Roll,
-        explained: Explained,
-        reading: Reading,
-        cut_off: CutOff,
+        labels: MySqlSourceLabels,
+        roll: MySqlTableTracker,
+        explained: MySqlSchemaLookup,
+        reading: MySqlStreamOptions,
+        cut_off: DiscardedTransactions,
     ) -> None:
         self._labels, self._roll, self._explained, self._reading = labels, roll, explained, reading
         self._at, self._cut_off = start, cut_off
-        self._place = Place(start, reading.server)
-        self._xa = Xa(self._place, reading)
+        self._place = LogCursor(start, reading.server)
+        self._xa = XaTracker(self._place, reading)
         self._frames = Frames()
-        self._maps = Maps(self._mapped)
-        self._announced = Announced()
-        self.open: Transaction | None = None  # has begun and not ended
+        self._maps = TableMapCache(self._mapped)
+        self._announced = AnnouncedShapes()
+        self.open: Transaction | None = None  # it has begun and not ended
         self._steps: list[Step] = []
         self._rows: list[RowChange] = []  # since the last other step
         self._ready: deque[Batch] = deque()
-        self._size = 0
-        self._said = False  # where the log stands, since it was opened
+        self._size = self._ended = 0  # bytes in `_steps` and `_rows`, and in all batches before
+        self._said = False  # whether a place was reported since the log was opened
+        self._event_at = 0  # where the current event begins
 
     @property
     def full(self) -> bool:
@@ -110,33 +132,33 @@ class Decoder:
 
     @property
     def position(self) -> MySqlPosition:
-        """The place up to which everything was handed out or is in `take`."""
+        """The place up to which all steps were handed out, or are ready for `take`."""
         return self._at
 
     @property
-    def wanted(self) -> Part | None:
-        """What has to be fed before the log goes on: of a dump of its own, from its beginning."""
+    def wanted(self) -> XaPart | None:
+        """What must be fed before the log continues: a part from a dump of its own, from its beginning."""
         return None if self._xa.part is None else self._xa.part.part
 
     @property
-    def names(self) -> Names:
+    def names(self) -> ColumnNames:
         """The columns that were renamed, as far as the log has come; any thread may ask."""
         return self._place.names
 
-    def passed(self, picture: Picture) -> bool:
-        """Whether all of the log that a picture shows was told, and no transaction is open."""
+    def passed(self, picture: MySqlCatalogueSnapshot) -> bool:
+        """Whether the log has passed all that a picture shows, and no transaction is open."""
         return self.open is None and (self._place.number, self._place.offset) >= picture.upto
 
-    def look(self, picture: Picture) -> None:
+    def look(self, picture: MySqlCatalogueSnapshot) -> None:
         """Take a picture of the catalogue that the log has passed."""
         news = list(self._roll.picture(picture))
         if news:
             self._flush()
             self._tell(news)
-            self._steps.append(Progress(self._at))  # so that they are published though nothing follows
+            self._steps.append(Progress(self._at))  # so that they are published even if nothing follows
 
     def feed(self, data: bytes, at: int, end: int) -> None:
-        """Take one event, which lies there with its checksum; of the log, or of what is wanted."""
+        """Take one event with its checksum; it is from the log, or from the part that is `wanted`."""
         if self._xa.part is not None:
             self._reads_part(self._xa.part, data, at, end)
             return
@@ -145,14 +167,15 @@ class Decoder:
         artificial = data[at + 17] & _ARTIFICIAL or not low
         if not artificial:
             self._place.passed(low)
+            self._event_at = self._place.offset - int.from_bytes(data[at + 9 : at + 13], "little")
         self._event(data, at, end)
-        if data[at + 4] in _MAY_END:
+        if data[at + 4] in event_kinds.MAY_END:
             self._ends_here()
-        if self.open is None and not artificial and data[at + 4] != kinds.ROTATE:
+        if self.open is None and not artificial and data[at + 4] != event_kinds.ROTATE:
             self._progress()
 
     def say(self) -> None:
-        """Say where the log stands, though nothing has happened."""
+        """Report the log's place, even if nothing has happened."""
         if self.open is None and not self._at.done:
             self._said = True
             self._steps.append(Progress(self._at))
@@ -169,43 +192,48 @@ class Decoder:
 
     def _event(self, data: bytes, at: int, end: int) -> None:
         kind = data[at + 4]
-        if kind in kinds.ROWS:
+        if kind in event_kinds.ROWS:
             self._row_event(data, at, end, kind)
-        elif kind == kinds.TABLE_MAP:
+        elif kind == event_kinds.TABLE_MAP:
             if self.open is None or not self.open.silent:
                 self._maps.take(data[at + HEADER : end])
-        elif kind in kinds.PACKED:
-            plain = unpacked(data, at, end, self._reading.most_event_bytes)
-            for begin, behind in spans(plain):
-                self._event(plain, begin, behind)
+        elif kind in event_kinds.PACKED:
+            self._all(plain_events(data, at, end, self._reading.most_event_bytes), header(data, at))
         else:
             self._small(data, at, end)
 
+    def _all(self, events: Iterable[tuple[bytes, int, int]], packed: Header) -> None:
+        """Take the events in a packed event, as long as their captured part fits into our limit."""
+        most = max(self._reading.most_event_bytes, self._reading.most_batch_bytes)
+        before = self._ended + self._size
+        for event in events:
+            if self._ended + self._size - before > most:
+                raise EVENT_TOO_LARGE(kind=packed.kind, position=packed.next, most=most)
+            self._event(*event)
+
     def _small(self, data: bytes, at: int, end: int) -> None:
         match small_event(data, at, end):
-            case Query() as query:
+            case QueryEvent() as query:
                 self._query(query)
-            case Committed():
+            case XidEvent():
                 self._commit()
-            case TransactionBegun() | GroupBegun() as begins:
+            case GtidEvent() | MariaDbGtidEvent() as begins:
                 self._begin(begins, header(data, at))
-            case XaPrepared(one_phase, xid):
+            case XaPrepareEvent(one_phase, xid):
                 if self._xa.prepared(xid, self._in(), one_phase=one_phase):
                     self._commit()
-            case Heartbeat(file, offset):
+            case LogHeartbeatEvent(file, offset):
                 self._heartbeat(file, offset)
-            case Rotate(file, offset):
+            case RotateEvent(file, offset):
                 self._place.moved(file, offset)
             case FormatDescription(begun=when, created=started):
                 if started and self.open is not None:
                     self._cut_off.met(self.open)
                     self.open = None
                 self._place.begun(when)
-            case _:
-                pass
 
     def _heartbeat(self, file: str, offset: int) -> None:
-        """The log was sent up to here; what the server left out on the way is none of ours."""
+        """Note that the log was sent up to here; what the server left out before is not ours."""
         if self.open is None and file == self._place.history.file:
             self._place.offset = max(self._place.offset, offset)
             self._progress()
@@ -213,7 +241,7 @@ class Decoder:
                 self.say()
 
     def _progress(self) -> None:
-        """All that ended at or before this place was handed out."""
+        """Note that all that ended at or before this place was handed out."""
         if self._place.is_behind(self._at):
             self._flush()
             self._at, self._said = self._place.here(), True
@@ -222,7 +250,7 @@ class Decoder:
             self._steps.append(Progress(self._at))
 
     def _inside(self, done: int) -> MySqlPosition:
-        """Return the place in the open transaction behind so many of its changes."""
+        """Return the place in the open transaction behind `done` of its changes."""
         return self._in().start.behind(done)
 
     def _in(self) -> Transaction:
@@ -233,19 +261,19 @@ class Decoder:
     def _out_of_order(self, reason: str) -> WracklineError:
         return LOG_OUT_OF_ORDER(file=self._place.history.file, offset=self._place.offset, reason=reason)
 
-    def _begin(self, event: TransactionBegun | GroupBegun, head: Header) -> None:
+    def _begin(self, event: GtidEvent | MariaDbGtidEvent, head: Header) -> None:
         if self.open is not None:
             raise self._out_of_order(f"transaction {self.open.id} has not ended")
         self._maps.tidy()
         start, out = self._place.entered(event.gtid, head.size)
-        self.open = opened = begun(event, head, start, self._place.history.file)
+        self.open = opened = begin_transaction(event, head, start, self._place.history.file)
         opened.lost = self._cut_off.has(opened)
-        if out:  # its end may be all that is left to tell
+        if out:  # only its end may be left to publish
             opened.skip = out
             self._announce()
 
     def _announce(self) -> Transaction:
-        """Hand out the transaction's beginning, before the first thing in it."""
+        """Hand out the transaction's beginning, before its first step."""
         opened = self._in()
         if not opened.announced:
             opened.announced = True
@@ -263,128 +291,116 @@ class Decoder:
         else:
             self._progress()
 
-    def _reads_part(self, part: PartReading, data: bytes, at: int, end: int) -> None:
-        """Take an event of the dump whose rows are the open transaction's."""
-        for event in part.take(data, at, end):
-            self._event(*event)
+    def _reads_part(self, part: XaPartReader, data: bytes, at: int, end: int) -> None:
+        """Take an event of the extra dump, whose rows belong to the open transaction."""
+        self._event_at = self._in().start.offset  # in the file that `source` names
+        self._all(part.take(data, at, end), header(data, at))
         if part.ended:
             self._xa.read()
             self._commit()
 
-    def _query(self, query: Query) -> None:
+    def _query(self, query: QueryEvent) -> None:
         opened = self._in()
         opened.thread = query.thread if self._xa.part is None else opened.thread
-        done = () if opened.void or opened.lost else deeds_of(query, self._reading)
+        done = () if opened.void or opened.lost else effects_of(query, self._reading)
         match done:
-            case (Control() as control,):
+            case (TransactionControl() as control,):
                 self._control(control, opened)
-            case ():
-                pass
-            case _:
+            case (_, *_):
                 self._deeds(done, query)
 
     def _ends_here(self) -> None:
-        """End a transaction behind the statement that is all of it, as only its place says."""
+        """End a transaction that is one statement, because only its place shows its end."""
         opened = self.open
         if opened is not None and self._xa.part is None and opened.ends_at(self._place.offset):
             self._commit()
 
-    def _control(self, control: Control, opened: Transaction) -> None:
+    def _control(self, control: TransactionControl, opened: Transaction) -> None:
         match control.word:
-            case Word.COMMIT:
+            case ControlKind.COMMIT:
                 self._commit()
-            case Word.SAVEPOINT | Word.ROLLBACK_TO:
+            case ControlKind.SAVEPOINT | ControlKind.ROLLBACK_TO:
                 self._flush()
                 self._cut_off.savepoint(opened, control, self._steps)
-            case Word.ROLLBACK:
+            case ControlKind.ROLLBACK:
                 self._flush()
-                self._cut_off.rolled_back(opened, 0, self._steps)
+                self._cut_off.rolled_back(opened, BEGINNING, self._steps)
                 self._commit()
-            case Word.XA_START:
+            case ControlKind.XA_START:
                 opened.prepared = True
-            case Word.XA_COMMIT | Word.XA_ROLLBACK:
+            case ControlKind.XA_COMMIT | ControlKind.XA_ROLLBACK:
                 if self._xa.completed(control):
                     self._commit()
-            case _:
-                pass
 
-    def _deeds(self, done: tuple[Deed, ...], query: Query) -> None:
-        """Take what a statement does to tables, at its place."""
+    def _deeds(self, done: tuple[DdlEffect, ...], query: QueryEvent) -> None:
+        """Take a statement's effects on tables, at its place."""
         self._flush()
         self._maps.forget()
         for deed in done:
             for table in tables_of(deed):
                 self._explained.altered(table)
-        self._place.names = renamed(self._place.names, done)
+        self._place.names = apply_renames(self._place.names, done)
         news = list(self._roll.done(done, query.database))
         if self._in().done >= self._in().skip:
-            self._tell(said(news, query))
+            self._tell(add_statement_text(news, query))
 
-    def _tell(self, news: Iterable[Told | Found]) -> None:
-        """Hand out what became of tables; it stands before what it explains."""
+    def _tell(self, news: Iterable[TableStep | Found]) -> None:
+        """Hand out the news of tables; it comes before the steps that it explains."""
         for step in news:
             match step:
-                case Emptied(table):
+                case TableEmptied(table):
                     self._truncate(table)
+                    continue
                 case Vanished(table) | Renamed(table):
-                    self._announced.forget(table)  # whoever has this name next is another table
-                    self._steps.append(step)
-                case _:
-                    self._steps.append(step)
+                    self._announced.forget(table)  # the next table with this name is another table
+            self._steps.append(step)
 
     def _truncate(self, table: TableId) -> None:
-        """Hand out the `t` event; where nobody knows what the table was, have its rows read again."""
+        """Hand out the `t` event; where the table's shape is unknown, request its rows again."""
         opened = self._announce()
         try:
-            known = self._announced.known(table) or self._shape_now(table)
+            known = self._announced.known(table)
+            if known is None and (writers := self._explained.described(table, self._place.names_in(table))):
+                known = self._shape(table, writers)
         except OperatorNeeded as exc:
             self._give_up(table, exc)
             return
         if known is None:
             self._steps.append(Reshaped(table, refresh=True))
             return
-        ordinal, order = opened.done, opened.order(table, 1)
-        opened.done += 1
-        value = no_row(known.value_id) + opened.frame(self._labels, table).tail("t", ordinal, order)
+        frame = opened.frame(self._labels, table, self._event_at)
+        value = no_row(known.value_id) + frame.tail("t", opened.done)
+        opened.done, opened.total = opened.done + 1, frame.total
         self._at = self._inside(opened.done)
         self._steps.append(Truncate(known.ref, value, self._at))
         self._size += len(value)
 
-    def _shape_now(self, table: TableId) -> Announcement | None:
-        """Announce a table as it is now; nothing where it is not there any more."""
-        writers = self._explained.described(table, self._first_names(table))
-        return None if writers is None else self._shape(table, writers)
-
-    def _mapped(self, raw: bytes) -> Mapped:
-        """Say what a table map means that was not met before."""
-        table = maps.name_of(raw)
+    def _mapped(self, raw: bytes) -> MappedTable:
+        """Say what a new table map means."""
+        table = table_map_cache.name_of(raw)
         signals = table == self._reading.signal_table
         if not signals and not self._roll.captures(table):
-            return maps.counted(raw, table, mariadb=self._reading.mariadb)
+            return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb)
         try:
             told = table_map.parse(raw, mariadb=self._reading.mariadb, said=self._reading.collations)
-            explained = self._explained
             if signals:
-                writers, ref = explained.signals(told), 0
+                writers, ref = self._explained.signals(told), 0
             else:
-                written = explained.writers(told, self._first_names(table))
-                if written is None:
-                    return maps.counted(raw, table, mariadb=self._reading.mariadb)
+                if (written := self._explained.writers(told, self._place.names_in(table))) is None:
+                    return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb)
                 writers = written
                 ref = self._shape(table, writers).ref
-            decoder = explained.decoder(ref, told, writers)
+            decoder = self._explained.decoder(ref, told, writers)
         except OperatorNeeded as exc:
             self._flush()
-            self._give_up(table, exc)
-            return maps.counted(raw, table, mariadb=self._reading.mariadb)
-        order = order_of(writers.shape.table) if signals else None
-        return Mapped(raw, table, Images(told.columns), decoder, order)
+            tell = self._explained.signals_unread if signals else self._give_up
+            tell(table, exc)
+            return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb, again=signals)
+        order = signal_rows.signal_columns(writers.shape.table) if signals else None
+        return MappedTable(raw, table, Images(told.columns), decoder, order)
 
-    def _first_names(self, table: TableId) -> Mapping[str, str]:
-        return self._place.names.get(str(table), {})
-
-    def _shape(self, table: TableId, writers: Writers) -> Announcement:
-        """Announce a table's shape where it is not the last one told."""
+    def _shape(self, table: TableId, writers: MySqlRegisteredShape) -> AnnouncedShape:
+        """Announce a table's shape if it is not the last announced shape."""
         known = self._announced.known(table)
         shape = writers.shape.table
         if known is not None and known.shape == shape:
@@ -407,42 +423,59 @@ class Decoder:
             raise self._out_of_order("nobody has said whose rows they are")
         at += HEADER
         if back := self._cut_off.back(opened):
-            self._flush()  # or a place behind these rows would say that they are out
+            self._flush()  # or a place behind these rows would say that they are published
         if back or mapped.decoder is None:
-            opened.passes(mapped.table, mapped.count(data, at, end, kind))
+            opened.done += mapped.count(data, at, end, kind)
         elif mapped.signals is not None:
             self._signals(mapped, data, at, end, kind)
+        elif is_cut(data, at - HEADER, end):
+            cut = OversizedRow(mapped.table, self._reading.most_event_bytes)
+            self._changes(mapped.table, cut, data, at, end, kind)
         else:
             self._changes(mapped.table, mapped.decoder, data, at, end, kind)
 
     def _changes(
-        self, table: TableId, decoder: RowDecoder, data: bytes, at: int, end: int, kind: int
+        self,
+        table: TableId,
+        decoder: MySqlRowDecoder | OversizedRow,
+        data: bytes,
+        at: int,
+        end: int,
+        kind: int,
     ) -> None:
-        """Take the rows of a captured table; one that can't be told ends its table's, not its neighbours'."""
+        """Take the rows of a captured table; a row that can't be published ends only its own table."""
         opened = self._announce()
         first, skip = opened.done, max(opened.skip - opened.done, 0)
         made: list[RowChange] = []
-        frame = opened.frame(self._labels, table)
+        frame = opened.frame(self._labels, table, self._event_at)
         error: OperatorNeeded | None = None
         try:
-            size = decoder.decode(data, at, end, kind, frame, first, opened.order(table, 0), skip, made)
+            size = decoder.decode(data, at, end, kind, frame, first, skip, made)
+            opened.total = frame.total
         except OperatorNeeded as exc:
             error = exc
-        count = decoder.rows
-        opened.passes(table, count)
-        opened.told = opened.done
-        if error is not None:
-            self._flush(first)  # who resumes there comes to this event again (INV-4)
+        opened.told = opened.done = first + (decoder.rows or 1)  # as `MappedTable.count` counts
+        if error is None and isinstance(decoder, MySqlRowDecoder) and decoder.misfits:
+            self._put_settled(decoder, made, size, first)
+        elif error is not None:
+            self._flush(first)  # a task that resumes there reaches this event again (INV-4)
             self._maps.give_up(table)
             self._give_up(table, error)
         elif made:
-            self._put(made, size, first + min(skip, count))
+            self._put(made, size)
 
-    def _put(self, made: list[RowChange], size: int, done: int) -> None:
-        """Take an event's changes behind `done` others of the transaction; a batch ends where it is full.
+    def _put_settled(self, decoder: MySqlRowDecoder, made: list[RowChange], size: int, first: int) -> None:
+        """Take an event's changes, and report its rows that do not fit."""
+        self._flush(first)
+        steps, self._at, self._rows = split_at_unfit(decoder, made, lambda rows: self._inside(first + rows))
+        self._steps += steps
+        self._size += size
+        if self._size >= self._reading.most_batch_bytes:
+            self._flush()
+            self._end_batch()
 
-        Both halves of a changed key are one change, and stay together.
-        """
+    def _put(self, made: list[RowChange], size: int) -> None:
+        """Take an event's changes; a batch ends behind the change that fills it, not inside a key change."""
         most = self._reading.most_batch_bytes
         if self._size + size < most:
             self._rows += made
@@ -454,17 +487,16 @@ class Decoder:
             self._size += len(change[2] or b"") + len(change[3])
             if changed_key and change[1] == "d":
                 continue
-            done += 1
             if self._size >= most:
+                done = ordinal_in(change[3]) + 1
                 self._flush(done)
                 self._end_batch(done)
 
     def _flush(self, done: int | None = None) -> None:
         """Close the stretch of rows before another step; behind `done` changes, or all that have come."""
         if self._rows:
-            opened = self._in()
-            done = opened.done if done is None else done
-            ordinal_digits(done - 1)  # an ordinal that has no room in seq would start again at 0
+            done = self._in().done if done is None else done
+            ordinal_digits(done - 1)  # an ordinal that does not fit into seq would start again at 0
             self._at = self._inside(done)
             self._steps.append(Rows(self._rows, self._at))
             self._rows = []
@@ -473,28 +505,23 @@ class Decoder:
         if (opened := self.open) is not None:
             opened.handed = opened.told if done is None else done
         self._ready.append(Batch(tuple(self._steps), self._size))
+        self._ended += self._size
         self._steps, self._size = [], 0
 
-    def _signals(self, mapped: Mapped, data: bytes, at: int, end: int, kind: int) -> None:
+    def _signals(self, mapped: MappedTable, data: bytes, at: int, end: int, kind: int) -> None:
         """Read rows that were inserted into the signal table.
 
-        Also those before a resume: what they began is saved at their transaction's end, so not yet.
+        Also rows before a resume: what they started is saved only at the end of their transaction.
         """
         opened = self._announce()
         self._flush()
         first = opened.done
         opened.told = opened.done = first + mapped.count(data, at, end, kind)
-        if mapped.decoder is None or mapped.signals is None or kind not in _INSERTS:
-            return
-        made: list[RowChange] = []
-        mapped.decoder.decode(
-            data, at, end, kind, opened.frame(self._labels, mapped.table), first, 0, 0, made
-        )
-        for nth, change in enumerate(made, start=first + 1):
-            signal, type_, said = texts(change[3], mapped.signals)
-            self._steps.append(Signal(signal, type_, said, self._inside(nth)))
+        frame, most = opened.frame(self._labels, mapped.table, self._event_at), self._reading.most_event_bytes
+        rows = read_signals(mapped, data, at, end, frame, self._explained, most)
+        self._steps += (Signal(*row, self._inside(nth)) for nth, row in enumerate(rows, start=first + 1))
 
     def _give_up(self, table: TableId, error: WracklineError) -> None:
-        """Hand out no changes of a table from here on; the others go on."""
+        """Hand out no changes of a table from here on; the other tables continue."""
         self._roll.aside.add(table)
         self._steps.append(Fault(table, error))

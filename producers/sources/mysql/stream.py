@@ -1,82 +1,82 @@
 """The log of one server: polled, never waited for.
 
-    poll      read what the socket holds -> decoder -> batch
-    confirm   nothing: a binlog has no reader's mark
-    silence   a server with nothing to say sends a heartbeat, four in the time that we wait for one
-    amid      what has come of a transaction waits for the rest, which follows at once, as long as `poll` may
-              wait: MariaDB may log that it took it all back
-    metadata  a server that names no columns any more ends the stream, before a table is set aside for it
+    poll      read the socket's data -> decoder -> batch
+    confirm   nothing: a binlog does not record its readers
+    silence   an idle server sends a heartbeat, four in the time that we wait for one
+    amid      the first part of a transaction waits for the rest, which follows at once, as long as `poll` may
+              wait: MariaDB may log that it rolled all of it back
+    metadata  a server that no longer names columns ends the stream, before a table is set aside for it
 
-The rows of an XA transaction come by a dump of their own, while the log's waits.  Only `poll` waits, for the
-socket, until its deadline.  While nobody polls, the server waits with a full socket, for as long as the
-session was told to (`net_write_timeout`).
+The rows of an XA transaction come by a dump of their own, while the log's dump waits.  Only `poll` waits on
+the socket, until its deadline.  Between polls the server waits with a full socket, for as long as the
+session's setting allows (`net_write_timeout`).
 """
 
 import select
 from collections.abc import Callable
 from typing import NamedTuple
 
-from wrackline.producers.bell import Bell
-from wrackline.producers.changes import Batch, Fault, Position
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.mysql.decode import Decoder
-from wrackline.producers.sources.mysql.packets import Packets
-from wrackline.producers.sources.mysql.part_dump import PartDump
-from wrackline.producers.sources.mysql.prepared import Part
-from wrackline.producers.sources.mysql.roll import Picture
-from wrackline.producers.sources.mysql.table_map import METADATA_MINIMAL
-from wrackline.producers.watch import Watch
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Batch, Fault, Position
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.kit.wakeup import Wakeup
+from wrackline.producers.sources.mysql.decode import MySqlDecoder
+from wrackline.producers.sources.mysql.events.table_map import METADATA_MINIMAL
+from wrackline.producers.sources.mysql.follow.table_tracker import MySqlCatalogueSnapshot
+from wrackline.producers.sources.mysql.log.packets import Packets
+from wrackline.producers.sources.mysql.transactions.xa_part_dump import XaPartDump
+from wrackline.producers.sources.mysql.transactions.xa_parts import XaPart
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
 
 LOG_SILENT = define(
     "mysql.log_silent",
     Transient,
-    "the server has said nothing on the stream of its log for {seconds:g} s, not even that it is there",
-    hint="see whether the network between here and the server drops connections that it leaves open; "
-    "the stream is opened again at the last committed position",
+    "the server has been silent on the stream of its log for {seconds:g} s, without even a heartbeat",
+    hint="check whether the network between here and the server drops idle connections; the stream is"
+    " opened again at the last committed position",
 )
 METADATA_OFF = define(
     "mysql.metadata_off",
     OperatorNeeded,
-    "the server does not name columns in its log any more: binlog_row_metadata is {metadata}",
-    hint="as an administrator: SET GLOBAL binlog_row_metadata = FULL; and under [mysqld] in the server's "
-    "file: binlog_row_metadata=FULL; then start the pipeline again: a table that was written meanwhile is "
-    "set aside, and its error says how it is read anew",
+    "the server no longer names columns in its log: binlog_row_metadata is {metadata}",
+    hint="as an administrator: SET GLOBAL binlog_row_metadata = FULL; and under [mysqld] in the server's"
+    " file: binlog_row_metadata=FULL; then start the pipeline again: a table that was changed in the"
+    " meantime is set aside, and its error says how to read it again",
 )
 
 
-class Beside(NamedTuple):
+class StreamServices(NamedTuple):
     """What a stream has to do with its server beside the dump."""
 
-    end: Callable[[], None]  # ends the dump there, which may not notice by itself for long
-    part: Callable[[Part], PartDump]  # opens another one
-    metadata: Callable[[], str]  # asks how much the log says of columns now
+    end: Callable[[], None]  # ends the server's dump, which may not notice for long
+    part: Callable[[XaPart], XaPartDump]  # opens another dump
+    metadata: Callable[[], str]  # asks how much the log says about columns now
 
 
 class MySqlStream:
-    """One dump, which has begun to flow."""
+    """One dump, which has begun."""
 
     def __init__(
         self,
         packets: Packets,
-        decoder: Decoder,
+        decoder: MySqlDecoder,
         around: Surroundings,
-        watch: Watch[Picture],
+        watch: CataloguePoller[MySqlCatalogueSnapshot],
         *,
         most_silence: float,
-        beside: Beside,
+        beside: StreamServices,
     ) -> None:
-        """Take the dump, what is made of it, and the watch over the catalogue."""
+        """Take the dump, its decoder, and the watch over the catalogue."""
         self._packets, self._decoder, self._around, self._watch = packets, decoder, around, watch
         self._most_silence, self._beside = most_silence, beside
-        self._part: PartDump | None = None
-        self._silent_since: float | None = None  # nothing has come since we looked at this time
-        self._bell = Bell()
+        self._part: XaPartDump | None = None
+        self._silent_since: float | None = None  # nothing has arrived since this time
+        self._bell = Wakeup()
         self._closed = False
-        watch.start(self._bell.ring)
+        watch.start(self._bell.set)
 
     def poll(self, deadline: float) -> Batch | None:
-        """Return what is there; wait for it until the deadline at most."""
+        """Return the available batch; wait for it at most until the deadline."""
         may_wait = self._around.monotonic() < deadline
         while True:
             drained = self._read_ahead()
@@ -95,27 +95,27 @@ class MySqlStream:
                 wire, bell = self._flowing().fileno(), self._bell.fileno()
                 heard, _, _ = select.select([wire, bell], [], [], min(left, self._most_silence))
                 if wire in heard:
-                    self._silent_since = None  # also of an event that is still on its way
+                    self._silent_since = None  # also for an incomplete event
                 if bell in heard:
-                    self._bell.hush()
+                    self._bell.clear()
                     return None
 
     def wake(self) -> None:
-        """Have who waits here look elsewhere."""
-        self._bell.ring()
+        """End a wait in `poll`, so that its caller looks elsewhere."""
+        self._bell.set()
 
     def confirm(self, position: Position) -> None:
-        """Nothing is told: the server keeps its log for as long as it likes."""
+        """Do nothing: the server itself decides how long it keeps its log."""
 
     def keep_alive(self) -> None:
-        """Nothing is asked of us."""
+        """Do nothing: the server needs no answer."""
 
     def ask(self) -> None:
-        """Say where the log stands: all that the server has is sent at once, so nothing need be asked."""
+        """Report the log's place: the server sends all that it has at once, so no question is needed."""
         self._decoder.say()
 
     def close(self) -> None:
-        """End the dump, so that the server lets go of it now."""
+        """End the dump, so that the server releases it now."""
         if not self._closed:
             self._closed = True
             self._watch.close()
@@ -127,7 +127,7 @@ class MySqlStream:
     def _read_ahead(self) -> bool:
         """Take events until a batch is full, enough was read, or the socket is empty: then true.
 
-        A transaction of a million rows that nobody captures makes no batch and must let go all the same.
+        A transaction of a million rows that are not captured makes no batch, and must still return.
         """
         decoder, packets, left = self._decoder, self._flowing(), self._around.most_batch_bytes
         while not decoder.full and left > 0:
@@ -143,8 +143,8 @@ class MySqlStream:
                 return True
         return False
 
-    def _flowing(self) -> Packets | PartDump:
-        """Return what the decoder wants to be fed from."""
+    def _flowing(self) -> Packets | XaPartDump:
+        """Return the packets that the decoder wants."""
         wanted = self._decoder.wanted
         if wanted is None:
             if self._part is not None:
@@ -160,7 +160,7 @@ class MySqlStream:
             self._part = None
 
     def _mind_metadata(self, batch: Batch) -> None:
-        """What is missing from the log stays missing; but while more of it comes, all tables would go."""
+        """End the stream while columns have no names: otherwise all tables would be set aside."""
         faults = (step.error for step in batch.steps if isinstance(step, Fault))
         if any(error.code == METADATA_MINIMAL.code for error in faults):
             metadata = self._beside.metadata()
@@ -168,7 +168,7 @@ class MySqlStream:
                 raise METADATA_OFF(metadata=metadata)
 
     def _mind_silence(self) -> None:
-        """Only a server that we listen to can be given up."""
+        """Give up a silent server, but only while we listen to it."""
         now = self._around.monotonic()
         if self._silent_since is None:
             self._silent_since = now

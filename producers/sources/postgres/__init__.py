@@ -1,4 +1,17 @@
-"""PostgreSQL 14 to 18: logical replication with pgoutput, chunks by COPY."""
+"""PostgreSQL 14 to 18: logical replication with pgoutput, chunks by COPY.
+
+source         the plug-in and the source; puts the rooms together
+config         the settings
+stream         polls the log and confirms what Kafka has
+decode         messages of pgoutput into steps
+heartbeat      a logical message now and then, and the user's query
+server_objects what a pipeline leaves on the server: slot and publication
+
+connect/       connections, timeouts, errors    discover/      the catalogue, types, column identity
+rows/          rows to Avro                     log/           slot, position, continuity
+follow/        publication, tables that come    chunks/        existing rows, marks
+check/         the preflight
+"""
 
 from wrackline.producers.sources.postgres.source import PLUGIN
 

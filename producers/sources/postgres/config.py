@@ -1,18 +1,21 @@
 """What can be set about a PostgreSQL source; names and defaults are Debezium's."""
 
-from wrackline.schemas.core_settings import PATTERNS
-from wrackline.schemas.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
-from wrackline.schemas.setting import Declared, NotHonoured, Setting
-from wrackline.schemas.setting_kinds import Kind, Value, between, in_bytes, matching, one_of
-from wrackline.schemas.source_settings import ACTION_NEEDS, action_query, instants
+from wrackline.schemas.settings.declared.core_settings import PATTERNS
+from wrackline.schemas.settings.declared.libpq_settings import GROUP, HIGH, LOW, MEDIUM, connection
+from wrackline.schemas.settings.declared.source_settings import ACTION_NEEDS, action_query, instants
+from wrackline.schemas.settings.setting import Declared, NotHonoured, Setting
+from wrackline.schemas.settings.value_kinds import SettingKind, Value, between, in_bytes, matching, one_of
 
-_PREFIXES = "Regular expressions of the logical messages' prefixes {what}; the whole prefix, in either case."
-_OURS = "our own reader speaks pgoutput only"
-_TAKE_OUT = "take the line out"
+_PREFIXES = (
+    "Regular expressions for the prefixes of logical messages {what}; each must match the whole prefix,"
+    " ignoring case."
+)
+_OURS = "Wrackline's own reader supports pgoutput only"
+_TAKE_OUT = "remove the line"
 
 
 def _kept(value: Value) -> str | None:
-    return "expected false: the next start could not go on without the slot" if value else None
+    return "expected false: without the slot the next start could not continue" if value else None
 
 
 SETTINGS = Declared(
@@ -26,7 +29,7 @@ SETTINGS = Declared(
         ),
         Setting(
             "plugin.name",
-            Kind.STRING,
+            SettingKind.STRING,
             "The server's output plug-in.",
             "pgoutput",
             LOW,
@@ -35,20 +38,20 @@ SETTINGS = Declared(
         ),
         Setting(
             "slot.name",
-            Kind.STRING,
-            "The replication slot; each pipeline needs its own. Unless it is given it is wrackline_ and the "
-            "pipeline's name.",
+            SettingKind.STRING,
+            "The replication slot; each pipeline needs its own. By default it is wrackline_ and the"
+            " pipeline's name.",
             None,
             HIGH,
             GROUP,
-            validator=matching(r"[a-z0-9_]{1,63}", "1 to 63 small letters, digits or _"),
+            validator=matching(r"[a-z0-9_]{1,63}", "1 to 63 lower-case letters, digits or _"),
         ),
         Setting(
             "slot.drop.on.stop",
-            Kind.BOOLEAN,
-            "Always false: without its slot a pipeline can't go on, for what changes meanwhile is lost. "
-            "It is dropped with its pipeline: wrackline delete; or by hand: "
-            "SELECT pg_drop_replication_slot('<slot.name>').",
+            SettingKind.BOOLEAN,
+            "Always false: without its slot a pipeline can't continue, because changes made in the"
+            " meantime are lost. The slot is dropped with its pipeline: wrackline delete; or by hand:"
+            " SELECT pg_drop_replication_slot('<slot.name>').",
             "false",
             LOW,
             GROUP,
@@ -56,15 +59,15 @@ SETTINGS = Declared(
         ),
         Setting(
             "slot.failover",
-            Kind.BOOLEAN,
-            "Whether the slot follows to a standby (PostgreSQL 17).",
+            SettingKind.BOOLEAN,
+            "Whether the slot is copied to a standby (PostgreSQL 17).",
             "false",
             LOW,
             GROUP,
         ),
         Setting(
             "publication.name",
-            Kind.STRING,
+            SettingKind.STRING,
             "The publication with the captured tables.",
             "wrackline",
             HIGH,
@@ -73,8 +76,9 @@ SETTINGS = Declared(
         ),
         Setting(
             "publication.autocreate.mode",
-            Kind.STRING,
-            "Which publication is made when there is none: of the captured tables, of all, or none at all.",
+            SettingKind.STRING,
+            "Which publication is created if there is none: of the captured tables, of all tables, or none"
+            " at all.",
             "filtered",
             MEDIUM,
             GROUP,
@@ -85,7 +89,7 @@ SETTINGS = Declared(
         *(
             Setting(
                 f"message.prefix.{way}.list",
-                Kind.LIST,
+                SettingKind.LIST,
                 _PREFIXES.format(what=what),
                 None,
                 LOW,
@@ -96,8 +100,8 @@ SETTINGS = Declared(
         ),
         Setting(
             "status.update.interval.ms",
-            Kind.INT,
-            "How often the server is told how far Kafka has committed.",
+            SettingKind.INT,
+            "How often the server is informed how far Kafka has committed.",
             "10000",
             LOW,
             GROUP,
@@ -105,8 +109,9 @@ SETTINGS = Declared(
         ),
         Setting(
             "wal.receiver.timeout.ms",
-            Kind.INT,
-            "How long the server may say nothing: halfway it is asked, then its connection is given up.",
+            SettingKind.INT,
+            "How long the server may be silent: after half of this time it is asked for an answer, and at"
+            " the end its connection is given up.",
             "60000",
             LOW,
             GROUP,
@@ -128,24 +133,27 @@ SETTINGS = Declared(
             for name, why in (
                 ("slot.stream.params", _OURS),
                 ("slot.max.retries", "errors.max.retries counts every try"),
-                ("slot.retry.delay.ms", "retriable.restart.connector.wait.ms bounds every wait"),
+                ("slot.retry.delay.ms", "retriable.restart.connector.wait.ms limits every wait"),
                 ("publish.via.partition.root", "partitions are always mapped to their root"),
-                ("lsn.flush.mode", "the server is told only after Kafka has committed"),
-                ("flush.lsn.source", "the server is told only after Kafka has committed"),
+                ("lsn.flush.mode", "the server is informed only after Kafka has committed"),
+                ("lsn.flush.timeout.<rest>", "the server is informed only after Kafka has committed"),
+                ("flush.lsn.source", "the server is informed only after Kafka has committed"),
+                ("include.schema.comments", "comments of tables and columns are not published"),
+                ("table.ignore.builtin", "the server's own tables are never copied"),
                 (
                     "offset.mismatch.strategy",
-                    "such a slot stops the pipeline, or snapshot.mode=when_needed reads all tables again",
+                    'such a slot stops the pipeline, or snapshot.mode = "when_needed" reads all tables again',
                 ),
-                ("xmin.fetch.interval.ms", "the log says what is needed"),
-                ("schema.refresh.mode", "the catalogue is read at each change of a table's shape"),
+                ("xmin.fetch.interval.ms", "the log itself says what is needed"),
+                ("schema.refresh.mode", "the catalogue is read at each change of a table's columns"),
                 (
                     "replica.identity.autoset.values",
                     "tables are never altered; wrackline check prints the SQL",
                 ),
-                ("database.initial.statements", "statements of your own do not run on our connections"),
+                ("database.initial.statements", "custom statements are not run on Wrackline's connections"),
                 ("database.tcpKeepAlive", "it is always on"),
                 ("database.query.timeout.ms", "set it for the role: ALTER ROLE ... SET statement_timeout"),
-                ("database.sslfactory", "there is no Java here"),
+                ("database.sslfactory", "Java is not used"),
             )
         ),
     ),

@@ -1,38 +1,38 @@
-"""A heartbeat in PostgreSQL: a logical message that is in no transaction, and a query of the user's own.
+"""A heartbeat in PostgreSQL: a logical message outside a transaction, and a query of the user's own.
 
 A message needs no table, no right beyond the default, and no transaction id; the server writes it to disk
-within three rounds of its WAL writer.  It is written on a connection of its own, for the query may wait for
-locks; both are given up after a while, so that a heartbeat never hangs.
+within three rounds of its WAL writer.  It is written on a connection of its own, because the query may wait
+for locks; both have a time limit, so that a heartbeat never hangs.
 """
 
 import psycopg
 
-from wrackline.producers.sources.postgres.connect import Connection, Server
+from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
-from wrackline.schemas.settings import Values
+from wrackline.schemas.settings.settings_registry import Values
 
-PREFIX = "wrackline.heartbeat"  # messages of the first word are never published
+PREFIX = "wrackline.heartbeat"  # messages whose prefix begins with this first word are never published
 
 NOT_WRITTEN = define(
     "pg.no_heartbeat",
     OperatorNeeded,
-    "no heartbeat is written into the database: {reason}",
-    hint="let a job on the primary write instead, or take heartbeat.interval.ms out",
+    "no heartbeat is written to the database: {reason}",
+    hint="let a job on the primary write instead, or remove heartbeat.interval.ms",
 )
 QUERY_FAILED = define(
     "pg.heartbeat_query",
     OperatorNeeded,
     "heartbeat.action.query ended with SQLSTATE {state}; the heartbeat itself was written",
-    hint="run it as the role of database.user in psql, and mend it; it is tried again at each heartbeat",
+    hint="run it as the role of database.user in psql, and correct it; it is tried again at each heartbeat",
 )
 LOST = define(
     "pg.heartbeat_lost",
     Transient,
-    "the server did not take a heartbeat (SQLSTATE {state})",
+    "the server did not accept a heartbeat (SQLSTATE {state})",
     hint="it is tried again at the next one; see the server's log",
 )
 
-_MOST_S = 10  # for a statement; a lock is waited for half as long
+_MOST_S = 10  # for a statement; the wait for a lock is half as long
 _NEVER_HERE = (
     psycopg.errors.ObjectNotInPrerequisiteState,  # a standby
     psycopg.errors.ReadOnlySqlTransaction,
@@ -40,17 +40,17 @@ _NEVER_HERE = (
 )
 
 
-class Heartbeat:
-    """Writes heartbeats; the connection is opened for the first."""
+class PgHeartbeat:
+    """Writes heartbeats; the first heartbeat opens the connection."""
 
-    def __init__(self, server: Server, settings: Values) -> None:
+    def __init__(self, server: PgServer, settings: Values) -> None:
         self._server, self._read_only = server, settings.flag("read.only")
         query = settings["heartbeat.action.query"]
         self._query = str(query).encode() if query else None
         self._connection: Connection | None = None
 
     def beat(self) -> None:
-        """Write one, then run the query."""
+        """Write a heartbeat, then run the query."""
         if self._read_only:
             raise NOT_WRITTEN(reason="read.only is set")
         try:
@@ -72,7 +72,7 @@ class Heartbeat:
             raise QUERY_FAILED(state=state) from None
 
     def close(self) -> None:
-        """End the connection; a statement under way ends with it."""
+        """End the connection; a running statement ends with it."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

@@ -1,4 +1,4 @@
-"""One PostgreSQL database as a source: puts the folder's parts together, decides nothing itself."""
+"""One PostgreSQL database as a source: connects the folder's parts, and decides nothing itself."""
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,44 +8,43 @@ from weakref import WeakSet, finalize
 
 import psycopg
 
-from wrackline.producers.changes import Position, Saved
-from wrackline.producers.plugin import Kept, LogState, MarkKind, Surroundings
-from wrackline.producers.selection import Selection
-from wrackline.producers.sources.postgres import (
-    check,
-    config,
-    names,
-    publication,
-    publication_fit,
-    removal,
-    slot,
-    slot_health,
-)
-from wrackline.producers.sources.postgres.announced import Announced
-from wrackline.producers.sources.postgres.chunks import PgReader, Session
-from wrackline.producers.sources.postgres.connect import Connection, Server
-from wrackline.producers.sources.postgres.decode import Decoder
-from wrackline.producers.sources.postgres.discover import Catalogue
-from wrackline.producers.sources.postgres.heartbeat import Heartbeat
-from wrackline.producers.sources.postgres.marks import PgMarks
-from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS, Labels
-from wrackline.producers.sources.postgres.patience import Guarded
-from wrackline.producers.sources.postgres.picture import CATALOGUE_UNSEEN, Looker
-from wrackline.producers.sources.postgres.removal import Belongings
-from wrackline.producers.sources.postgres.roll import Roll
-from wrackline.producers.sources.postgres.sqlstates import asking
-from wrackline.producers.sources.postgres.stream import PgStream, Rhythm, begin
-from wrackline.producers.sources.postgres.whole import WholeReader
-from wrackline.producers.watch import Watch
-from wrackline.schemas import unavailable, versions
+from wrackline.producers.contract.optional_parts import LogState, ServerObject
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
+from wrackline.producers.contract.steps import Position, Saved
+from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.kit.selection import Selection
+from wrackline.producers.sources.postgres import config, server_objects, slot_owner
+from wrackline.producers.sources.postgres.check import check, check_tables
+from wrackline.producers.sources.postgres.chunks.chunks import PgReader, PgReadSession, chunk_reader
+from wrackline.producers.sources.postgres.chunks.marks import PgMarks
+from wrackline.producers.sources.postgres.chunks.whole import PgWholeReader
+from wrackline.producers.sources.postgres.connect import quoting
+from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
+from wrackline.producers.sources.postgres.connect.server_errors import translate_errors
+from wrackline.producers.sources.postgres.connect.timeouts import TimedConnection
+from wrackline.producers.sources.postgres.decode import PgDecoder
+from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
+from wrackline.producers.sources.postgres.follow import publication, publication_fit
+from wrackline.producers.sources.postgres.follow.catalogue_snapshot import CATALOGUE_UNSEEN, PgCatalogueReader
+from wrackline.producers.sources.postgres.follow.table_resolver import PgTableResolver
+from wrackline.producers.sources.postgres.follow.table_tracker import PgTableTracker
+from wrackline.producers.sources.postgres.heartbeat import PgHeartbeat
+from wrackline.producers.sources.postgres.log import slot, slot_health
+from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS, PgSourceLabels
+from wrackline.producers.sources.postgres.server_objects import PgPipelineObjects
+from wrackline.producers.sources.postgres.stream import PgStream, PgStreamTiming, begin
+from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.filters import ColumnRules, TableFilter
-from wrackline.schemas.findings import ColumnSupport, Finding
-from wrackline.schemas.located import Located
-from wrackline.schemas.setting import Declared
-from wrackline.schemas.settings import Values
-from wrackline.schemas.source_settings import INSTANTS
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
+from wrackline.schemas.events import unavailable
+from wrackline.schemas.language.findings import ColumnSupport, Finding
+from wrackline.schemas.pipelines.lineage_names import Located
+from wrackline.schemas.pipelines.publication_settings import skipped_letters
+from wrackline.schemas.settings.declared.source_settings import INSTANTS
+from wrackline.schemas.settings.filters import ColumnRules, TableFilter
+from wrackline.schemas.settings.setting import Declared
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
 KIND = "postgres"
 
@@ -60,23 +59,23 @@ MARKS_WRITE = define(
     "pg.marks_write",
     OperatorNeeded,
     "read.only is set, and incremental.snapshot.watermarking.strategy {strategy} writes into the database",
-    hint='set incremental.snapshot.watermarking.strategy = "fence", or take the line out',
+    hint='set incremental.snapshot.watermarking.strategy = "fence", or remove the line',
 )
 
 
 class PgSource:
-    """A database with settings that were found good."""
+    """A database with valid settings."""
 
     def __init__(self, settings: Values, around: Surroundings) -> None:
         self._settings, self._around = settings, around
-        self._server = Server(settings)
-        self._slot = names.slot_name(settings)  # until a saved position names another
+        self._server = PgServer(settings)
+        self._slot = quoting.slot_name(settings)  # until a saved position names another
         self._rules = ColumnRules.of(settings)
         self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table)
-        self._connection: Guarded | None = None
+        self._connection: TimedConnection | None = None
         self._catalogue_lock = threading.Lock()
-        self._heartbeat = Heartbeat(self._server, settings)
-        self._streams: WeakSet[PgStream] = WeakSet()  # one that is dropped takes its buffers along
+        self._heartbeat = PgHeartbeat(self._server, settings)
+        self._streams: WeakSet[PgStream] = WeakSet()  # a stream that is dropped frees its buffers
         self._readers: list[PgReader] = []
 
     def partitions(self) -> Sequence[SourcePartition]:
@@ -88,20 +87,25 @@ class PgSource:
         del partition
         return self._selection.tables()
 
-    def left_out(self, partition: SourcePartition) -> Sequence[TableId]:
-        """List the tables that the role can read and the filters do not capture."""
+    def left_out(self, partition: SourcePartition) -> Mapping[TableId, UncapturedReason]:
+        """Say why each uncaptured table is left out: by the filters, without a grant, or unlogged."""
         del partition
-        return self._selection.left_out()
+        with self._asking() as connection:
+            everything = check_tables.all_tables(connection, self._server.database)
+        ours, chosen = self._signal_table(), TableFilter.of(self._settings)
+        found = {one.id: check_tables.why_hidden(one) for one in everything if one.id != ours}
+        filtered = {table: None if chosen.captures(table) else UncapturedReason.FILTERS for table in found}
+        return {table: why for table, hidden in found.items() if (why := filtered[table] or hidden)}
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
-        """Return a table's shape now."""
+        """Return a table's current shape."""
         del partition
         return self._selection.describe(table)
 
     def described(
         self, partition: SourcePartition, tables: Collection[TableId]
     ) -> Mapping[TableId, TableSchema | WracklineError]:
-        """Return the shapes of many tables now."""
+        """Return the current shapes of many tables."""
         del partition
         return self._selection.described(tables)
 
@@ -118,7 +122,7 @@ class PgSource:
         self._slot_of(saved)
         name = settings.text("publication.name")
         mode = publication.mode_of(settings)
-        self._mark_kind()  # refused here, where somebody looks
+        self._mark_kind()  # refused here, where an operator sees it
         signal_table = self._signal_table()
         listed = tables if signal_table is None else [*tables, signal_table]
         skipped = settings.listed("skipped.operations")
@@ -126,32 +130,30 @@ class PgSource:
             catalogue = self._catalogue_over(connection)
             unfit = publication_fit.unfit(connection, name, listed, skipped, self._rules, catalogue)
             for table, error in unfit.items():
-                if saved is None or table == signal_table:  # at a first start somebody looks
+                if saved is None or table == signal_table:  # an operator sees the error of a first start
                     raise error
             fit = [table for table in listed if table not in unfit]
             added = publication.ensure_publication(
                 connection, name, fit, mode, resumed=saved is not None, made_for=settings.text("name")
             )
-            start = slot.ensure_slot(
-                self._server,
-                connection,
-                self._slot,
-                slot_health.begins(saved, self._slot),
-                failover=settings.flag("slot.failover"),
-            )
+            begins = slot_health.begins(saved, self._slot)
+            if begins is None:
+                slot_owner.refuse_anothers(connection, self._slot, settings.text("name"))
+            failover = settings.flag("slot.failover")
+            start = slot.ensure_slot(self._server, connection, self._slot, begins, failover=failover)
         epoch = None if saved is None else slot_health.fresh_epoch(saved)
         if epoch is not None:
             start = replace(start, epoch=epoch)
-        rhythm = Rhythm(
+        rhythm = PgStreamTiming(
             settings.integer("status.update.interval.ms") / 1000,
             settings.integer("wal.receiver.timeout.ms") / 1000,
         )
-        roll = Roll(self._selection.captures(tables, aside), tables)
-        explained = Announced(self._catalogued, roll, self._around)
-        decoder = Decoder(start, self._labels(partition), roll, explained, signal_table)
+        roll = PgTableTracker(self._selection.captures(tables, aside), tables)
+        explained = PgTableResolver(self._catalogued, roll, self._around)
+        decoder = PgDecoder(start, self._labels(partition), roll, explained, signal_table)
         decoder.leave_out(unfit)
         wire = begin(self._server.replicate(), self._slot, name, start, rhythm.most_silence)
-        looker = Looker(
+        looker = PgCatalogueReader(
             self._server.guarded,
             self._catalogue_over,
             roll.captures,
@@ -160,7 +162,7 @@ class PgSource:
             pushes=not settings.flag("read.only"),
             added=set() if saved is None else set(added) - set(fresh),
         )
-        watch = Watch(looker, roll, CATALOGUE_UNSEEN, psycopg.Error)
+        watch = CataloguePoller(looker, roll, CATALOGUE_UNSEEN, psycopg.Error)
         stream = PgStream(wire, decoder, start, self._around, slot=self._slot, rhythm=rhythm, watch=watch)
         finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
         self._streams.add(stream)
@@ -169,24 +171,24 @@ class PgSource:
     def reader(self, partition: SourcePartition) -> PgReader:
         """Open a connection for chunks."""
         labels = self._labels(partition)
-        whole = WholeReader(self._session, self._server.replicate, labels, self._around)
-        reader = PgReader(self._session, labels, self._around, whole)
+        whole = PgWholeReader(self._session, self._server.replicate, labels, self._around)
+        reader = chunk_reader(self._session, labels, self._around, whole)
         self._readers = [*(one for one in self._readers if not one.closed), reader]
         return reader
 
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
-        """Say what stands in the way; changes nothing."""
+        """Return the findings; change nothing."""
         del partition
-        return check.check(self._server, self._settings, tables)
+        return check.check(self._server, self._settings, tables, self._slot)
 
     def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
-        """Say of every column that is copied how far it is carried."""
+        """Say for every copied column how far it is carried."""
         del partition
-        with self._server.connect() as connection, asking(connection, "show its catalogue", table):
+        with self._server.connect() as connection, translate_errors(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
 
     def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
-        """Look at the slot, which knows itself what is confirmed."""
+        """Look at the slot, which has the confirmed place itself."""
         del partition, confirmed
         with self._asking() as connection:
             return slot_health.log_state(connection, self._slot)
@@ -197,11 +199,11 @@ class PgSource:
         self._heartbeat.beat()
 
     def place(self, saved: Saved) -> str:
-        """Write a position as people read it."""
+        """Write a position in a readable form."""
         return slot_health.place(saved, self._slot_of(saved))
 
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
-        """Say whether the log still reaches back there."""
+        """Raise unless the log still reaches back to this position."""
         del partition
         with self._asking() as connection:
             slot_health.resumable(connection, saved, self._slot_of(saved))
@@ -209,34 +211,34 @@ class PgSource:
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
         """Put a position into an epoch of its own."""
         made = slot_health.anew(saved, newest, self._slot_of(saved or newest))
-        own = names.slot_name(self._settings)
+        own = quoting.slot_name(self._settings)
         return made if self._slot == own else {**made, "slot": self._slot}
 
     def lost(self, error: WracklineError) -> SourcePartition | None:
-        """Say whether the log is not the one that was read, or lacks a part."""
-        return self.partitions()[0] if slot.gone(error) else None
+        """Return the partition if the log is another log, or lacks a part."""
+        return self.partitions()[0] if slot.is_log_lost(error) else None
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
-        """Give up a slot that is of no use; return an epoch of its own, wherever the slot then begins."""
+        """Give up a slot that is useless; return an epoch of its own, which begins where the slot begins."""
         del partition
         with self._asking() as connection:
-            slot.let_go(connection, self._slot_of(saved), error)
+            slot.drop_lost_slot(connection, self._slot_of(saved), error)
         return self.anew(None, saved)
 
-    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[Kept]:
+    def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
         """Look at the slot and the publication."""
         del partition
         with self._asking() as connection:
-            return removal.kept(connection, self._belongings(saved))
+            return server_objects.pipeline_objects(connection, self._belongings(saved))
 
     def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
-        """Drop those of them that are this pipeline's."""
+        """Drop the objects that are this pipeline's own."""
         del partition
         with self._asking() as connection:
-            removal.remove(connection, self._belongings(saved))
+            server_objects.remove(connection, self._belongings(saved))
 
     def close(self) -> None:
-        """End the catalogue's connection, and what the caller left open."""
+        """End the catalogue's connection, and the streams and readers that the caller left open."""
         for stream in tuple(self._streams):
             stream.close()
         for reader in self._readers:
@@ -248,25 +250,26 @@ class PgSource:
                 self._connection = None
 
     def _slot_of(self, saved: Saved | None) -> str:
-        """Return the slot of a position, and look at that one from here on."""
-        self._slot = names.slot_name(self._settings, saved)
+        """Return the slot of a position, and use that slot from here on."""
+        self._slot = quoting.slot_name(self._settings, saved)
         return self._slot
 
-    def _session(self) -> Session:
-        """Connect a reader: the same way each time, so that it sees the same server."""
-        connection = self._server.guarded()
+    def _session(self) -> PgReadSession:
+        """Connect a reader, in the same way each time, so that it sees the same server."""
+        kind = self._mark_kind()
+        connection = self._server.guarded(reads_only=kind is not MarkKind.SIGNAL)
         marks = PgMarks(
             connection,
-            self._mark_kind(),
+            kind,
             signal_table=self._signal_table(),
             writes=not self._settings.flag("read.only"),
             now_ms=self._around.now_ms,
         )
-        return Session(connection, self._catalogue_over(connection), marks)
+        return PgReadSession(connection, self._catalogue_over(connection), marks)
 
-    def _belongings(self, saved: Saved | None) -> Belongings:
+    def _belongings(self, saved: Saved | None) -> PgPipelineObjects:
         settings = self._settings
-        return Belongings(
+        return PgPipelineObjects(
             settings.text("name"),
             self._slot_of(saved),
             settings.text("publication.name"),
@@ -274,14 +277,21 @@ class PgSource:
         )
 
     @contextmanager
-    def _catalogued(self) -> Iterator[Catalogue]:
+    def _catalogued(self) -> Iterator[PgCatalogue]:
         with self._asking() as connection:
             yield self._catalogue_over(connection)
 
-    def _labels(self, partition: SourcePartition) -> Labels:
+    def _labels(self, partition: SourcePartition) -> PgSourceLabels:
         counted = self._settings.flag("provide.transaction.metadata")
-        placeholder = unavailable.bytes_of(self._settings.text("unavailable.value.placeholder"))
-        return Labels(versions.OURS, partition.server, partition.database, counted, placeholder)
+        return PgSourceLabels(
+            versions.OURS,
+            partition.server,
+            partition.database,
+            counted,
+            skipped_letters(self._settings),
+            changed_only=self._settings.flag("skip.messages.without.change"),
+            placeholder=unavailable.bytes_of(self._settings.text("unavailable.value.placeholder")),
+        )
 
     def _signal_table(self) -> TableId | None:
         """Return the signal table: schema.table, or with the database before it."""
@@ -301,17 +311,17 @@ class PgSource:
 
     @contextmanager
     def _asking(self) -> Iterator[Connection]:
-        """Lend the catalogue's connection to one caller; a lost one shows only when it is used."""
+        """Lend the catalogue's connection to one caller; a lost connection shows only when it is used."""
         with self._catalogue_lock:
             if self._connection is None or self._connection.closed:
                 self._connection = self._server.guarded()
-            with asking(self._connection, "answer about its catalogue"):
+            with translate_errors(self._connection, "answer about its catalogue"):
                 yield self._connection
 
-    def _catalogue_over(self, connection: Connection) -> Catalogue:
+    def _catalogue_over(self, connection: Connection) -> PgCatalogue:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]
         publication_name = self._settings.text("publication.name")
-        return Catalogue(connection, self._server.database, self._rules, instants, publication_name)
+        return PgCatalogue(connection, self._server.database, self._rules, instants, publication_name)
 
 
 class PgPlugin:
@@ -325,7 +335,7 @@ class PgPlugin:
     position_bytes = 8  # an LSN
 
     def open(self, settings: Values, around: Surroundings) -> PgSource:
-        """Take the settings; the first connection is made when something is asked."""
+        """Take the settings; the first query opens the first connection."""
         return PgSource(settings, around)
 
     def located(self, settings: Values, table: TableId) -> Located:

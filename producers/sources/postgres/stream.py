@@ -1,11 +1,11 @@
 """The log of one database over START_REPLICATION: polled, confirmed, never waited for.
 
-    poll      read what the socket holds -> decoder -> batch
+    poll      read the socket's data -> decoder -> batch
     confirm   standby status: written, flushed = what Kafka has (INV-1); sent at once, and every
-              `status.update.interval.ms`, so that the server never takes us for dead
-    silence   a server with nothing to say answers when it is asked; one that is gone does not
+              `status.update.interval.ms`, so that the server never treats us as dead
+    silence   an idle server answers a question; a server that is gone does not
 
-libpq's own buffer is read without blocking; only `poll` waits, for the socket, until its deadline.
+libpq's own buffer is read without blocking; only `poll` waits on the socket, until its deadline.
 """
 
 import select
@@ -16,22 +16,22 @@ from dataclasses import dataclass
 import psycopg
 from psycopg import generators, pq
 
-from wrackline.producers.bell import Bell
-from wrackline.producers.changes import Batch, Position
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.decode import Decoder
-from wrackline.producers.sources.postgres.discover import NotVisible
-from wrackline.producers.sources.postgres.facts import Picture
-from wrackline.producers.sources.postgres.patience import waited_for
-from wrackline.producers.sources.postgres.position import PgPosition, lsn_text
-from wrackline.producers.sources.postgres.slot import log_refused
-from wrackline.producers.watch import Watch
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Batch, Position
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.kit.wakeup import Wakeup
+from wrackline.producers.sources.postgres.connect.timeouts import wait_on
+from wrackline.producers.sources.postgres.decode import PgDecoder
+from wrackline.producers.sources.postgres.discover.discover import NotVisible
+from wrackline.producers.sources.postgres.discover.facts import PgCatalogueSnapshot
+from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_text
+from wrackline.producers.sources.postgres.log.slot import log_refused
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 _POSTGRES_EPOCH_US = 946_684_800_000_000
 _KEEPALIVE = ord("k")
 _DATA = ord("w")
-_AGAIN_S = 0.02  # between two tries to explain what the log tells
+_AGAIN_S = 0.02  # between two tries to explain a message of the log
 
 LOG_ENDED = define(
     "pg.log_ended",
@@ -42,15 +42,15 @@ LOG_ENDED = define(
 LOG_SILENT = define(
     "pg.log_silent",
     Transient,
-    "the server says nothing on the stream of slot {slot}, and did not answer for {seconds:g} s",
-    hint="see whether the network between here and the server drops connections that it leaves open; "
-    "the stream is opened again at the last committed position",
+    "the server is silent on the stream of slot {slot}, and did not answer for {seconds:g} s",
+    hint="check whether the network between here and the server drops idle connections; the stream is"
+    " opened again at the last committed position",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
-    """How often the server hears from us, and how long we bear its silence; seconds."""
+class PgStreamTiming:
+    """How often we send a status, and how long the server may be silent; in seconds."""
 
     status_every: float = 10.0
     most_silence: float = 60.0
@@ -59,51 +59,51 @@ class Rhythm:
 def begin(
     wire: pq.abc.PGconn, slot: str, publication: str, start: PgPosition, most_silence: float
 ) -> pq.abc.PGconn:
-    """Let the log flow on a connection that was opened for replication; close it where it does not."""
-    command = f"START_REPLICATION SLOT {_quoted(slot)} LOGICAL {lsn_text(start.resume)}"
-    options = f"proto_version '1', publication_names '{_escaped(_quoted(publication))}', messages 'true'"
+    """Start the log on a connection that was opened for replication; close it where that fails."""
+    command = f"START_REPLICATION SLOT {_quote(slot)} LOGICAL {lsn_text(start.resume)}"
+    options = f"proto_version '1', publication_names '{_escape(_quote(publication))}', messages 'true'"
     wire.nonblocking = 1
     try:
         wire.send_query(f"{command} ({options})".encode())
-        answer = waited_for(generators.execute(wire), wire, most_silence)[0]
+        answer = wait_on(generators.execute(wire), wire, most_silence)[0]
     except psycopg.OperationalError as exc:
         wire.finish()
         raise LOG_ENDED(slot=slot, reason=str(exc).strip()) from None
     if answer.status != pq.ExecStatus.COPY_BOTH:
-        ended = _ended(wire, answer, slot, start.resume)
+        ended = _end_of_stream(wire, answer, slot, start.resume)
         wire.finish()
         raise ended
     return wire
 
 
 class PgStream:
-    """One slot's stream; on `wire` it has begun at `start`."""
+    """One slot's stream; it has begun on `wire`, at `start`."""
 
     def __init__(
         self,
         wire: pq.abc.PGconn,
-        decoder: Decoder,
+        decoder: PgDecoder,
         start: PgPosition,
         around: Surroundings,
         *,
         slot: str,
-        rhythm: Rhythm,
-        watch: Watch[Picture] | None = None,
+        rhythm: PgStreamTiming,
+        watch: CataloguePoller[PgCatalogueSnapshot] | None = None,
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
         self._watch = watch
-        self._bell = Bell()
+        self._bell = Wakeup()
         if watch is not None:
-            watch.start(self._bell.ring)
+            watch.start(self._bell.set)
         self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
         self._rhythm = rhythm
         self._status_due = around.monotonic() + rhythm.status_every
-        self._silent_since: float | None = None  # nothing has come since we looked at this time
-        self._asked: float | None = None  # when the server was asked whether it is there
+        self._silent_since: float | None = None  # nothing has arrived since this time
+        self._asked: float | None = None  # when the server was asked for an answer
 
     def poll(self, deadline: float) -> Batch | None:
-        """Return what is there; wait for it until the deadline at most."""
+        """Return the available batch; wait for it at most until the deadline."""
         while True:
             drained = not self._decoder.full and self._again() and self._read_ahead()
             self._look()
@@ -121,33 +121,33 @@ class PgStream:
                 wire, bell = self._wire.socket, self._bell.fileno()
                 heard, _, _ = select.select([wire, bell], [], [], min(left, self._rhythm.status_every))
                 if wire in heard:
-                    self._silent_since = self._asked = None  # also of a row that is still on its way
+                    self._silent_since = self._asked = None  # also for an incomplete row
                 if bell in heard:
-                    self._bell.hush()
+                    self._bell.clear()
                     return None
 
     def wake(self) -> None:
-        """Have who waits here look elsewhere."""
-        self._bell.ring()
+        """End a wait in `poll`, so that its caller looks elsewhere."""
+        self._bell.set()
 
     def confirm(self, position: Position) -> None:
-        """Tell the server that it may forget what lies before."""
+        """Confirm the log up to here, so that the server may remove it."""
         if isinstance(position, PgPosition) and position.resume > self._confirmed:
             self._confirmed = position.resume
             self._tell()
 
     def ask(self) -> None:
-        """Ask for a keepalive, which tells up to where the log was sent."""
+        """Ask for a keepalive, which says up to where the log was sent."""
         self._tell(answer=True)
 
     def keep_alive(self) -> None:
-        """Say that we are here when it is time to."""
+        """Send a status when it is due."""
         if self._around.monotonic() >= self._status_due:
             self._tell()
         self._send()
 
     def close(self) -> None:
-        """Give the slot back."""
+        """Release the slot."""
         if self._watch is not None:
             self._watch.close()
         self._bell.close()
@@ -156,11 +156,11 @@ class PgStream:
 
     @property
     def held(self) -> bool:
-        """Whether the log can't be read on until the catalogue shows what it tells of."""
+        """Whether the log can't continue until the catalogue shows what it announced."""
         return self._held is not None
 
     def _again(self) -> bool:
-        """Take the message that was held; whether there is none any more."""
+        """Take the message that was held; return whether none is held any more."""
         if self._held is not None:
             try:
                 self._decoder.feed(self._held)
@@ -170,7 +170,7 @@ class PgStream:
         return True
 
     def _look(self) -> None:
-        """Take what was seen of the catalogue, if the log has come so far."""
+        """Take a picture of the catalogue, if the log has passed it."""
         passed = self._decoder.passed
         if (
             self._watch is not None
@@ -181,7 +181,7 @@ class PgStream:
     def _read_ahead(self) -> bool:
         """Take messages until the batch is full, enough was read, or the socket is empty: then true.
 
-        A transaction of a million rows that nobody captures makes no batch and must let go all the same.
+        A transaction of a million rows that are not captured makes no batch, and must still return.
         """
         decoder, wire, most = self._decoder, self._wire, self._around.most_batch_bytes
         feed, get = decoder.feed, wire.get_copy_data
@@ -198,7 +198,7 @@ class PgStream:
                     elif data[0] == _KEEPALIVE:
                         self._hear(data)
                 elif size < 0:
-                    raise _ended(wire, wire.get_result(), self._slot, self._confirmed)
+                    raise _end_of_stream(wire, wire.get_result(), self._slot, self._confirmed)
                 elif fresh:
                     if left < most:
                         self._silent_since = self._asked = None
@@ -220,7 +220,7 @@ class PgStream:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
 
     def _mind_silence(self) -> None:
-        """Ask a silent server halfway; only one that was asked, and that we listen to, can be given up."""
+        """Ask a silent server halfway; it is given up only after a question, while we listen."""
         now, half = self._around.monotonic(), self._rhythm.most_silence / 2
         if self._silent_since is None:
             self._silent_since = now
@@ -237,14 +237,14 @@ class PgStream:
             self._tell()
 
     def _tell(self, *, answer: bool = False) -> None:
-        """Send a standby status: nothing is written or flushed but what Kafka has committed."""
+        """Send a standby status: written and flushed is only what Kafka has committed."""
         clock = self._around.now_ms() * 1000 - _POSTGRES_EPOCH_US
         done = self._confirmed
         self._send(struct.pack(">cQQQqB", b"r", done, done, done, clock, answer))
         self._status_due = self._around.monotonic() + self._rhythm.status_every
 
     def _send(self, status: bytes = b"") -> None:
-        """Hand a status, and what waits before it, to the socket."""
+        """Pass a status, and the data that waits before it, to the socket."""
         try:
             if status:
                 self._wire.put_copy_data(status)
@@ -253,17 +253,19 @@ class PgStream:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
 
 
-def _ended(wire: pq.abc.PGconn, answer: pq.abc.PGresult | None, slot: str, position: int) -> WracklineError:
-    """Say why the server ended the stream, or did not begin it."""
+def _end_of_stream(
+    wire: pq.abc.PGconn, answer: pq.abc.PGresult | None, slot: str, position: int
+) -> WracklineError:
+    """Return why the server ended the stream, or did not begin it."""
     reason = wire.get_error_message().strip()
     state = None if answer is None else answer.error_field(pq.DiagnosticField.SQLSTATE)
     known = log_refused(slot, (state or b"").decode(), reason, position)
     return known or LOG_ENDED(slot=slot, reason=reason)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("'", "''")

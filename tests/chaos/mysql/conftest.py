@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.servers import MysqlServer
+from tests.fixtures.tiers import alternatives
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import MysqlServer
 
-KINDS = {"mariadb": mariadb.of_central, "mysql": mysql.unpacked}
+KINDS = {"mariadb": mariadb.pinned_edition, "mysql": mysql.pinned_mysql}
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=alternatives(KINDS))
 def kind(request: pytest.FixtureRequest) -> str:
     """Which of the two."""
     return str(request.param)

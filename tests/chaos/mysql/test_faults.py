@@ -12,7 +12,7 @@ import pytest
 from tests.chaos.mysql.world import NO_ROWS, World
 from tests.fixtures.cut_proxy import BOTH, CutProxy, Way
 from tests.integration.running.world import Running, wait_until
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -55,6 +55,7 @@ def went_on(world: World, running: Running) -> None:
     world.check()
 
 
+@pytest.mark.full
 def test_connections_are_reset_and_refused(world: World, network: CutProxy) -> None:
     running = world.run()
     with world.writing() as writers:
@@ -88,6 +89,7 @@ def test_a_server_that_goes_silent_is_found_out(
     went_on(world, running)
 
 
+@pytest.mark.full
 def test_a_server_that_stands_still_is_found_out(world: World, own: MysqlServer) -> None:
     running = world.run()
     with world.writing() as writers:
@@ -99,6 +101,7 @@ def test_a_server_that_stands_still_is_found_out(world: World, own: MysqlServer)
     went_on(world, running)
 
 
+@pytest.mark.full
 def test_our_connection_is_ended_by_an_administrator(world: World) -> None:
     running = world.run()
     with world.writing() as writers:
@@ -134,6 +137,7 @@ def test_a_slow_network_is_no_fault(world: World, network: CutProxy) -> None:
     assert "recovering: [mysql." not in running.output, running.output
 
 
+@pytest.mark.full
 def test_asked_to_end_it_ends_while_the_server_is_away(world: World, own: MysqlServer) -> None:
     running = world.run()
     with world.writing() as writers:

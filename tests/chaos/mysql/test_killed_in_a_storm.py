@@ -13,7 +13,7 @@ import pytest
 
 from tests.chaos.mysql.world import World
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -82,6 +82,7 @@ def purged(world: World, last: str) -> bool:
 
 
 def test_a_small_storm(world: World, own: MysqlServer, mode: str) -> None:
+    """T-M03."""
     storm(world, own, mode, 1, 3, 40)
 
 

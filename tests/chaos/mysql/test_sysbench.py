@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tests.chaos.mysql.world import World
 from tests.integration.consuming.world import SPARK_PATIENCE, Consuming, fewer_cores
 from tests.integration.running.world import COMMAND, Running, wait_until
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 pytestmark = [
     pytest.mark.servers,
@@ -153,6 +153,7 @@ def storm(world: Copied, spark: SparkSession, seed: int, kills: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["mariadb", pytest.param("mysql", marks=pytest.mark.deep)], indirect=True)
+@pytest.mark.full
 def test_a_small_storm(world: Copied, spark: SparkSession) -> None:
     storm(world, spark, 1, 2)
 

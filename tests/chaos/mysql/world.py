@@ -27,9 +27,10 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from tests.chaos.evidence import Reader, marks_of
 from tests.chaos.mysql.writers import TABLES, Writers, make_tables
+from tests.fixtures.prepared import Forked
 from tests.integration.mysql.world import root
-from tests.integration.running.world import COMMAND, PATIENCE, Running, committed, environment, wait_until
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
+from tests.integration.running.world import PATIENCE, Running, committed, environment, wait_until
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 _FILE = """
 name = "{prefix}"
@@ -116,8 +117,8 @@ class World:
         """Start `wrackline run`, and wait until it runs."""
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
-            command = [*COMMAND, "run", "--text", str(self.file)]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+            command = ["run", "--text", str(self.file)]
+            process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         self.started.append(Running(process, printed))
         if wait:
             self.started[-1].says("running\n")

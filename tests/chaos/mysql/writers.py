@@ -17,7 +17,7 @@ from pymysql.connections import Connection
 
 from tests.chaos.write_threads import WriteThreads
 from tests.integration.mysql.world import root
-from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.local.stack.servers import MysqlServer
 
 TABLES = ("sbtest1", "sbtest2")
 _ROWS = 300  # keys that are there at first, in each table

@@ -11,8 +11,8 @@ from bench.peers.drain import drain
 from bench.peers.slot import connect, held
 from bench.workloads.orders import Order, orders, text_values
 from tests.fixtures.servers import Database
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.control.local.stack.stack import Stack
 
 ROWS = 3_000
 SOME = f"select * from orders where id <= {ROWS} order by id"
@@ -40,6 +40,7 @@ def test_postgres_makes_the_same_rows_and_texts(empty: Address) -> None:
         assert [list(row) for row in made] == [text_values(order) for order in orders(1, ROWS)]
 
 
+@pytest.mark.full
 def test_a_backlog_can_be_drained_again_and_leaves_no_copy_behind(empty: Address) -> None:
     with held(empty) as backlog:
         stage.change_postgres(empty, ROWS)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import World
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 
 @pytest.fixture

@@ -6,33 +6,37 @@ Each history is compared with a model of a few lines: of each key the event with
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import psycopg
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
+from tests.fixtures.servers import Database
 from tests.integration.running.world import wait_until
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
-from wrackline.consumers.auto_cdc.batch import (
+from tests.integration.targets.postgres.world import settings_of
+from wrackline.consumers.auto_cdc.flow import FlowArguments
+from wrackline.consumers.auto_cdc.flow_batch import (
     BEGIN_ANEW,
     NO_KEY,
     NO_SEQUENCE,
     TOO_MANY_LETTERS,
     UNREADABLE,
-    Reading,
+    FlowReadSettings,
 )
-from wrackline.consumers.auto_cdc.flow import Arguments
 from wrackline.consumers.auto_cdc.flows import NO_TOPIC, Flows
-from wrackline.consumers.kafka_settings import asking, reading
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.consumers.topics import Topics
-from wrackline.control.stack.servers import Broker
+from wrackline.consumers.kafka.client_settings import client_settings, spark_options
+from wrackline.consumers.kafka.topic_offsets import TopicOffsets
+from wrackline.consumers.targets.iceberg.target import open_iceberg
+from wrackline.consumers.targets.postgres import PLUGIN as POSTGRES
+from wrackline.control.local.stack.servers import Broker
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 TABLE = TableId("legacy", "sales", "customers")
 PARTITIONS = 3
@@ -52,12 +56,14 @@ class Feed:
     fields: str = FIELDS
     options: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
+    target: Any = None
 
     def __post_init__(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.kafka.bootstrap})
         if not self.exists:
             admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])[self.topic].result(30)
-        self.target = IcebergTarget(settings(self.spark, namespace=self.namespace), self.spark)
+        if self.target is None:
+            self.target = open_iceberg(settings(self.spark, namespace=self.namespace), self.spark)
         self._producer = Producer({"bootstrap.servers": self.kafka.bootstrap})
 
     def send(self, events: Sequence[Event], chance: random.Random) -> None:
@@ -71,9 +77,9 @@ class Feed:
         given = {"bootstrap.servers": self.kafka.bootstrap}
         flows = Flows(
             self.spark,
-            Topics(asking(given)),
+            TopicOffsets(client_settings(given)),
             self.target,
-            Reading(reading(given), "_wl_", most_offsets, most_letters),
+            FlowReadSettings(spark_options(given), "_wl_", most_offsets, most_letters),
         )
 
         @flows.view(topic=self.topic)
@@ -81,7 +87,7 @@ class Feed:
             value = F.from_json(F.col("value").cast("string"), self.fields, self.options)
             return records.select(value.alias("v")).select("v.*")
 
-        arguments: Arguments = {"except_column_list": ["op", "at"], **more}  # type: ignore[typeddict-item]  # what a test asks for
+        arguments: FlowArguments = {"except_column_list": ["op", "at"], **more}  # type: ignore[typeddict-item]  # what a test asks for
         flows.create_auto_cdc_flow(str(TABLE), "customers", ["id"], "at", **arguments)
         return flows
 
@@ -163,6 +169,27 @@ def test_a_null_says_nothing_where_it_is_told_to(feed: Feed) -> None:
     feed.send([event(5, 1, "delete"), event(6, 1, name="again", city=None)], chance)
     feed.merge(feed.flows(**flow))
     assert feed.rows("id", "name", "city") == [(1, "again", None), (2, "c", "Genf")]
+
+
+def test_what_came_late_lends_nothing_to_a_newer_event_of_its_batch(feed: Feed, database: Database) -> None:
+    chance = random.Random(4)
+    flow: dict[str, Any] = {"apply_as_deletes": "op = 'delete'", "ignore_null_updates": True}
+    copy = POSTGRES.open(settings_of(database.dsn), feed.spark)
+    rows = [event(10, key, name="a", city="Rom") for key in (1, 2, 3)]
+    feed.send([*rows, event(10, 4, "delete")], chance)
+    both: list[Feed] = [replace(feed, target=target, exists=True) for target in (copy, feed.target)]
+    for one in both:
+        one.merge(one.flows(**flow))
+    late = [event(5, key, name="late", city="Bern") for key in (1, 4)]
+    newest = [event(12, key, name="b", city=None) for key in (1, 2, 3, 4)]
+    feed.send([*late, event(9, 2, "delete"), event(11, 3, name=None, city="Genf"), *newest], chance)
+    for one in both:
+        one.merge(one.flows(**flow))
+    expected = [(1, "b", "Rom"), (2, "b", "Rom"), (3, "b", "Genf"), (4, "b", None)]
+    assert feed.rows("id", "name", "city") == expected
+    with psycopg.connect(database.dsn) as sql:
+        assert sql.execute("SELECT id, name, city FROM sales.customers ORDER BY id").fetchall() == expected
+    copy.close()
 
 
 def test_a_new_column_comes_and_an_old_one_stays(feed: Feed) -> None:

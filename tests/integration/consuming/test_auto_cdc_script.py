@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE, fewer_cores
-from wrackline.control.stack.servers import Broker
+from wrackline.control.local.stack.servers import Broker
 
 DOC = Path(__file__).parents[3] / "docs" / "auto-cdc.md"
 FILE = """
@@ -50,7 +50,7 @@ def put(number: int, key: int, name: str, op: str = "put") -> str:
 def test_the_script_of_the_docs_makes_a_table(
     tmp_path: Path, database: Database, kafka: Broker, topic_prefix: str
 ) -> None:
-    script, _ = re.findall(r"```python\n(.*?)```", DOC.read_text(), re.DOTALL)
+    script, *_ = re.findall(r"```python\n(.*?)```", DOC.read_text(), re.DOTALL)
     topic = f"{topic_prefix}.customers"
     script = script.replace("flows.run(once=True)", HISTORY)
     (tmp_path / "customers.py").write_text(script.replace("legacy.customers", topic))

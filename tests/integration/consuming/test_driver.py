@@ -13,8 +13,8 @@ from tests.fixtures.cut_proxy import CutProxy
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import COPY, SPARK_PATIENCE, Consuming, World
 from tests.integration.running.world import CANARY, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import HOST, Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import HOST, Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
@@ -71,7 +71,7 @@ def test_tables_are_copied_fail_alone_and_go_on(world: World, ways: tuple[CutPro
     _forgotten_deletes(world, consuming)
     _outages(world, consuming, *ways)
     assert consuming.stop() == Exit.OK
-    assert consuming.events[-1]["event"] == "stopped"
+    assert consuming.events[-1]["event"] == "stopped", consuming.events[-1]["line"]
     assert (
         len([one for one in consuming.events if one.get("table", "").endswith("odd")]) == 2
     )  # and after SIGHUP

@@ -9,14 +9,15 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import COPY, ICEBERG, World
 from tests.integration.running.world import wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
 
 @pytest.mark.deep
 def test_events_that_went_unread_stop_the_table_until_it_is_read_again(world: World) -> None:
+    """T-K11."""
     world.run()
     world.insert(1, 10)
     world.arrived(10)
@@ -41,6 +42,7 @@ def test_events_that_went_unread_stop_the_table_until_it_is_read_again(world: Wo
 
 @pytest.mark.deep
 def test_a_topic_made_anew_stops_its_table_however_much_it_holds(world: World) -> None:
+    """T-E18."""
     running = world.run()
     world.insert(1, 3)
     world.arrived(3)

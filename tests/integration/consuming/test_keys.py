@@ -3,7 +3,7 @@
 import pytest
 
 from tests.integration.consuming.world import World
-from wrackline.control.exits import Exit
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 

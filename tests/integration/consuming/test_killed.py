@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import ICEBERG, SPARK_PATIENCE, World
 from wrackline.consumers.failpoints import BATCH, VARIABLE
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
@@ -136,6 +136,7 @@ def is_equal(spark: SparkSession, world: LakeWorld) -> None:
     "world", [LakeWorld, pytest.param(DeltaWorld, marks=pytest.mark.deep)], indirect=True
 )
 def test_a_batch_is_merged_once_whatever_ends_it(spark: SparkSession, world: LakeWorld) -> None:
+    """T-K02."""
     killed_at(world, ("after_apply",))
     is_equal(spark, world)
 

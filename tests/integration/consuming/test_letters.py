@@ -1,7 +1,6 @@
 """Records that nobody can read, in a topic that a worker writes: kept, listed, tried again, dropped."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,20 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
 
+from tests.fixtures.prepared import run_command
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE, TARGET, Consuming, World, fewer_cores
-from tests.integration.running.world import CANARY, COMMAND, wait_until
-from wrackline.consumers.kafka_settings import asking
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.plan import Applied, TopicPartition
-from wrackline.consumers.topics import Topics
-from wrackline.control.exits import Exit
-from wrackline.control.letters import desk
-from wrackline.control.pipeline_file import good_pipeline
-from wrackline.control.stack import java
-from wrackline.control.stack.java import Java
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from tests.integration.running.world import CANARY, wait_until
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.plan import Applied, TopicPartition
+from wrackline.consumers.kafka.client_settings import client_settings
+from wrackline.consumers.kafka.topic_offsets import TopicOffsets
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.services.letters import open_letters
+from wrackline.control.runtime.spark import java
+from wrackline.control.runtime.spark.java import Java
 from wrackline.schemas.errors import Definite
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
@@ -50,10 +50,8 @@ class Tolerant(World):
 
     def letters(self, verb: str, *more: str) -> tuple[int, Any]:
         """Run `wrackline letters … --json` on the consumer's file."""
-        command = [*COMMAND, "letters", verb, str(self.consumer_file), *more, "--json"]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SPARK_PATIENCE, check=False, env=fewer_cores()
-        )
+        command = ["letters", verb, str(self.consumer_file), *more, "--json"]
+        done = run_command(command, timeout=SPARK_PATIENCE, env=fewer_cores())
         assert SECRET.decode() not in done.stdout + done.stderr
         return done.returncode, json.loads(done.stdout)
 
@@ -119,16 +117,16 @@ def test_letters_in_postgres_are_listed_and_dropped_without_spark(
     def no_java() -> Java:
         raise AssertionError("Spark is started")
 
-    monkeypatch.setattr(java, "find", no_java)
+    monkeypatch.setattr(java, "find_java", no_java)
     monkeypatch.setenv("WRACKLINE_DB_PASSWORD", CANARY)
     admin = AdminClient({"bootstrap.servers": world.kafka.bootstrap})
     admin.create_topics([NewTopic(world.topic, 1)])[world.topic].result(30)
-    kept = Letter(Spot(world.topic, 0, 7), "some.code", "why", b"key", SECRET, 1000)
-    with desk(good_pipeline(world.consumer_file)) as opened:
+    kept = DeadLetter(RecordPosition(world.topic, 0, 7), "some.code", "why", b"key", SECRET, 1000)
+    with open_letters(good_pipeline(world.consumer_file)) as opened:
         (table,) = opened.tables()
         assert str(table) == world.table
         opened.box.keep(table, [kept])
-    with desk(good_pipeline(world.consumer_file)) as opened:
+    with open_letters(good_pipeline(world.consumer_file)) as opened:
         assert list(opened.letters(table)) == [kept]
         assert opened.drop(table) == 1
         assert list(opened.letters(table)) == []
@@ -138,7 +136,7 @@ def test_a_topic_made_anew_is_not_the_one_that_was_merged(kafka: Broker, topic_p
     """However many records it has by now."""
     topic = f"{topic_prefix}.d.public.orders"
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    asks = Topics(asking({"bootstrap.servers": kafka.bootstrap}))
+    asks = TopicOffsets(client_settings({"bootstrap.servers": kafka.bootstrap}))
 
     def make(records: int) -> None:
         admin.create_topics([NewTopic(topic, 1)])[topic].result(30)
@@ -148,11 +146,11 @@ def test_a_topic_made_anew_is_not_the_one_that_was_merged(kafka: Broker, topic_p
         assert producer.flush(30) == 0
 
     make(2)
-    before = asks.known_by(topic, Applied({TopicPartition(topic, 0): 2}))
+    before = asks.with_topic_id(topic, Applied({TopicPartition(topic, 0): 2}))
     assert before.topic_ids.keys() == {topic}
-    assert asks.known_by(topic, before) == before
+    assert asks.with_topic_id(topic, before) == before
     admin.delete_topics([topic])[topic].result(30)
     wait_until(lambda: topic not in admin.list_topics(timeout=10).topics)
     make(5)
     with pytest.raises(Definite, match=r"consume.topic_cut"):
-        asks.known_by(topic, before)
+        asks.with_topic_id(topic, before)

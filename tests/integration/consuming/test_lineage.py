@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.consuming.world import COPY, World
 from tests.integration.running.test_lineage import columns, told
-from wrackline.control.exits import Exit
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 

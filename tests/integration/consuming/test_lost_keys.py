@@ -8,12 +8,12 @@ from pyspark.sql import SparkSession
 
 from tests.unit.consumers.test_decode import KEYED, KEYLESS, NOON, RECORDS, TOPIC, Topic
 from tests.unit.consumers.test_sift import TABLE, Bin
-from wrackline.consumers.plan import Applied
-from wrackline.consumers.planning import look
-from wrackline.consumers.rounds import Pair
-from wrackline.consumers.seq_form import well_formed
-from wrackline.schemas.envelope import dump, key_schema
+from wrackline.consumers.batch.planning import survey
+from wrackline.consumers.contract.batch_scope import SchemaPair
+from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.records.seq_form import is_well_formed
 from wrackline.schemas.errors import OperatorNeeded
+from wrackline.schemas.events.envelope import dump, key_schema
 
 pytestmark = pytest.mark.spark
 
@@ -59,16 +59,16 @@ def test_keys_that_are_missing_or_wrong_are_seen(spark: SparkSession, *, by_olde
     topic.raw(None, value)
     topic.raw(key, value[:4] + b"\3" + value[5:])  # a table without a key says that it has none
     topic.tell("t", 2)
-    seen = look(TOPIC, spark.createDataFrame(topic.rows(), RECORDS), Applied(), texts.__getitem__)
+    seen = survey(TOPIC, spark.createDataFrame(topic.rows(), RECORDS), Applied(), texts.__getitem__)
     if by_older_worker:  # all is older than the `t`, and void
         assert not seen.lacking_key
         assert not seen.strange
         return
-    assert seen.lacking_key == {Pair(None, 2): 1}
+    assert seen.lacking_key == {SchemaPair(None, 2): 1}
     assert [(pair, error.code) for pair, error in seen.strange.items()] == [
         ((1, 3), "consume.not_our_schema")
     ]
-    assert {one.pair: one.changes for one in seen.outlines} == {Pair(1, 2): 1, Pair(None, 2): 0}
+    assert {one.pair: one.changes for one in seen.outlines} == {SchemaPair(1, 2): 1, SchemaPair(None, 2): 0}
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_only_a_seq_that_a_source_writes_is_believed(
     spark: SparkSession, position_bytes: int | None, known: str | None, good: list[str], bad: list[str]
 ) -> None:
     frame = spark.createDataFrame([(text,) for text in [*good, *bad]], "seq string")
-    found = frame.select("seq", well_formed(frame["seq"], position_bytes, known).alias("formed")).collect()
+    found = frame.select("seq", is_well_formed(frame["seq"], position_bytes, known).alias("formed")).collect()
     assert {row["seq"] for row in found if row["formed"]} == set(good)

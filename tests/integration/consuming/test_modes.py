@@ -10,10 +10,10 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import SPARK_PATIENCE, TARGET, World
-from wrackline.consumers.modes import OTHER_MODE
-from wrackline.consumers.plan import HISTORY_OF_NO_KEY
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.consumers.contract.modes import OTHER_MODE
+from wrackline.consumers.contract.plan import HISTORY_OF_NO_KEY
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 

@@ -1,9 +1,16 @@
 """Every change of shape that a source's table may go through while it is copied (INV-10)."""
 
+from contextlib import closing
+
 import pytest
 
-from tests.integration.consuming.world import COPY, World
-from wrackline.control.exits import Exit
+from tests.integration.consuming.world import COPY, SPARK_PATIENCE, Consuming, World
+from tests.integration.running.world import CANARY
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.running.consume import target_claim
+from wrackline.control.runtime.spark.target_access import target_of
+from wrackline.schemas.errors import WracklineError
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
@@ -19,7 +26,11 @@ CHANGES = (
 )
 
 
-def test_a_copy_takes_every_shape_of_its_source_and_outlives_it(world: World) -> None:
+def test_a_copy_takes_every_shape_of_its_source_and_outlives_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T-H06."""
+    monkeypatch.setenv("WRACKLINE_DB_PASSWORD", CANARY)
     world.sql.execute("CREATE TABLE things (id int PRIMARY KEY, n int NOT NULL, word varchar(8), gone text)")
     world.run()
     world.sql.execute("INSERT INTO things SELECT i, i, 'w' || i, 'g' FROM generate_series(1, 20) i")
@@ -44,3 +55,18 @@ def test_a_copy_takes_every_shape_of_its_source_and_outlives_it(world: World) ->
     world.arrives()
     assert world.sql.execute(f"SELECT count(*) FROM {COPY}.goods").fetchone() == (8,)
     assert not [told for told in consuming.events if "error" in told]
+    _ends_once_a_newer_one_takes_its_place(world, consuming)
+
+
+def _ends_once_a_newer_one_takes_its_place(world: World, consuming: Consuming) -> None:
+    """The newer one is this process, so no second Java starts."""
+    warned: list[WracklineError] = []
+    values, kind = target_of(good_pipeline(world.consumer_file))
+    with closing(target_claim(values, kind, warned.append)) as newer:
+        newer.take()
+        world.insert(5, 5)
+        assert consuming.process.wait(SPARK_PATIENCE) == Exit.OPERATOR, consuming.output
+        assert "consume.fenced" in consuming.output
+        newer.hold()
+    assert not warned
+    assert world.differences("orders")

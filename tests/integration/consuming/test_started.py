@@ -10,14 +10,16 @@ import pytest
 
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry, Values
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 
 CANARY = "c4n4ry:s3cr3t"
 
 
 def values(warehouse: Path) -> Values:
-    read = Registry(PLUGIN.settings).read({"target.warehouse": str(warehouse)}, Resolver(Allowed(), {}))
+    read = SettingsRegistry(PLUGIN.settings).read(
+        {"target.warehouse": str(warehouse)}, Resolver(Allowed(), {})
+    )
     assert read.values is not None
     return read.values
 
@@ -38,7 +40,6 @@ def test_nobody_sees_its_secrets_and_a_folder_may_have_any_name(tmp_path: Path) 
         program,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "WRACKLINE_DB_PASSWORD": CANARY},
     ) as child:
@@ -47,6 +48,9 @@ def test_nobody_sees_its_secrets_and_a_folder_may_have_any_name(tmp_path: Path) 
         said = json.loads(child.stdout.readline())
         assert (said["known"], said["java"] >= 1) == (True, True)
         assert said["seen"] == 1, "a secret is on Java's command line"
+        assert said["read"].endswith(".conf")
+        assert said["left"] == [False, False], "the file with the secrets, and the variable that named it"
+        assert said["notes_callers"] is False, "each column that Python makes asks Java several times"
         assert said["partitions"] == str(os.cpu_count())
         name = "${env:WRACKLINE_DB_PASSWORD}"
         assert said["odd"][1:] == [name, name, 1]

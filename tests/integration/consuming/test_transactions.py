@@ -12,11 +12,12 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.fixtures.prepared import run_command
 from tests.fixtures.servers import Database
 from tests.integration.consuming.world import COPY, SPARK_PATIENCE, TARGET, World
-from tests.integration.running.world import COMMAND, PATIENCE, environment, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from tests.integration.running.world import PATIENCE, environment, free_port, wait_until
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
@@ -47,10 +48,8 @@ class Bank(World):
 
     def status(self, *options: str) -> subprocess.CompletedProcess[str]:
         """Run `wrackline status` over the consumer's file."""
-        command = [*COMMAND, "status", str(self.consumer_file), *options]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment()
-        )
+        command = ["status", str(self.consumer_file), *options]
+        return run_command(command, timeout=PATIENCE, env=environment())
 
     def transfer(self, first: int, last: int) -> None:
         """Move money between two accounts, each time in one transaction."""
@@ -109,6 +108,7 @@ def metrics(bank: Bank) -> dict[str, float]:
 
 
 def test_a_reader_sees_whole_transactions_alone(bank: Bank) -> None:
+    """T-K10."""
     bank.keep_whole(wished=True)
     consuming = bank.consume()
     assert sums(bank, 12) <= {(0, None), (ACCOUNTS, MONEY)}

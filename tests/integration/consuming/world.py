@@ -13,6 +13,8 @@ from typing import Any
 
 import psycopg
 
+from tests.fixtures.prepared import PRINTED, finish
+from tests.fixtures.warm_spark import QUICK_JAVA, start_consumer
 from tests.integration.running import world as running
 from tests.integration.running.world import COMMAND, PATIENCE, Running, environment, wait_until
 from wrackline.consumers.failpoints import VARIABLE
@@ -95,8 +97,8 @@ class World(running.World):
         printed = self.folder / f"printed-{len(self.started)}"
         log = self.folder / f"spark-{len(self.started)}.log"
         with printed.open("wb") as out:
-            command = [*COMMAND, "consume", str(self.consumer_file), "--spark-log", str(log), *options]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=fewer_cores())
+            command = ["consume", str(self.consumer_file), "--spark-log", str(log), *options]
+            process = start_consumer(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         started = Consuming(process, printed)
         self.started.append(started)
         return started
@@ -108,17 +110,14 @@ class World(running.World):
 
         A file that may not grow further stands for a full disk, which a test can't make without a mount.
         """
-        log = self.folder / "spark-once.log"
-        command = [*COMMAND, "consume", str(self.consumer_file), "--once", "--spark-log", str(log)]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=SPARK_PATIENCE,
-            check=False,
-            env={**fewer_cores(), VARIABLE: failpoints},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file)),
-        )
+        command = ["consume", str(self.consumer_file), "--once", "--spark-log", str(self.folder / "log")]
+        process: subprocess.Popen[str]
+        if largest_file == resource.RLIM_INFINITY:
+            process = start_consumer(command, env={**environment(), VARIABLE: failpoints}, **PRINTED)
+        else:  # for its Java too, which is therefore its own
+            limit = f"--fsize={largest_file}"
+            process = subprocess.Popen(["prlimit", limit, *COMMAND, *command], env=fewer_cores(), **PRINTED)
+        done = finish(process, SPARK_PATIENCE)
         assert not done.stderr, done.stderr
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -144,7 +143,6 @@ def _part(event: Mapping[str, Any], name: str) -> object:
 
 
 def fewer_cores() -> dict[str, str]:
-    """A JVM that is quick to start: the second compiler pays after minutes, the first one wants room."""
-    quick = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-    options = f"{quick} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
+    """The environment of a command that starts a Java of its own, which is quick to start."""
+    options = f"{QUICK_JAVA} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
     return {**environment(), "JDK_JAVA_OPTIONS": options}

@@ -22,9 +22,9 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.unit.deploy.files import DEPLOY, ROOT
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.postgres import programs
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.stack.postgres import programs
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 INSTALLED = "/opt/wrackline"
 VOLUME = "/var/lib/wrackline"

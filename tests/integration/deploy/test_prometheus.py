@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 
 from tests.unit.deploy.files import DASHBOARDS, DEPLOY, asked, dashboard
-from wrackline.consumers.figures import Figures
-from wrackline.consumers.metrics import families
-from wrackline.consumers.standing import Standing
-from wrackline.control.scrape_port import METRICS, metrics_page, serving
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Process, Program
-from wrackline.producers.lanes import Health
-from wrackline.producers.metrics import Measures
-from wrackline.producers.plugin import LogState
+from wrackline.consumers.drive.retry_state import TableRetryState
+from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.metrics import families
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import Process, Program
+from wrackline.control.runtime.ground.scrape_port import METRICS, metrics_page, serve_pages
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Definite, define
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition
 
 PARTITION = SourcePartition("shop1", "shop")
 ORDERS = "shop1.shop.public.orders"
@@ -57,6 +57,7 @@ def test_promtool_takes_the_files() -> None:
 
 
 def test_alerts_fire_when_they_should_and_not_else() -> None:
+    """T-P26."""
     run("promtool", "test", "rules", DEPLOY / "prometheus/alerts_test.yml")
 
 
@@ -119,8 +120,8 @@ def until(held: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def measures() -> Measures:
-    made = Measures(
+def measures() -> TaskMeasures:
+    made = TaskMeasures(
         0, "postgres", [PARTITION], 1000, monotonic=time.monotonic, now_ms=lambda: time.time_ns() // 10**6
     )
     made.health(Health.RUNNING, None)
@@ -129,30 +130,30 @@ def measures() -> Measures:
 
 
 @pytest.fixture
-def figures() -> Figures:
-    made = Figures("shop1")
+def figures() -> ConsumerFigures:
+    made = ConsumerFigures("shop1")
     made.looked({ORDERS: {0: 7}})
     return made
 
 
 @pytest.fixture
-def watcher(tmp_path: Path, measures: Measures, figures: Figures) -> Iterator[Watcher]:
+def watcher(tmp_path: Path, measures: TaskMeasures, figures: ConsumerFigures) -> Iterator[Watcher]:
     with ExitStack() as opened:
         source = {METRICS: metrics_page(measures.families)}
         target = {METRICS: metrics_page(partial(families, figures))}
-        first = opened.enter_context(serving(0, source, "metrics.port"))
-        second = opened.enter_context(serving(0, target, "consume.metrics.port"))
+        first = opened.enter_context(serve_pages(0, source, "metrics.port"))
+        second = opened.enter_context(serve_pages(0, target, "consume.metrics.port"))
         made = Watcher(tmp_path, first, second)
         made.process.start()
         opened.callback(made.process.stop)
         yield made
 
 
-def test_a_stopped_table_is_scraped_and_fires(watcher: Watcher, figures: Figures) -> None:
+def test_a_stopped_table_is_scraped_and_fires(watcher: Watcher, figures: ConsumerFigures) -> None:
     until(lambda: len(watcher.values("up == 1")) == 2)
     assert watcher.values("wrackline_slot_retained_bytes")[0]["value"][1] == "200"
     assert watcher.firing() == {}
-    figures.stands(ORDERS, Standing(STOPPED(), stopped=True))
+    figures.stands(ORDERS, TableRetryState(STOPPED(), stopped=True))
     until(lambda: "WracklineTableStopped" in watcher.firing())
     said = watcher.firing()["WracklineTableStopped"]["annotations"]
     assert said["summary"] == "shop1: table shop.public.orders is stopped until somebody acts"

@@ -18,11 +18,12 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]  # as their pages do
 
 from tests.unit.deploy.files import services
-from wrackline.control.stack import java, kafka, postgres, registry
-from wrackline.control.stack.cache import once
-from wrackline.control.stack.jars import classpath, fetch
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import Process, Program
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import Process, Program
+from wrackline.control.local.stack import kafka, postgres, registry
+from wrackline.control.runtime.spark import java
+from wrackline.control.runtime.spark.cache import fill_once
+from wrackline.control.runtime.spark.jars import classpath, fetch
 from wrackline.schemas.versions import APICURIO, KAFKA
 
 pytestmark = pytest.mark.deep
@@ -57,7 +58,7 @@ def test_kafka_takes_its_settings(tmp_path: Path) -> None:
         named[name] = moved
     settings = tmp_path / "server.properties"
     settings.write_text("".join(f"{name}={value}\n" for name, value in named.items()))
-    jvm = [java.find().program, "-Xmx512m", "-cp", classpath(fetch(KAFKA))]
+    jvm = [java.find_java().program, "-Xmx512m", "-cp", classpath(fetch(KAFKA))]
     bootstrap = f"127.0.0.1:{ports['inside']}"
     program = Program(
         "kafka",
@@ -95,12 +96,12 @@ def test_the_registry_remembers_what_it_was_told(tmp_path: Path) -> None:
     folder = services()["registry"]["volumes"][0].partition(":")[2]
     ready = partial(registry.answers, port)
     command = [
-        java.find().program,
+        java.find_java().program,
         "-Xmx384m",
         f"-Dquarkus.http.port={port}",
         "-Dquarkus.http.host=127.0.0.1",
     ]
-    command += ["-jar", str(next(once(f"apicurio-{APICURIO.version}", unpack).glob("*-runner.jar")))]
+    command += ["-jar", str(next(fill_once(f"apicurio-{APICURIO.version}", unpack).glob("*-runner.jar")))]
     with running(
         "registry",
         tmp_path,

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.group.world import GroupWorld
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 
 @pytest.fixture

@@ -1,25 +1,23 @@
 """A group told what to do from the command line, by whichever worker is asked."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fixtures.prepared import run_command
 from tests.integration.group.world import GroupWorld, Worker, asked
-from tests.integration.running.world import CANARY, COMMAND, environment
-from wrackline.control.exits import Exit
+from tests.integration.running.world import CANARY, environment
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
 
 def wrackline(worker: Worker, *words: str | Path) -> tuple[int, Any]:
     """Run a command that asks a worker; return its exit code and its document."""
-    command = [*COMMAND, *map(str, words), "--rest", worker.url, "--json"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=environment()
-    )
+    command = [*map(str, words), "--rest", worker.url, "--json"]
+    done = run_command(command, env=environment())
     assert CANARY not in done.stdout + done.stderr
     return done.returncode, json.loads(done.stdout)
 

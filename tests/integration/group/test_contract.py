@@ -9,28 +9,28 @@ import pytest
 
 from tests.contract.group_suite import GroupSuite, MakeCrew
 from tests.integration.running.world import wait_until
-from wrackline.control.group.crew import GroupCrew
-from wrackline.control.group.settings import Group
-from wrackline.control.group.work import joined
-from wrackline.control.logs.lines import log_to
-from wrackline.control.rest.settings import RestSettings
-from wrackline.control.stack.servers import Broker
+from wrackline.control.local.stack.servers import Broker
+from wrackline.control.runtime.group.group_connectors import GroupConnectors
+from wrackline.control.runtime.group.group_settings import WorkerGroup
+from wrackline.control.runtime.group.group_worker import join_group
+from wrackline.control.runtime.logs.lines import log_to
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.producers.kafka.client import client
-from wrackline.schemas.secret_refs import Allowed
+from wrackline.schemas.settings.secret_refs import Allowed
 
 pytestmark = pytest.mark.servers
 
 
 @pytest.fixture(scope="module")
-def worker(kafka: Broker) -> Iterator[GroupCrew]:
+def worker(kafka: Broker) -> Iterator[GroupConnectors]:
     """A worker that is alone in its group."""
     defaults = {
         "kafka.bootstrap.servers": kafka.bootstrap,
         "schema.registry.url": "http://registry.invalid:8081",
     }
-    group = Group(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed())
+    group = WorkerGroup(f"g-{uuid.uuid4().hex}", defaults, client(kafka.bootstrap), Allowed())
     over = Event()
-    with joined(group, over.is_set, log_to(sys.stdout, for_programs=True), RestSettings(0), 2 << 30) as (
+    with join_group(group, over.is_set, log_to(sys.stdout, for_programs=True), RestSettings(0), 2 << 30) as (
         crew,
         supervisor,
     ):
@@ -45,8 +45,8 @@ def worker(kafka: Broker) -> Iterator[GroupCrew]:
 
 class TestGroup(GroupSuite):
     @pytest.fixture
-    def make_crew(self, worker: GroupCrew) -> MakeCrew:
-        def emptied() -> GroupCrew:
+    def make_crew(self, worker: GroupConnectors) -> MakeCrew:
+        def emptied() -> GroupConnectors:
             for name in worker.names():
                 worker.remove(name)
             return worker

@@ -1,10 +1,11 @@
 """Workers in a group, as processes: they share the connectors, and take them over from who is gone."""
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from tests.integration.group.world import GroupWorld, Worker, asked
-from tests.integration.running.world import CANARY, wait_until
-from wrackline.control.exits import Exit
+from tests.integration.running.world import CANARY, PATIENCE, wait_until
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.schemas.redaction import MASK
 
 pytestmark = pytest.mark.servers
@@ -26,6 +27,8 @@ def done(worker: Worker, name: str, what: str) -> None:
 def test_a_client_of_connect_makes_changes_and_removes_a_connector(world: GroupWorld) -> None:
     worker = world.start()
     connect, name = worker.connect, world.name(1)
+    kafka = AdminClient({"bootstrap.servers": world.kafka.bootstrap}).list_topics(timeout=PATIENCE)
+    assert connect.get_cluster_info()["kafka_cluster_id"] == kafka.cluster_id
     made = world.make(worker, 1)
     assert made["config"]["database.password"] == MASK
     assert world.runs(worker, 1) == {worker.id: 1}
@@ -73,6 +76,7 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
 
 
 def test_workers_share_connectors_and_take_over_from_who_leaves_or_is_killed(world: GroupWorld) -> None:
+    """T-C01."""
     first = world.start()
     for number in range(6):
         world.make(first, number)
@@ -122,6 +126,7 @@ def test_any_worker_takes_what_writes_and_another_coordinates_once_the_first_is_
 
 
 def test_a_frozen_worker_that_comes_back_does_no_harm(world: GroupWorld) -> None:
+    """T-C04."""
     first = world.start()
     world.make(first, 1)
     world.runs(first, 1)

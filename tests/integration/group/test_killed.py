@@ -42,6 +42,7 @@ class Load:
 
 @pytest.mark.parametrize("count", [6, pytest.param(30, marks=pytest.mark.deep)])
 def test_no_event_is_lost_or_doubled_however_often_a_worker_is_killed(world: GroupWorld, count: int) -> None:
+    """T-E20."""
     workers = [world.start() for _ in range(3)]
     for number in range(count):
         world.make(workers[0], number)

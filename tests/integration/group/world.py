@@ -17,9 +17,10 @@ import requests
 from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 from psycopg import sql
 
+from tests.fixtures.prepared import Forked
 from tests.fixtures.servers import Database
-from tests.integration.running.world import CANARY, COMMAND, PATIENCE, committed, environment, wait_until
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from tests.integration.running.world import CANARY, PATIENCE, committed, environment, wait_until
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 FILE = """
 group.id = "{group}"
@@ -112,8 +113,8 @@ class GroupWorld:
         )
         said = self.folder / f"said-{len(self.workers)}"
         with said.open("wb") as out:
-            command = [*COMMAND, "worker", "--json", "--group", str(file), "--rest-port", "0"]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+            command = ["worker", "--json", "--group", str(file), "--rest-port", "0"]
+            process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         self.workers.append(Worker(process, said))
         return self.workers[-1]
 

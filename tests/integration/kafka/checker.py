@@ -10,9 +10,9 @@ import orjson
 from tests.fakes.place import Place
 from tests.integration.kafka import child
 from tests.integration.kafka.world import Names, committed, offset_records
-from wrackline.producers.part import Record
-from wrackline.schemas import offsets
-from wrackline.schemas.offset_replay import replay
+from wrackline.producers.cutting.record_buffer import Record
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.offset_replay import replay
 
 
 def durable(bootstrap: str, prefix: str) -> dict[str, Place]:
@@ -57,13 +57,13 @@ def check_all(given: child.Orders) -> None:
         published += records
     kept = offset_records(given.bootstrap, Names(given.prefix).offsets)
     assert replay(kept).findings == (), "a transaction was torn"
-    ends = [record for record in kept if isinstance(record.value, offsets.Offset)]
-    last: dict[offsets.Key, offsets.Json] = {}
+    ends = [record for record in kept if isinstance(record.value, offsets_records.Offset)]
+    last: dict[offsets_records.Key, offsets_records.Json] = {}
     for record in ends:
-        assert isinstance(record.value, offsets.Offset)
+        assert isinstance(record.value, offsets_records.Offset)
         assert record.value.previous == last.get(record.key), f"the chain is broken at {record.place}"
         last[record.key] = record.value.position
-    counted = [record.value for record in ends if isinstance(record.value, offsets.Offset)]
+    counted = [record.value for record in ends if isinstance(record.value, offsets_records.Offset)]
     assert sum(value.events for value in counted) == len(published)
     checksum = sum(crc32(value) for _, _, value in published if value is not None)
     assert sum(value.checksum for value in counted) & 0xFFFF_FFFF == checksum & 0xFFFF_FFFF

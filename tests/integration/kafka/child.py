@@ -22,26 +22,26 @@ from tests.fakes.source import FakeSource
 from tests.fakes.stream import FakeStream
 from tests.fakes.wire import Registry
 from tests.integration.kafka.world import CONNECTOR, Names, NoControl, Notes, chance, made_publisher
-from wrackline.producers.batching import Policy
-from wrackline.producers.changes import Batch, Position, Rows, Saved
-from wrackline.producers.first_reads import NO_READS
-from wrackline.producers.kafka.topics import Group
-from wrackline.producers.lanes import Reading, SourceLanes
-from wrackline.producers.own_topics import OwnTopics
-from wrackline.producers.pace import Limits, Moments
-from wrackline.producers.part import Record
-from wrackline.producers.plugin import MarkKind, Surroundings
-from wrackline.producers.task import Task
+from wrackline.producers.contract.first_reads import NO_READS
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
+from wrackline.producers.contract.steps import Batch, Position, Rows, Saved
+from wrackline.producers.cutting.cutter import CutPolicy
+from wrackline.producers.cutting.record_buffer import Record
+from wrackline.producers.cutting.table_topics import TableTopics
+from wrackline.producers.kafka.topic_creation import TopicGroup
+from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.task_limits import Clocks, TaskLimits
+from wrackline.producers.task.task_loop import Task
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.table import SourcePartition, TableId
-from wrackline.schemas.topics import table_topic
+from wrackline.schemas.kafka.topic_names import Naming, table_topic
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 Databases: TypeAlias = dict[SourcePartition, Database]
 
 PARTITIONS = 3
 KEYS = 12
 BATCH_BYTES = 3_000
-POLICY = Policy(most_bytes=4_000, most_events=30, linger=0.001, quiet=0.5)
+POLICY = CutPolicy(most_bytes=4_000, most_events=30, linger=0.001, quiet=0.5)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def events(prefix: str, transactions: int) -> dict[str, list[Record]]:
     reading = source(made)
     found: dict[str, list[Record]] = {}
     for partition, database in made.items():
-        topic = table_topic(prefix, database.shape.id)
+        topic = table_topic(prefix, database.shape.id, Naming.WRACKLINE)
         stream = reading.stream(partition, [database.shape.id], None)
         records = found.setdefault(topic, [])
         while Place(0, database.end) > stream._at:
@@ -182,10 +182,10 @@ def task(
     stopping: threading.Event,
     stream_of: type[FakeStream] | None = None,
     *,
-    limits: Limits | None = None,
-    policy: Policy = POLICY,
-    group: Group | None = None,
-    groups: tuple[Group, ...] = (),
+    limits: TaskLimits | None = None,
+    policy: CutPolicy = POLICY,
+    group: TopicGroup | None = None,
+    groups: tuple[TopicGroup, ...] = (),
 ) -> Task:
     """The task over all databases."""
     reading = source(made)
@@ -196,20 +196,26 @@ def task(
         Names(given.prefix),
         generation=given.generation,
         newest=lambda: int(given.newest.read_text()),
-        group=group or Group(2),
+        group=group or TopicGroup(2),
         groups=groups,
     )
-    lanes = SourceLanes(
+    lanes = SourcePartitionOpener(
         reading,
         CONNECTOR,
         policy,
-        Reading(NO_READS),
-        topics=OwnTopics(given.prefix),
+        SnapshotOptions(NO_READS),
+        topics=TableTopics(given.prefix, Naming.WRACKLINE),
         control_of=lambda _: NoControl(),
-        moments=Moments(time.monotonic, lambda: 0, chance),
+        moments=Clocks(time.monotonic, lambda: 0, chance),
     )
     return Task(
-        lanes, publisher, notes, limits or Limits(), clock=time.monotonic, chance=chance, stopping=stopping
+        lanes,
+        publisher,
+        notes,
+        limits or TaskLimits(),
+        clock=time.monotonic,
+        chance=chance,
+        stopping=stopping,
     )
 
 

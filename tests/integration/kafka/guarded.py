@@ -18,9 +18,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 )
 
 from tests.fixtures.certificates import Pair, issue
-from wrackline.control.stack import kafka
-from wrackline.control.stack.kafka import Way
-from wrackline.control.stack.servers import HOST, Broker
+from wrackline.control.local.stack import kafka
+from wrackline.control.local.stack.kafka import ExtraListener
+from wrackline.control.local.stack.servers import HOST, Broker
 
 USER, PASSWORD = "shop", "c4n4ry'hunter2 \\x"
 CLIENT, SECRET = "wrackline", "c4n4ry-t0ken"
@@ -95,7 +95,7 @@ def guarded(folder: Path) -> Iterator[Guarded]:
         broker.process.stop()
 
 
-def _ways(folder: Path, authority: Pair) -> list[Way]:
+def _ways(folder: Path, authority: Pair) -> list[ExtraListener]:
     def identity(name: str, host: str, days: int = 30) -> dict[str, str]:
         pair = issue(name, by=authority, hosts=(host,), days=days)
         parts = [Path(file).read_text() for file in pair.write(folder, name)]
@@ -110,19 +110,21 @@ def _ways(folder: Path, authority: Pair) -> list[Way]:
     scram = f"{_LOGIN}.scram.ScramLoginModule required;"
     tokens = f'{_LOGIN}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
     return [
-        Way("tls", "SSL", good),
-        Way("mtls", "SSL", good | trusting | {"ssl.client.auth": "required"}),
-        Way("elsewhere", "SSL", identity("elsewhere", "elsewhere.example")),
-        Way("expired", "SSL", identity("expired", HOST, days=-2)),
+        ExtraListener("tls", "SSL", good),
+        ExtraListener("mtls", "SSL", good | trusting | {"ssl.client.auth": "required"}),
+        ExtraListener("elsewhere", "SSL", identity("elsewhere", "elsewhere.example")),
+        ExtraListener("expired", "SSL", identity("expired", HOST, days=-2)),
         _login("plain", good, {"PLAIN": plain}),
         _login("scram", good, {"SCRAM-SHA-256": scram, "SCRAM-SHA-512": scram}),
         _login("oauth", good, {"OAUTHBEARER": tokens}),
     ]
 
 
-def _login(name: str, identity: dict[str, str], modules: dict[str, str]) -> Way:
+def _login(name: str, identity: dict[str, str], modules: dict[str, str]) -> ExtraListener:
     modules_of = {f"{mechanism.lower()}.sasl.jaas.config": module for mechanism, module in modules.items()}
-    return Way(name, "SASL_SSL", identity | {"sasl.enabled.mechanisms": ",".join(modules)} | modules_of)
+    return ExtraListener(
+        name, "SASL_SSL", identity | {"sasl.enabled.mechanisms": ",".join(modules)} | modules_of
+    )
 
 
 def _add_users(broker: Broker) -> None:

@@ -12,14 +12,14 @@ import pytest
 
 from tests.fixtures.kafka_proxy import END_TXN, KafkaProxy
 from tests.integration.kafka.world import Names, made_publisher, offset_records, surely, until, values
-from wrackline.control.stack.servers import Broker
+from wrackline.control.local.stack.servers import Broker
 from wrackline.producers import failpoints
-from wrackline.producers.kafka.topics import Group
-from wrackline.producers.kafka.transaction import Transactor
-from wrackline.producers.part import Record
-from wrackline.schemas import offsets
+from wrackline.producers.cutting.record_buffer import Headed, Record
+from wrackline.producers.kafka.topic_creation import TopicGroup
+from wrackline.producers.kafka.transactor import Transactor
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.offset_replay import replay
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.offset_replay import replay
 
 
 class Interrupted(Transactor):
@@ -27,7 +27,7 @@ class Interrupted(Transactor):
 
     between: Callable[[], None] | None = None
 
-    def _produce(self, records: Sequence[Record]) -> None:
+    def _produce(self, records: Sequence[Record | Headed]) -> None:
         half = (len(records) + 1) // 2
         super()._produce(records[:half])
         between, Interrupted.between = Interrupted.between, None
@@ -43,7 +43,7 @@ class NeverAnew(Interrupted):
     def _may_be_repeated(self) -> bool:
         return False
 
-    def abandon(self, records: Sequence[Record]) -> None:
+    def abandon(self, records: Sequence[Record | Headed]) -> None:
         """End a transaction that went wrong, and keep the producer for the next one."""
         self._producer.begin_transaction()
         super()._produce(records)
@@ -68,7 +68,7 @@ def proxy(kafka: Broker) -> Iterator[KafkaProxy]:
 def names(kafka: Broker, topic_prefix: str) -> Names:
     """Names whose topics are there."""
     made = Names(topic_prefix)
-    publisher = made_publisher(kafka.bootstrap, made, group=Group(1))
+    publisher = made_publisher(kafka.bootstrap, made, group=TopicGroup(1))
     publisher.start()
     with suppress(Transient):
         publisher.publish([made.publication(1, *made.events("before"))])
@@ -80,27 +80,29 @@ def started(kind: type[Transactor], proxy: KafkaProxy, names: Names) -> Transact
     """A transactor whose way to the broker is the proxy."""
     publisher = made_publisher(proxy.bootstrap, names, transactor=kind)
     publisher.start()
-    assert publisher._transactor is not None
-    return publisher._transactor
+    assert publisher._session is not None
+    return publisher._session.transactor
 
 
-BEGIN = (offsets.begin_key("shop"), offsets.encode(offsets.Begin(1, 9)))
+BEGIN = (offsets_records.begin_key("shop"), offsets_records.encode(offsets_records.BeginRecord(1, 9)))
 
 
 def position(names: Names, number: int) -> tuple[bytes, bytes]:
     """An offsets record that says its number."""
-    place = offsets.canonical({"said": number})
-    key = offsets.position_key("careless", names.partition)
-    return key, offsets.encode(offsets.Offset(1, number, place, None, 0, 0))
+    place = offsets_records.canonical_json({"said": number})
+    key = offsets_records.position_key("careless", names.partition)
+    return key, offsets_records.encode(offsets_records.Offset(1, number, place, None, 0, 0))
 
 
 def positions(kafka: Broker, names: Names) -> list[int]:
     """The numbers of `position` that are committed."""
     records = offset_records(kafka.bootstrap, names.offsets)
     found = [
-        r.value for r in records if isinstance(r.key, offsets.PositionKey) and r.key.connector == "careless"
+        r.value
+        for r in records
+        if isinstance(r.key, offsets_records.PositionKey) and r.key.connector == "careless"
     ]
-    return [value.n for value in found if isinstance(value, offsets.Offset)]
+    return [value.n for value in found if isinstance(value, offsets_records.Offset)]
 
 
 def test_without_the_rules_a_late_abort_loses_events_in_silence(
@@ -118,6 +120,7 @@ def test_without_the_rules_a_late_abort_loses_events_in_silence(
 
 
 def test_with_a_begin_record_a_late_abort_is_refused(kafka: Broker, proxy: KafkaProxy, names: Names) -> None:
+    """T-E01."""
     keeping = started(NeverAnew, proxy, names)
     assert isinstance(keeping, NeverAnew)
     proxy.hold(END_TXN)
@@ -145,6 +148,7 @@ class Overtaken(NeverAnew):
 def test_a_late_abort_that_meets_the_begin_record_on_its_way_loses_nothing(
     kafka: Broker, proxy: KafkaProxy, names: Names
 ) -> None:
+    """T-E13."""
     keeping = started(Overtaken, proxy, names)
     assert isinstance(keeping, Overtaken)
     proxy.hold(END_TXN)
@@ -161,6 +165,7 @@ def test_a_late_abort_that_meets_the_begin_record_on_its_way_loses_nothing(
 def test_without_the_rules_a_late_commit_tears_the_next_transaction(
     kafka: Broker, proxy: KafkaProxy, names: Names
 ) -> None:
+    """T-E02."""
     careless = started(Careless, proxy, names)
     proxy.hold(END_TXN)
     careless.commit(BEGIN, [names.events("first")], [position(names, 1)])
@@ -183,6 +188,7 @@ def test_without_the_rules_a_late_commit_tears_the_next_transaction(
 def test_with_the_rules_nothing_is_lost_or_torn(
     kafka: Broker, proxy: KafkaProxy, names: Names, first: str
 ) -> None:
+    """T-E01, T-E02."""
     publisher = made_publisher(proxy.bootstrap, names, transactor=Interrupted)
     publisher.start()
     if first == "fails":

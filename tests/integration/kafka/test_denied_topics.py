@@ -14,16 +14,18 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     ResourceType,
 )
 
-from tests.integration.kafka.world import Names, committed, made_publisher, surely
-from wrackline.control.stack import kafka as broker_of_stack
-from wrackline.control.stack.kafka import Way
-from wrackline.control.stack.servers import HOST, Broker
-from wrackline.control.tail.reading import Feed
+from tests.integration.kafka.world import Names, committed, made_publisher, surely, until
+from wrackline.control.cli.tail.feed import Feed
+from wrackline.control.local.stack import kafka as broker_of_stack
+from wrackline.control.local.stack.kafka import ExtraListener
+from wrackline.control.local.stack.servers import HOST, Broker
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.failures import TopicRefusedError
+from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator
+from wrackline.producers.kafka.topic_deletion import NOT_DELETED, delete_topics, list_topics
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.redaction import Secret
-from wrackline.schemas.settings import Values
+from wrackline.schemas.settings.settings_registry import Values
 
 pytestmark = pytest.mark.servers
 
@@ -42,7 +44,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(broker_of_stack, "SETTINGS", broker_of_stack.SETTINGS | STRICT)
         made = broker_of_stack.broker(
-            tmp_path_factory.mktemp("strict"), ways=[Way("login", "SASL_PLAINTEXT", settings)]
+            tmp_path_factory.mktemp("strict"), ways=[ExtraListener("login", "SASL_PLAINTEXT", settings)]
         )
     made.process.start()
     yield made
@@ -107,6 +109,32 @@ def test_a_topic_that_may_not_be_written_is_refused_by_itself(
     surely(publisher, names.publication(8, *names.events("c")))
     assert [value for _, _, value in committed(strict.bootstrap, names.topic)] == [b"a", b"c"]
     publisher.close()
+
+
+def test_a_topic_that_may_not_be_deleted_is_named(strict: Broker, topic_prefix: str) -> None:
+    admin, topic = AdminClient({"bootstrap.servers": strict.bootstrap}), f"{topic_prefix}.kept"
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+    allow(strict, ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
+    ours = AdminClient(logged_in(strict).admin())
+    until(lambda: topic in list_topics(ours), "the broker knows of the right")
+    with pytest.raises(OperatorNeeded, match=topic) as refused:
+        delete_topics(ours, [topic], iter([0.0]).__next__, lambda _: None)
+    assert refused.value.code == NOT_DELETED.code
+    assert topic in list_topics(admin)
+
+
+def test_of_many_topics_the_one_that_may_not_be_written_is_told(strict: Broker, topic_prefix: str) -> None:
+    admin = AdminClient({"bootstrap.servers": strict.bootstrap})
+    unknown, mine, denied = (f"{topic_prefix}.{name}" for name in "abc")
+    for future in admin.create_topics([NewTopic(mine, 1, 1), NewTopic(denied, 1, 1)]).values():
+        future.result(30)
+    allow(strict, ResourceType.TOPIC, mine, AclOperation.WRITE, AclOperation.DESCRIBE)
+    allow(strict, ResourceType.TOPIC, denied, AclOperation.DESCRIBE)
+    ours = AdminClient(logged_in(strict).admin())
+    until(lambda: denied in list_topics(ours), "the broker knows of the last right")
+    topics = TopicCreator(ours, TopicCreation(), most_record_bytes=1000)
+    assert topics.unwritable([denied, mine, unknown]) == denied
+    assert topics.unwritable([mine, unknown]) is None
 
 
 def test_who_may_read_a_topic_and_nothing_else_reads_it_without_a_group(

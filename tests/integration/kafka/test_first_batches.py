@@ -12,11 +12,11 @@ import pytest
 
 from tests.fixtures.kafka_proxy import KafkaProxy
 from tests.integration.kafka.world import Names, made_publisher, values
-from wrackline.control.stack.servers import Broker
+from wrackline.control.local.stack.servers import Broker
+from wrackline.producers.cutting.record_buffer import Headed, Record
 from wrackline.producers.kafka.client import Settings
-from wrackline.producers.kafka.topics import Group
-from wrackline.producers.kafka.transaction import Slot, Transactor
-from wrackline.producers.part import Record
+from wrackline.producers.kafka.topic_creation import TopicGroup
+from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
 
 TRIES = 8  # a try may find all events in the first batch
 EVENTS = [f"{number:03}" for number in range(40)]
@@ -25,7 +25,7 @@ EVENTS = [f"{number:03}" for number in range(40)]
 class Slowly(Transactor):
     """Produces two events at a time, so that each pair is a batch."""
 
-    def _produce(self, records: Sequence[Record]) -> None:
+    def _produce(self, records: Sequence[Record | Headed]) -> None:
         for at in range(0, len(records), 2):
             super()._produce(records[at : at + 2])
             time.sleep(0.02)
@@ -34,7 +34,7 @@ class Slowly(Transactor):
 class SeveralAtOnce(Slowly):
     """Has several batches of a partition on their way, as an idempotent producer may."""
 
-    def __init__(self, settings: Settings, slot: Slot, *more: Any) -> None:
+    def __init__(self, settings: Settings, slot: OffsetsSlot, *more: Any) -> None:
         super().__init__({**settings, "max.in.flight": 5}, slot, *more)
 
 
@@ -52,7 +52,7 @@ def published(
 
     def publish(kind: type[Transactor], number: int) -> list[str]:
         names = Names(f"{topic_prefix}{number}")
-        publisher = made_publisher(proxy.bootstrap, names, group=Group(1), transactor=kind)
+        publisher = made_publisher(proxy.bootstrap, names, group=TopicGroup(1), transactor=kind)
         publisher.start()
         proxy.refuse(names.topic)
         publisher.publish([names.publication(1, *names.events(*EVENTS))])

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -16,8 +17,9 @@ import pytest
 from tests.integration.kafka import child
 from tests.integration.kafka.checker import check_all, check_told, told
 from tests.integration.kafka.world import PATIENCE, until
-from wrackline.control.stack.servers import Broker
+from wrackline.control.local.stack.servers import Broker
 from wrackline.producers import failpoints
+from wrackline.producers.task.task_limits import TaskLimits
 
 
 @pytest.fixture
@@ -53,6 +55,7 @@ def run(orders: child.Orders, armed: str = "") -> tuple[int, str]:
 
 
 def test_killed_anywhere_a_restart_goes_on_exactly(kafka: Broker, given: child.Orders) -> None:
+    """T-E14."""
     for number, name in enumerate(failpoints.COMMIT):
         ended, _ = run(given, f"{name}=kill@{2 + number % 3}")
         assert ended == -signal.SIGKILL, f"{name} was not reached"
@@ -74,13 +77,17 @@ def _told_is_durable(kafka: Broker, given: child.Orders) -> bool:
 def test_a_frozen_owner_does_nothing_once_it_has_a_successor(
     kafka: Broker, given: child.Orders, name: str
 ) -> None:
+    """T-E16."""
     with started(given, f"{name}=stop@4") as old:
         until(lambda: psutil.Process(old.pid).status() == psutil.STATUS_STOPPED, "the owner is frozen")
+        frozen = time.monotonic()
         successor = replace(given, generation=2)
         given.newest.write_text("2")
         assert run(successor) == (0, "")
         check_all(given)
         before = told(given.told)
+        longest = TaskLimits().longest_pause  # what was committed may be confirmed for so long
+        until(lambda: time.monotonic() - frozen > longest, "no confirmation can come in time")
         old.send_signal(signal.SIGCONT)
         said, _ = old.communicate(timeout=PATIENCE)
     assert (old.returncode, said.strip()) == (0, "kafka.superseded")

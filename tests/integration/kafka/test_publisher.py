@@ -15,17 +15,17 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.fakes.place import Place
 from tests.integration.kafka.world import Names, committed, made_publisher, surely, until, values
-from wrackline.control.stack.servers import Broker
+from wrackline.control.local.stack.servers import Broker
 from wrackline.producers import failpoints
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import client
 from wrackline.producers.kafka.failures import TopicRefusedError
-from wrackline.producers.kafka.topics import Creation, Group, Topics
-from wrackline.schemas import offsets
+from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator, TopicGroup
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import canonical
-from wrackline.schemas.table import TableId
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import canonical_json
+from wrackline.schemas.tables.table import TableId
 
 
 @pytest.fixture
@@ -33,18 +33,19 @@ def names(topic_prefix: str) -> Names:
     return Names(topic_prefix)
 
 
-def position(state: State) -> list[bytes]:
+def position(state: OffsetsState) -> list[bytes]:
     return [offset.position for offset in state.positions.values()]
 
 
 def test_what_is_committed_is_where_the_next_owner_starts(kafka: Broker, names: Names) -> None:
+    """T-E04."""
     first = made_publisher(kafka.bootstrap, names)
     assert first.start().positions == {}
     surely(first, names.publication(5, *names.events("a")))
     first.close()
     second = made_publisher(kafka.bootstrap, names, generation=2)
     state = second.start()
-    assert position(state) == [canonical(Place(0, 5).saved())]
+    assert position(state) == [canonical_json(Place(0, 5).saved())]
     surely(second, names.publication(7, *names.events("b")))
     last = second.start()
     assert [(offset.generation, offset.n) for offset in last.positions.values()] == [(2, 1)]
@@ -53,16 +54,19 @@ def test_what_is_committed_is_where_the_next_owner_starts(kafka: Broker, names: 
 
 
 def test_a_neighbours_open_transaction_hides_nothing_of_ours(kafka: Broker, names: Names) -> None:
+    """T-E03."""
     neighbour = made_publisher(kafka.bootstrap, names, task=1)
     neighbour.start()
     ours = made_publisher(kafka.bootstrap, names)
     ours.start()
     surely(ours, names.publication(5, *names.events("a")))
-    transactor = neighbour._transactor
-    assert transactor is not None
+    assert neighbour._session is not None
+    transactor = neighbour._session.transactor
     transactor._producer.begin_transaction()
-    transactor._announce((offsets.begin_key("neighbour"), offsets.encode(offsets.Begin(1, 1))))
-    assert position(ours.start()) == [canonical(Place(0, 5).saved())]
+    transactor._announce(
+        (offsets_records.begin_key("neighbour"), offsets_records.encode(offsets_records.BeginRecord(1, 1)))
+    )
+    assert position(ours.start()) == [canonical_json(Place(0, 5).saved())]
     neighbour.drop()
 
 
@@ -83,7 +87,7 @@ def test_a_stranger_in_our_slot_is_noticed(kafka: Broker, names: Names) -> None:
     until(lambda: _starts(ours.start), "it starts once the stranger is gone")
 
 
-def _starts(start: Callable[[], State]) -> bool:
+def _starts(start: Callable[[], OffsetsState]) -> bool:
     try:
         return len(start().positions) == 1
     except Transient:
@@ -136,7 +140,7 @@ def test_table_states_are_in_the_same_transaction(kafka: Broker, names: Names) -
     publisher = made_publisher(kafka.bootstrap, names)
     publisher.start()
     table = TableId("db0", "public", "orders")
-    state = canonical({"ranges": [["1", None]]})
+    state = canonical_json({"ranges": [["1", None]]})
     made = names.publication(5, *names.events("a"))
     failpoints.arm("before_commit=raise")
     with pytest.raises(Transient):
@@ -150,8 +154,8 @@ def test_table_states_are_in_the_same_transaction(kafka: Broker, names: Names) -
 
 def test_topics_are_made_as_their_group_says(kafka: Broker, names: Names) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    wide = Group(3, 1, {"cleanup.policy": "compact"}, include=(re.compile(f"{names.prefix}.wide.*"),))
-    topics = Topics(admin, Creation(Group(2), (wide,)), most_record_bytes=123_456)
+    wide = TopicGroup(3, 1, {"cleanup.policy": "compact"}, include=(re.compile(f"{names.prefix}.wide.*"),))
+    topics = TopicCreator(admin, TopicCreation(TopicGroup(2), (wide,)), most_record_bytes=123_456)
     topics.ensure([f"{names.prefix}.wide1", f"{names.prefix}.narrow"])
     topics.ensure([f"{names.prefix}.narrow"])
     there = admin.list_topics(timeout=30).topics
@@ -168,7 +172,7 @@ def _config(admin: AdminClient, topic: str, name: str) -> object:
 
 def test_a_topic_that_cannot_be_made_asks_for_somebody(kafka: Broker, names: Names) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    topics = Topics(admin, Creation(Group(1, 7)), most_record_bytes=1000)
+    topics = TopicCreator(admin, TopicCreation(TopicGroup(1, 7)), most_record_bytes=1000)
     with pytest.raises(TopicRefusedError) as refused:
         topics.ensure([names.topic])
     assert refused.value.topic == names.topic
@@ -177,20 +181,21 @@ def test_a_topic_that_cannot_be_made_asks_for_somebody(kafka: Broker, names: Nam
 
 
 def test_an_offsets_topic_grows_and_must_be_compacted(kafka: Broker, names: Names) -> None:
+    """T-H02."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    offsets_topic.prepare(admin, names.offsets, 1, 1)
-    offsets_topic.prepare(admin, names.offsets, 3, 1)
-    offsets_topic.prepare(admin, names.offsets, 2, 1)
+    offsets_topic.prepare_offsets(admin, names.offsets, 1, 1)
+    offsets_topic.prepare_offsets(admin, names.offsets, 3, 1)
+    offsets_topic.prepare_offsets(admin, names.offsets, 2, 1)
     assert len(admin.list_topics(names.offsets, timeout=30).topics[names.offsets].partitions) == 3
     forgetful = f"{names.prefix}-forgetful"
     admin.create_topics([NewTopic(forgetful, 1, 1)])[forgetful].result(30)
     with pytest.raises(OperatorNeeded, match=r"offsets\.not_compacted"):
-        offsets_topic.prepare(admin, forgetful, 1, 1)
+        offsets_topic.prepare_offsets(admin, forgetful, 1, 1)
 
 
 def test_many_prepare_a_topic_at_once(kafka: Broker, names: Names) -> None:
     def prepares(topic: str) -> None:
-        offsets_topic.prepare(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 8, 1)
+        offsets_topic.prepare_offsets(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 8, 1)
 
     for number in range(20):  # who is told that it is there hears a moment later where
         with ThreadPoolExecutor(4) as pool:
@@ -208,9 +213,29 @@ def test_a_large_row_fits_although_the_memory_is_small(kafka: Broker, names: Nam
 
 
 def test_a_full_memory_waits_for_room(kafka: Broker, names: Names) -> None:
+    """T-E10."""
     small = client(kafka.bootstrap, queue_buffering_max_kbytes=64, message_max_bytes=60_000)
     publisher = made_publisher(kafka.bootstrap, names, kafka=small)
     publisher.start()
     many = [(names.topic, b"%d" % number, b"v" * 10_000) for number in range(500)]
     surely(publisher, names.publication(5, *many))
     assert len(committed(kafka.bootstrap, names.topic)) == 500
+
+
+def test_a_topic_is_made_once_and_one_that_others_made_is_no_error(kafka: Broker, names: Names) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_topics([NewTopic(names.topic, 1, 1)])[names.topic].result(30)
+    topics = TopicCreator(admin, TopicCreation(TopicGroup(2)), most_record_bytes=1000)
+    topics.ensure([names.topic])
+    admin.delete_topics([names.topic])[names.topic].result(30)
+    until(lambda: names.topic not in admin.list_topics(timeout=30).topics, "it is gone")
+    topics.ensure([names.topic])
+    assert names.topic not in admin.list_topics(timeout=30).topics, "it is never made again by itself"
+
+
+def test_an_error_that_may_pass_is_not_blamed_on_a_topic(kafka: Broker, names: Names) -> None:
+    topics = TopicCreator(
+        AdminClient({"bootstrap.servers": kafka.bootstrap}), TopicCreation(), most_record_bytes=1000
+    )
+    with pytest.raises(Transient, match="TOPIC_EXCEPTION"):
+        topics.ensure([f"{names.prefix} with a space"])

@@ -11,22 +11,23 @@ from confluent_kafka.admin import AdminClient
 
 from tests.integration.kafka.guarded import Guarded, guarded
 from tests.integration.kafka.world import Names, made_publisher
-from wrackline.consumers import topics as consumed
-from wrackline.consumers.kafka_settings import asking
-from wrackline.control.check_server import broker_findings
-from wrackline.control.installed import Installed
+from wrackline.consumers.kafka import topic_offsets as consumed
+from wrackline.consumers.kafka.client_settings import client_settings
+from wrackline.control.runtime.check.server_check import broker_findings
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity
-from wrackline.producers.kafka.knock import knock
+from wrackline.producers.kafka.login_check import check_login
 from wrackline.producers.kafka.ownership import Ownership
-from wrackline.producers.kafka.recovery import Publisher
-from wrackline.producers.kafka.topics import Creation, Topics
-from wrackline.producers.kafka.transaction import Slot
+from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator
+from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.findings import Severity
-from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Values
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.language.findings import Severity
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import Values
 
 pytestmark = pytest.mark.servers
 
@@ -94,8 +95,10 @@ def ways_in(door: Guarded) -> dict[str, dict[str, str]]:
 def test_a_transaction_is_published_and_read_back_by_every_way_in(
     door: Guarded, topic_prefix: str, way: str
 ) -> None:
+    """A-TLS-06."""
     kafka = client_of(door, ways_in(door)[way])
-    knock(kafka, time.monotonic)
+    cluster = AdminClient({"bootstrap.servers": door.broker.bootstrap}).list_topics(timeout=30).cluster_id
+    assert check_login(kafka, time.monotonic) == str(cluster) != "None"
     names = Names(topic_prefix)
     publisher = made_publisher(door.broker.bootstrap, names, kafka=kafka)
     publisher.start()
@@ -155,16 +158,31 @@ CASES = (
 def test_a_refusal_asks_for_somebody_names_the_setting_and_tells_no_secret(
     door: Guarded, case: str, capfd: pytest.CaptureFixture[str], log: io.StringIO
 ) -> None:
+    """A-TLS-06."""
     given, code, named = refusals(door)[case]
     kafka = client_of(door, given)
     with pytest.raises(OperatorNeeded) as refused:
-        knock(kafka, time.monotonic)
+        check_login(kafka, time.monotonic)
     error = refused.value
     assert error.code == code, error
     assert named in error.hint
     assert "\n" not in error.sentence
     assert 20 < len(error.sentence) < 300
     no_canary(*traceback.format_exception(error), repr(error.args), log.getvalue(), *capfd.readouterr())
+
+
+def test_a_refusal_is_raised_a_second_after_it_was_heard(door: Guarded) -> None:
+    """Not before, because another broker may let us in, and not as late as an answer may come."""
+    readings = [0.0]
+
+    def clock() -> float:  # a tenth of a second for each look
+        readings.append(readings[-1] + 0.1)
+        return readings[-1]
+
+    kafka = client_of(door, door.by_password("SCRAM-SHA-256", WRONG))
+    with pytest.raises(OperatorNeeded, match=r"kafka\.login_refused"):
+        check_login(kafka, clock, patience=6.0)
+    assert 1.0 <= readings[-1] < 6.0
 
 
 @pytest.mark.parametrize("case", ["password", "authority", "key"])
@@ -174,7 +192,7 @@ def test_who_reads_is_told_the_same(
     monkeypatch.setattr(consumed, "_TIMEOUT", 2.0)
     given, code, named = refusals(door)[case]
     with pytest.raises(OperatorNeeded, match=code) as refused:
-        consumed.Topics(asking(client_of(door, given).given)).ends("shop1")
+        consumed.TopicOffsets(client_settings(client_of(door, given).given)).ends("shop1", Naming.WRACKLINE)
     assert named in refused.value.hint
     no_canary(*traceback.format_exception(refused.value), repr(refused.value.args), *capfd.readouterr())
 
@@ -184,15 +202,15 @@ def test_who_is_refused_while_it_runs_is_told_and_does_not_try_for_ever(
 ) -> None:
     monkeypatch.setattr(offsets_topic, "SECONDS", 1.0)
     names, admin = Names(topic_prefix), AdminClient({"bootstrap.servers": door.broker.bootstrap})
-    offsets_topic.prepare(admin, names.offsets, 1, 1)
+    offsets_topic.prepare_offsets(admin, names.offsets, 1, 1)
     changed = client_of(door, door.by_password("SCRAM-SHA-256", WRONG))
-    topics = Topics(admin, Creation(), changed.most_record_bytes)
+    topics = TopicCreator(admin, TopicCreation(), changed.most_record_bytes)
     reader = Ownership(changed, names.prefix, "shop", 0)
     for newest in (lambda: 1, reader.newest):  # the producer is told itself; the reader hears nothing
         publisher = Publisher(
             Identity(names.prefix, "shop", 0, 1),
             changed,
-            Slot(names.offsets, 0),
+            OffsetsSlot(names.offsets, 0),
             topics,
             admin,
             generation=newest,
@@ -205,7 +223,7 @@ def test_who_is_refused_while_it_runs_is_told_and_does_not_try_for_ever(
 def test_nobody_at_the_address_is_an_error_that_may_pass(door: Guarded) -> None:
     kafka = client_of(door, {"bootstrap.servers": "127.0.0.1:1"})
     with pytest.raises(Transient, match=r"kafka\.unreachable"):
-        knock(kafka, time.monotonic, 0.5)
+        check_login(kafka, time.monotonic, 0.5)
 
 
 def test_a_check_finds_what_the_start_would_end_with(door: Guarded) -> None:

@@ -1,9 +1,10 @@
 """The topic of signals on a real broker: taken again until it was kept; told of where it can't be heard."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers these without saying so
     AclBinding,
     AclBindingFilter,
@@ -15,16 +16,24 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 )
 
 from tests.integration.kafka.world import until
-from wrackline.control.stack import kafka as stack
-from wrackline.control.stack.kafka import Way
-from wrackline.control.stack.servers import HOST, Broker
+from wrackline.control.local.stack import kafka as stack
+from wrackline.control.local.stack.kafka import ExtraListener
+from wrackline.control.local.stack.servers import HOST, Broker
+from wrackline.producers.kafka import signal_topic
 from wrackline.producers.kafka.client import Identity, client
-from wrackline.producers.kafka.signal_topic import SignalTopic, prepare, read
+from wrackline.producers.kafka.signal_topic import SignalTopic, prepare_signals, read_signal
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.signals import Accepted, Rejected
+from wrackline.schemas.kafka.signals import AcceptedSignal, RejectedSignal
 
 BODY = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
 USER, PASSWORD = "shop", "pass"
+LOGIN = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "PLAIN",
+    "sasl_username": USER,
+    "sasl_password": PASSWORD,
+}
+LITERAL = ResourcePatternType.LITERAL
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
@@ -42,7 +51,7 @@ def opened(bootstrap: str, topic: str, **more: str) -> SignalTopic:
 
 def ids(found: list[object]) -> list[str]:
     """The names that requests without an id have."""
-    return [one.signal.id for one in found if isinstance(one, Accepted)]
+    return [one.signal.id for one in found if isinstance(one, AcceptedSignal)]
 
 
 def heard(reader: SignalTopic, count: int) -> list[object]:
@@ -59,9 +68,9 @@ def heard(reader: SignalTopic, count: int) -> list[object]:
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
     [
-        (b"server", BODY, Accepted),
-        (b"server", b"nonsense", Rejected),
-        (b"server", None, Rejected),
+        (b"server", BODY, AcceptedSignal),
+        (b"server", b"nonsense", RejectedSignal),
+        (b"server", None, RejectedSignal),
         (b"another", BODY, type(None)),
         (None, BODY, type(None)),
     ],
@@ -69,13 +78,13 @@ def heard(reader: SignalTopic, count: int) -> list[object]:
 def test_a_message_counts_when_its_key_is_the_server(
     key: bytes | None, value: bytes | None, kind: type
 ) -> None:
-    assert isinstance(read(b"server", key, value, "topic-7"), kind)
+    assert isinstance(read_signal(b"server", key, value, "topic-7"), kind)
 
 
 @pytest.mark.servers
 def test_what_was_not_kept_is_taken_again_and_what_was_kept_is_not(kafka: Broker, topic_prefix: str) -> None:
     topic = f"{topic_prefix}-signal"
-    prepare(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 1)
+    prepare_signals(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 1)
     first = opened(kafka.bootstrap, topic)
     send(kafka.bootstrap, topic, b"server", b"another", b"server")
     assert ids(heard(first, 2)) == [f"{topic}-0", f"{topic}-2"]
@@ -88,6 +97,47 @@ def test_what_was_not_kept_is_taken_again_and_what_was_kept_is_not(kafka: Broker
     third = opened(kafka.bootstrap, topic)
     assert ids(heard(third, 1)) == [f"{topic}-3"]
     third.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        third.taken()
+
+
+@pytest.mark.servers
+def test_a_topic_without_messages_is_heard_to_its_end(kafka: Broker, topic_prefix: str) -> None:
+    topic, admin = f"{topic_prefix}-signal", AdminClient({"bootstrap.servers": kafka.bootstrap})
+    assert [prepare_signals(admin, topic, 1) for _ in range(2)] == [True, True]
+    assert len(admin.list_topics(topic, timeout=20).topics[topic].partitions) == 1
+    reader = opened(kafka.bootstrap, topic)
+    assert not reader.heard, "nobody has looked"
+
+    def is_heard() -> bool:
+        assert reader.taken() == []
+        return reader.heard
+
+    until(is_heard, "the topic's end is there")
+    reader.kept()  # nothing was taken, so the group stays where it is
+    reader.close()
+    send(kafka.bootstrap, topic, b"server")
+    again = opened(kafka.bootstrap, topic)
+    assert ids(heard(again, 1)) == [f"{topic}-0"]
+    again.close()
+
+
+def test_only_a_refusal_of_what_is_kept_is_an_error_and_once() -> None:
+    reader = opened("127.0.0.1:1", "nobody-signal")
+    reader._committed(None, [])
+    reader._committed(
+        KafkaError(KafkaError.NOT_COORDINATOR), []
+    )  # the client commits again with the next one
+    assert reader.taken() == []
+    for codes in (["kafka.signals_unheard"], []):
+        reader._committed(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), [])
+        assert [one.code for one in reader.taken() if isinstance(one, WracklineError)] == codes
+    reader.close()
+
+
+def test_without_an_answer_the_topic_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal_topic, "_SECONDS", 0.2)
+    assert prepare_signals(AdminClient({"bootstrap.servers": "127.0.0.1:1"}), "nobody-signal", 1)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +148,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         "sasl.enabled.mechanisms": "PLAIN",
         "plain.sasl.jaas.config": f'{PLAIN} required user_{USER}="{PASSWORD}";',
     }
-    made = stack.broker(folder, ways=[Way("login", "SASL_PLAINTEXT", login)])
+    made = stack.broker(folder, ways=[ExtraListener("login", "SASL_PLAINTEXT", login)])
     with (folder / "server.properties").open("a") as file:
         file.write("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n")
         file.write("super.users=User:ANONYMOUS\nallow.everyone.if.no.acl.found=true\n")
@@ -108,24 +158,58 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.mark.servers
-@pytest.mark.deep
+def test_a_topic_that_is_missing_and_may_not_be_made_has_nothing_to_say(
+    strict: Broker, topic_prefix: str
+) -> None:
+    """A read that ends by itself waits until all signals that were there are heard."""
+    topic, admin = f"{topic_prefix}-signal", AdminClient({"bootstrap.servers": strict.bootstrap})
+    rights = [
+        (ResourceType.BROKER, "kafka-cluster", AclOperation.CREATE, AclPermissionType.DENY),
+        (ResourceType.TOPIC, topic, AclOperation.CREATE, AclPermissionType.DENY),
+        (ResourceType.TOPIC, topic, AclOperation.READ, AclPermissionType.ALLOW),
+    ]
+    who = f"User:{USER}", "*"
+    given = [AclBinding(kind, name, LITERAL, *who, deed, may) for kind, name, deed, may in rights]
+    for made in admin.create_acls(given).values():
+        made.result(20)
+    door = f"{HOST}:{strict.ways['login']}"
+    user = AdminClient(client(door, **LOGIN).admin())
+    whatever: Any = None  # as the client wants it, and its stub does not
+    ours = AclBindingFilter(
+        ResourceType.ANY,
+        whatever,
+        ResourcePatternType.ANY,
+        who[0],
+        whatever,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    # only then: a try before that would make the topic
+    until(lambda: {*given} <= {*admin.describe_acls(ours).result(20)}, "the broker knows of the rights")
+    assert not prepare_signals(user, topic, 1)
+    assert topic not in admin.list_topics(timeout=20).topics
+    settings = client(door, **LOGIN).reader(Identity("group", topic, 0, 1))
+    reader = SignalTopic(settings, topic, "server", there=False)
+    assert reader.heard
+    prepare_signals(admin, topic, 1)
+    send(strict.bootstrap, topic, b"server")
+    assert ids(heard(reader, 1)) == [f"{topic}-0"], "the sender of the first signal makes the topic"
+    reader.close()
+    assert prepare_signals(user, topic, 1)
+
+
+@pytest.mark.servers
 def test_a_topic_that_may_not_be_read_is_told_once_until_it_is_heard(
     strict: Broker, topic_prefix: str
 ) -> None:
     topic, admin = f"{topic_prefix}-signal", AdminClient({"bootstrap.servers": strict.bootstrap})
-    prepare(admin, topic, 1)
+    prepare_signals(admin, topic, 1)
     pattern = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{USER}", "*", AclOperation.READ)
     for made in admin.create_acls([AclBinding(*pattern, AclPermissionType.DENY)]).values():
         made.result(20)
-    by_password = {
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "PLAIN",
-        "sasl_username": USER,
-        "sasl_password": PASSWORD,
-    }
     rights = AclBindingFilter(*pattern, AclPermissionType.DENY)
     until(lambda: bool(admin.describe_acls(rights).result(20)), "the broker knows of it")
-    reader = opened(f"{HOST}:{strict.ways['login']}", topic, **by_password)
+    reader = opened(f"{HOST}:{strict.ways['login']}", topic, **LOGIN)
     (told,) = heard(reader, 1)
     assert isinstance(told, WracklineError)
     assert (told.code, topic in told.sentence, f"--topic '{topic}'" in told.hint) == (

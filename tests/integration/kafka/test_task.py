@@ -21,16 +21,16 @@ from tests.integration.kafka.world import (
     running,
     until,
 )
-from wrackline.control.stack.servers import Broker
-from wrackline.producers import set_aside
-from wrackline.producers.batching import Policy
-from wrackline.producers.changes import Batch
-from wrackline.producers.kafka.topics import Group
-from wrackline.producers.lanes import Health
-from wrackline.producers.left_out import Bounds
-from wrackline.producers.pace import Limits
+from wrackline.control.local.stack.servers import Broker
+from wrackline.producers.contract.steps import Batch
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.cutter import CutPolicy
+from wrackline.producers.cutting.unpublishable import SizeBounds
+from wrackline.producers.kafka.topic_creation import TopicGroup
+from wrackline.producers.task.task_limits import TaskLimits
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Transient, define
-from wrackline.schemas.topics import table_topic
+from wrackline.schemas.kafka.topic_names import Naming, table_topic
 
 DROPPED = define("test.dropped", Transient, "the log of {database} was dropped", hint="it is opened again")
 
@@ -68,10 +68,11 @@ def test_what_comes_later_is_published_too_and_a_neighbour_is_not_held_up(given:
             first.commit(Insert({"shop": "a", "number": number, "label": "x", "big": None}))
             until(drained(made), "the row is told")
     assert errors == []
-    assert len(committed(given.bootstrap, table_topic(given.prefix, first.shape.id))) == 20
+    assert len(committed(given.bootstrap, table_topic(given.prefix, first.shape.id, Naming.WRACKLINE))) == 20
 
 
 def test_a_stream_that_fails_is_opened_again_where_kafka_is(given: child.Orders) -> None:
+    """T-E15."""
     made, notes, stopping = child.databases(given.prefix, given.transactions), Notes(), threading.Event()
     polls = 0
 
@@ -83,7 +84,7 @@ def test_a_stream_that_fails_is_opened_again_where_kafka_is(given: child.Orders)
                 raise DROPPED(database=self._database.shape.id.database)
             return super().poll(deadline)
 
-    task = child.task(given, made, notes, stopping, Dropping, limits=Limits(longest_wait=0.1))
+    task = child.task(given, made, notes, stopping, Dropping, limits=TaskLimits(longest_wait=0.1))
     with running(task.run, stopping) as errors:
         until(drained(made), "every database is told everything")
     assert errors == []
@@ -93,7 +94,7 @@ def test_a_stream_that_fails_is_opened_again_where_kafka_is(given: child.Orders)
 
 def test_the_end_of_a_transaction_wakes_a_loop_that_waits(given: child.Orders) -> None:
     made, notes, stopping = child.databases(given.prefix, 2), Notes(), threading.Event()
-    limits = Limits(slice=600.0, slice_beside_others=600.0)
+    limits = TaskLimits(slice=600.0, slice_beside_others=600.0)
     with running(child.task(given, made, notes, stopping, limits=limits).run, stopping) as errors:
         until(drained(made), "every database is told everything")
         stopping.set()
@@ -107,7 +108,7 @@ def test_too_many_errors_end_the_task(given: child.Orders) -> None:
         def poll(self, deadline: float) -> Batch | None:
             raise DROPPED(database=str(deadline))
 
-    limits = Limits(most_tries=2, longest_wait=0.01)
+    limits = TaskLimits(most_tries=2, longest_wait=0.01)
     with running(child.task(given, made, notes, stopping, Gone, limits=limits).run, stopping) as errors:
         until(lambda: bool(errors), "the task gives up")
     assert isinstance(errors[0], Transient)
@@ -139,6 +140,7 @@ def _survive_kills(kafka: Broker, given: child.Orders, kills: int) -> None:
 def test_while_kafka_stands_still_memory_is_bounded_and_streams_stay_alive(
     kafka: Broker, given: child.Orders
 ) -> None:
+    """T-P25."""
     made, notes, stopping = child.databases(given.prefix, 400), Notes(), threading.Event()
     alive = read = 0
 
@@ -153,7 +155,7 @@ def test_while_kafka_stands_still_memory_is_bounded_and_streams_stay_alive(
             nonlocal alive
             alive += 1
 
-    limits = Limits(most_ahead_bytes=30_000, longest_wait=0.1)
+    limits = TaskLimits(most_ahead_bytes=30_000, longest_wait=0.1)
     task = child.task(replace(given, transactions=400), made, notes, stopping, Counting, limits=limits)
     try:
         with running(task.run, stopping) as errors:
@@ -182,19 +184,20 @@ AFTER = Insert({"shop": "a", "number": 3, "label": "small", "big": None})
 def _set_aside(given: child.Orders, made: child.Databases) -> list[str]:
     """The databases whose table the offsets topic says is set aside."""
     state = made_publisher(given.bootstrap, Names(given.prefix), generation=1).start()
-    return [p.database for p in made if set_aside.of(state, CONNECTOR, p)]
+    return [p.database for p in made if table_fault.set_aside_tables(state, CONNECTOR, p)]
 
 
 @pytest.mark.parametrize(
     ("code", "policy", "group", "rows"),
     [
-        ("kafka.row_too_large", replace(child.POLICY, bounds=Bounds(record=4_000)), None, 1),
-        ("kafka.record_refused", child.POLICY, Group(1, config={"max.message.bytes": "2000"}), 1),
+        ("kafka.row_too_large", replace(child.POLICY, bounds=SizeBounds(record=4_000)), None, 1),
+        ("kafka.record_refused", child.POLICY, TopicGroup(1, config={"max.message.bytes": "2000"}), 1),
     ],
 )
 def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_go_on(
-    given: child.Orders, code: str, policy: Policy, group: Group | None, rows: int
+    given: child.Orders, code: str, policy: CutPolicy, group: TopicGroup | None, rows: int
 ) -> None:
+    """T-E21."""
     made, notes, stopping = child.databases(given.prefix, 0), Notes(), threading.Event()
     base, *neighbours = made.values()
     base.commit(ONE)
@@ -210,7 +213,7 @@ def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_go_on(
     assert errors == []
     assert [(fault.table, fault.error.code) for fault in notes.faults] == [(base.shape.id, code)]
     assert NOISE[:9] not in str(notes.faults[0].error)
-    topics = [table_topic(given.prefix, database.shape.id) for database in made.values()]
+    topics = [table_topic(given.prefix, database.shape.id, Naming.WRACKLINE) for database in made.values()]
     assert [len(committed(given.bootstrap, topic)) for topic in topics] == [rows, 1, 1]
     assert _set_aside(given, made) == ["db0"], "a restart goes on without it"
 
@@ -219,13 +222,13 @@ def test_a_topic_that_cannot_be_made_sets_its_table_aside(given: child.Orders) -
     made, notes, stopping = child.databases(given.prefix, 0), Notes(), threading.Event()
     for database in made.values():
         database.commit(ONE)
-    bad = Group(1, replication=7, include=(re.compile(r".*\.db0\..*"),))
+    bad = TopicGroup(1, replication=7, include=(re.compile(r".*\.db0\..*"),))
     with running(child.task(given, made, notes, stopping, groups=(bad,)).run, stopping) as errors:
         until(drained(made), "every database is told everything")
     assert errors == []
     assert [(f.table.database, f.error.code) for f in notes.faults] == [("db0", "kafka.topic_not_made")]
     assert _set_aside(given, made) == ["db0"]
-    topics = [table_topic(given.prefix, database.shape.id) for database in made.values()]
+    topics = [table_topic(given.prefix, database.shape.id, Naming.WRACKLINE) for database in made.values()]
     assert [len(committed(given.bootstrap, topic)) for topic in topics[1:]] == [1, 1]
 
 
@@ -238,7 +241,7 @@ def test_an_idle_task_says_where_it_is(given: child.Orders) -> None:
 
 def test_stopped_while_kafka_is_away_it_ends(kafka: Broker, given: child.Orders) -> None:
     made, notes, stopping = child.databases(given.prefix, 10), Notes(), threading.Event()
-    task = child.task(given, made, notes, stopping, limits=Limits(patience=0.5))
+    task = child.task(given, made, notes, stopping, limits=TaskLimits(patience=0.5))
     kafka.process.pause()
     try:
         with running(task.run, stopping):

@@ -13,19 +13,19 @@ from confluent_kafka.admin import AdminClient
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
-from wrackline.producers.batching import Publication
-from wrackline.producers.changes import Fault
+from wrackline.producers.contract.steps import Fault
+from wrackline.producers.cutting.cutter import Publication
+from wrackline.producers.cutting.record_buffer import Record
 from wrackline.producers.kafka import offsets_topic
 from wrackline.producers.kafka.client import Client, Identity, client
-from wrackline.producers.kafka.recovery import Publisher
-from wrackline.producers.kafka.topics import Creation, Group, Topics
-from wrackline.producers.kafka.transaction import Slot, Transactor
-from wrackline.producers.lanes import Health
-from wrackline.producers.part import Record
-from wrackline.schemas import offsets
+from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.kafka.topic_creation import TopicCreation, TopicCreator, TopicGroup
+from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PATIENCE = 60.0
 CONNECTOR = "shop"
@@ -85,19 +85,19 @@ def made_publisher(  # each argument is one thing that a test changes
     slots: int = 2,
     transactor: Callable[..., Transactor] = Transactor,
     clock: Callable[[], float] = time.monotonic,
-    group: Group = Group(2),  # noqa: B008 - frozen
-    groups: tuple[Group, ...] = (),
+    group: TopicGroup = TopicGroup(2),  # noqa: B008 - frozen
+    groups: tuple[TopicGroup, ...] = (),
 ) -> Publisher:
     """A publisher of task 0, whose offsets topic is there."""
     of = kafka or client(bootstrap)
     admin = AdminClient(of.admin())
-    offsets_topic.prepare(admin, names.offsets, slots, 1)
-    topics = Topics(admin, Creation(group, groups), of.most_record_bytes)
+    offsets_topic.prepare_offsets(admin, names.offsets, slots, 1)
+    topics = TopicCreator(admin, TopicCreation(group, groups), of.most_record_bytes)
     identity = Identity(names.prefix, CONNECTOR, task, generation)
     made = Publisher(
         identity,
         of,
-        Slot(names.offsets, task),
+        OffsetsSlot(names.offsets, task),
         topics,
         admin,
         generation=newest or (lambda: generation),
@@ -109,7 +109,7 @@ def made_publisher(  # each argument is one thing that a test changes
 
 def surely(publisher: Publisher, publication: Publication) -> None:
     """Publish as a task does: after an error, only what is not there yet."""
-    wanted = offsets.canonical(publication.position.saved())
+    wanted = offsets_records.canonical_json(publication.position.saved())
     for _ in range(20):
         try:
             publisher.publish([publication])
@@ -163,10 +163,10 @@ def values(bootstrap: str, topic: str) -> list[str]:
     return [(value or b"").decode() for _, _, value in committed(bootstrap, topic)]
 
 
-def offset_records(bootstrap: str, topic: str) -> list[offsets.Record]:
+def offset_records(bootstrap: str, topic: str) -> list[offsets_records.OffsetsRecord]:
     """The committed records of an offsets topic of one used slot."""
     return [
-        offsets.parse(offsets.Place(topic, 0, number), key, value)
+        offsets_records.parse(offsets_records.RecordPlace(topic, 0, number), key, value)
         for number, (_, key, value) in enumerate(committed(bootstrap, topic))
     ]
 
@@ -176,14 +176,14 @@ class Notes:
     """A witness that remembers."""
 
     healths: list[tuple[Health, Exception | None]] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
+    states: list[OffsetsState] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     commits: list[float] = field(default_factory=list)
 
     def health(self, health: Health, error: Exception | None) -> None:
         self.healths.append((health, error))
 
-    def resumed(self, state: State) -> None:
+    def resumed(self, state: OffsetsState) -> None:
         self.states.append(state)
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
@@ -216,6 +216,9 @@ class NoControl:
 
     def message(self, step: object, ts_ms: int) -> None:
         """Publish no messages."""
+
+    def unfit(self, *_: object) -> None:
+        """Nothing is set aside."""
 
     def shape(self, step: object, ts_ms: int) -> None:
         """Publish no schema changes."""

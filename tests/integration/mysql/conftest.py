@@ -8,12 +8,13 @@ import pymysql
 import pytest
 from pymysql.connections import Connection
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.rows_world import DATABASE, FLAVOURS, World
 from tests.integration.mysql.world import OF_PATH, WITHOUT_GTIDS
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.binlog_server import Edition
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.binlog_server import Edition
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.control.local.stack.stack import Stack
 
 SERVERS = ("mysql", "mariadb", OF_PATH)
 
@@ -22,10 +23,10 @@ def edition(name: str) -> Edition:
     """Return what is started under this name; a test that wants what is not there is skipped."""
     if name == WITHOUT_GTIDS:
         without = ("--mysqlx=OFF", "--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
-        return replace(mysql.unpacked(), settings=without)
-    if not mariadb.on_path():
+        return replace(mysql.pinned_mysql(), settings=without)
+    if not mariadb.is_installed():
         pytest.skip("no MariaDB on PATH")
-    return mariadb.of_path()
+    return mariadb.installed_edition()
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +47,7 @@ def started(stack: Stack) -> Iterator[Callable[[str], MysqlServer]]:
         server.process.stop()
 
 
-@pytest.fixture(scope="session", params=SERVERS)
+@pytest.fixture(scope="session", params=alternatives(SERVERS))
 def server(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer]) -> MysqlServer:
     """Each server in turn; that of PATH only where there is one."""
     return started(request.param)
@@ -67,7 +68,7 @@ def connection(server: MysqlServer) -> Iterator["Connection[Any]"]:
         yield made
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def world(stack: Stack, request: pytest.FixtureRequest) -> World:
     """A server of each kind, whose database is empty."""
     made = World(getattr(stack, request.param)())

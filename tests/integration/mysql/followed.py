@@ -21,8 +21,9 @@ from pymysql.converters import encoders
 from tests.integration.mysql.source_world import MySqlRegistry
 from tests.integration.mysql.values import shown
 from tests.integration.mysql.world import root, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import (
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import (
     Appeared,
     Commit,
     Fault,
@@ -37,13 +38,12 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.snapshot.shapes import Need, needs_refresh
-from wrackline.producers.sources.mysql.opening import start_of
-from wrackline.producers.sources.mysql.position import MySqlPosition, file_number
-from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.producers.snapshot.shape_changes import RefreshNeed, needs_refresh
+from wrackline.producers.sources.mysql.connect.server_facts import facts_of
+from wrackline.producers.sources.mysql.log.position import MySqlPosition, file_number
+from wrackline.producers.sources.mysql.resume.log_opening import start_position
 from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 Row = Mapping[str, object]
 _PATIENCE = 120.0
@@ -87,7 +87,7 @@ class Followed:
         [self._partition] = self._source.partitions()
         self._listed = set(self._source.tables(self._partition))
         with root(server) as connection:
-            position = start_of(connection, facts_of(connection), None)
+            position = start_position(connection, facts_of(connection), None)
         self.start: Saved = position.saved()
         self._at = self.start
         self.copies = {table: Copy() for table in self._listed}
@@ -223,7 +223,10 @@ class Followed:
 
     def _shaped(self, step: Shape) -> None:
         shape, copy = step.table, self._copy(step.table.id)
-        if copy.shape is not None and needs_refresh(copy.shape, shape, step.filled) is not Need.NOTHING:
+        if (
+            copy.shape is not None
+            and needs_refresh(copy.shape, shape, step.filled) is not RefreshNeed.NOTHING
+        ):
             copy.old |= copy.rows.keys()
         self._shapes[step.ref] = copy.shape = shape
 

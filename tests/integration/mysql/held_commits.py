@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from tests.integration.mysql.log_files import ask, is_mariadb, log_events
-from wrackline.producers.sources.mysql.statement_rows import Connection
+from wrackline.producers.sources.mysql.connect.statement_rows import Connection
 
 _PATIENCE = 20.0
 _NAME = re.compile(r"GTID_NEXT= '([^']+)'|GTID (\d+-\d+-\d+)")

@@ -8,7 +8,7 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 
-from wrackline.producers.sources.mysql.table_map import TableMap, parse
+from wrackline.producers.sources.mysql.events.table_map import TableMap, parse
 
 HEADER = struct.Struct("<IBIIIH")
 TABLE_MAP, MAGIC, CHECKSUM = 19, 4, 4

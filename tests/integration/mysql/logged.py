@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from tests.integration.mysql.log_files import ask, log_events
 from tests.integration.mysql.rows_world import World
-from wrackline.producers.changes import Commit
-from wrackline.producers.sources.mysql.marks import Place
-from wrackline.producers.sources.mysql.position import MySqlPosition, file_number
-from wrackline.producers.sources.mysql.statement_rows import Connection
+from wrackline.producers.contract.steps import Commit
+from wrackline.producers.sources.mysql.chunks.marks import LogOffset
+from wrackline.producers.sources.mysql.connect.statement_rows import Connection
+from wrackline.producers.sources.mysql.log.position import MySqlPosition, file_number
 
 _NUMBER = re.compile(r"/\* row (\d+) \*/")
 _GTID = re.compile(r"[0-9a-f-]{36}:\d+")
@@ -23,8 +23,8 @@ class Logged:
     """A transaction of a writer's."""
 
     row: int
-    begin: Place
-    end: Place
+    begin: LogOffset
+    end: LogOffset
     gtid: str
 
     @property
@@ -57,7 +57,7 @@ class Log:
                 elif kind == "Xid" and self._row:
                     number = file_number(self._file)
                     found.append(
-                        Logged(self._row, Place(number, self._begin), Place(number, end), self._gtid)
+                        Logged(self._row, LogOffset(number, self._begin), LogOffset(number, end), self._gtid)
                     )
                 elif kind == "Rotate":
                     rotated = str(info).split(";")[0]

@@ -14,8 +14,8 @@ import pytest
 
 from tests.integration.mysql.followed import Change
 from tests.integration.mysql.values import decoded, same
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Saved
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.steps import Saved
 
 _MISSING = (
     "mysql-replication, with which the log is compared, is missing: pip install 'mysql-replication>=1,<2'"

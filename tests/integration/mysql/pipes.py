@@ -13,12 +13,13 @@ import fastavro
 import orjson
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
+from tests.fixtures.prepared import Forked, run_command
 from tests.integration.mysql.world import root
-from tests.integration.running.world import COMMAND, Running, committed, environment
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
-from wrackline.producers.sources.mysql.names import identifier
-from wrackline.schemas.table import TableId
-from wrackline.schemas.topics import table_topic
+from tests.integration.running.world import Running, committed, environment
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.producers.sources.mysql.connect.quoting import identifier
+from wrackline.schemas.kafka.topic_names import Naming, table_topic
+from wrackline.schemas.tables.table import TableId
 
 FILE = """
 name = "{prefix}"
@@ -98,8 +99,8 @@ class Pipe:
         """Start `wrackline run` and wait until it runs."""
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
-            command = [*COMMAND, "run", "--text", str(self.file)]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+            command = ["run", "--text", str(self.file)]
+            process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         self.started.append(Running(process, printed))
         self.started[-1].says("running\n")
         return self.started[-1]
@@ -107,10 +108,8 @@ class Pipe:
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another `wrackline` command on the file, which stands behind the command's own words."""
         words = 1 if arguments[0] in {"check", "doctor", "delete", "status"} else 2
-        command = [*COMMAND, *arguments[:words], str(self.file), *arguments[words:]]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, env=environment()
-        )
+        command = [*arguments[:words], str(self.file), *arguments[words:]]
+        return run_command(command, env=environment())
 
     def offsets(self, *arguments: str) -> Any:
         """Run `wrackline offsets … --json`, which must succeed."""
@@ -124,7 +123,7 @@ class Pipe:
 
     def topic(self, database: str, table: str) -> str:
         """The topic of a table: the database's name stands in it twice."""
-        return table_topic(self.prefix, TableId(database, database, table))
+        return table_topic(self.prefix, TableId(database, database, table), Naming.WRACKLINE)
 
     def events(self, database: str, table: str) -> list[Event]:
         """What Kafka has of a table, but for tombstones."""

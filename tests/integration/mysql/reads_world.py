@@ -10,7 +10,6 @@
 
 import itertools
 import random
-import subprocess
 import time
 import uuid
 from collections import Counter
@@ -24,14 +23,15 @@ import pymysql
 
 from tests.chaos.evidence import Reader
 from tests.chaos.fold import Fold
+from tests.fixtures.prepared import run_command
 from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.log_proxy import LogProxy
 from tests.integration.mysql.world import root
 from tests.integration.running import armed as armed_run
-from tests.integration.running.world import COMMAND, Running, wait_until
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
-from wrackline.producers.sources.mysql.connect import is_mariadb
-from wrackline.producers.sources.mysql.shapes import identities
+from tests.integration.running.world import Running, wait_until
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.producers.sources.mysql.connect.connect import is_mariadb
+from wrackline.producers.sources.mysql.discover.shapes import identities
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 COLUMNS = ("id", "n", "note", "price", "at", "raw", "mood")
@@ -189,8 +189,8 @@ class ReadsWorld:
     def read_anew(self) -> None:
         """Ask for all rows again, and wait until the topic has them."""
         file = self.folder / f"pipeline.toml-{len(self.started) - 1}"
-        asked = [*COMMAND, "snapshot", "start", str(file), f"{self.prefix}.{self.prefix}.orders"]
-        subprocess.run(asked, check=True, stdout=subprocess.DEVNULL)
+        asked = ["snapshot", "start", str(file), f"{self.prefix}.{self.prefix}.orders"]
+        run_command(asked).check_returncode()
         fold = Fold(self)
         wait_until(lambda: len(fold.folded("orders").read) >= len(self._there()))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.integration.mysql.world import run
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import MysqlServer
 
 _MYSQL = ("--log-replica-updates=ON", "--replica-parallel-workers=4", "--replica-preserve-commit-order=OFF")
 _MARIADB = ("--log-slave-updates=ON", "--slave-parallel-threads=4", "--slave-parallel-mode=optimistic")
@@ -16,7 +16,7 @@ _MARIADB = ("--log-slave-updates=ON", "--slave-parallel-threads=4", "--slave-par
 @contextmanager
 def replicated(flavour: str, folder: Path) -> Iterator[tuple[MysqlServer, MysqlServer]]:
     """Start both; nobody can write into the replica, the administrator neither."""
-    edition = mysql.unpacked() if flavour == "mysql" else mariadb.of_central()
+    edition = mysql.pinned_mysql() if flavour == "mysql" else mariadb.pinned_edition()
     more = _MYSQL if flavour == "mysql" else _MARIADB
     primary = binlog_server.server(folder / "primary", edition)
     second = replace(edition, settings=(*edition.settings, "--server-id=2", *more))

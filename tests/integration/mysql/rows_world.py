@@ -12,20 +12,20 @@ from typing import Any
 
 import pymysql
 
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.chunks import Bound, Chunk, ChunkRequest, ChunkRow
-from wrackline.producers.plugin import MarkKind, Surroundings, WriterIds
-from wrackline.producers.sources.mysql.chunks import MySqlReader
-from wrackline.producers.sources.mysql.connect import version_of
-from wrackline.producers.sources.mysql.marks import MySqlMarks
-from wrackline.producers.sources.mysql.origin import Labels
-from wrackline.producers.sources.mysql.reading import Session, settle
-from wrackline.producers.sources.mysql.slicing import Slicing
-from wrackline.producers.sources.mysql.statement_rows import Connection, ResultColumn, StatementRows
-from wrackline.producers.sources.mysql.types import column_type, parse
-from wrackline.producers.sources.mysql.whole import WholeReader
-from wrackline.schemas.projection import Projection, everything
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.row_chunks import Bound, Chunk, ChunkRequest, ChunkRow
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings, WriterIds
+from wrackline.producers.sources.mysql.chunks.chunks import MySqlReader, chunk_reader
+from wrackline.producers.sources.mysql.chunks.marks import MySqlMarks
+from wrackline.producers.sources.mysql.chunks.read_session import MySqlReadSession, set_up_session
+from wrackline.producers.sources.mysql.chunks.slicing import MySqlSlicing
+from wrackline.producers.sources.mysql.chunks.whole import MySqlWholeReader
+from wrackline.producers.sources.mysql.connect.connect import version_of
+from wrackline.producers.sources.mysql.connect.statement_rows import Connection, ResultColumn, StatementRows
+from wrackline.producers.sources.mysql.discover.types import column_type, parse
+from wrackline.producers.sources.mysql.rows.source_record import MySqlSourceLabels
+from wrackline.schemas.events.projection import Projection, project_all
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 
 DATABASE = "shop"
 FLAVOURS = ("mariadb", "mysql")
@@ -74,9 +74,9 @@ class World:
     def selected(self, statement: str) -> list[bytes]:
         """Run one SELECT as a reader would; its rows as the server sent them."""
         with self.connect() as connection:
-            settle(connection)
+            set_up_session(connection)
             rows = StatementRows(connection, statement, threading.Event())
-            taking = Slicing(
+            taking = MySqlSlicing(
                 _Cells(rows.columns), lambda _: (), ChunkRequest(table(""), (), most_bytes=1 << 30)
             )
             assert rows.taken(taking, lambda: False)
@@ -85,20 +85,20 @@ class World:
     def reader(self) -> MySqlReader:
         """Open a reader."""
         whole = self.whole()
-        return MySqlReader(whole.begin, whole.connect, decoding, whole.labels, whole.around, whole)
+        return chunk_reader(whole.begin, whole.connect, decoding, whole.labels, whole.around, whole)
 
-    def whole(self) -> WholeReader:
+    def whole(self) -> MySqlWholeReader:
         """How a table without a key is read."""
         around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
-        labels = Labels("1", "mysql", "server")
-        return WholeReader(self.session, self.connect, decoding, labels, around, lambda: "")
+        labels = MySqlSourceLabels("1", "mysql", "server")
+        return MySqlWholeReader(self.session, self.connect, decoding, labels, around, lambda: "")
 
-    def session(self) -> Session:
+    def session(self) -> MySqlReadSession:
         """Connect, and look and mark through that connection."""
         connection = self.connect()
         signals = table("signals")
         marks = MySqlMarks(connection, self.kind, signal_table=signals, now_ms=lambda: 0, start=lambda: None)
-        return Session(connection, _Catalogue(connection), marks)
+        return MySqlReadSession(connection, _Catalogue(connection), marks)
 
 
 @dataclass
@@ -112,7 +112,7 @@ class _Catalogue:
                 Column(name, number, column_type(parse(written), column=name), nullable == "YES")
                 for number, (name, written, nullable) in enumerate(cursor.fetchall(), 1)
             )
-        return everything(TableSchema(wanted, columns, (columns[0].name,), KeyKind.PRIMARY))
+        return project_all(TableSchema(wanted, columns, (columns[0].name,), KeyKind.PRIMARY))
 
 
 @dataclass

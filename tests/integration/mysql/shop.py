@@ -8,8 +8,8 @@ from typing import Any
 from tests.integration.mysql.source_world import MySqlRegistry
 from tests.integration.mysql.world import root, settings_of
 from tests.integration.shop import Opened
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import (
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.steps import (
     Appeared,
     Coming,
     Commit,
@@ -23,10 +23,10 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.sources.mysql.server_facts import Flavour, facts_of
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour, facts_of
 from wrackline.producers.sources.mysql.source import MySqlSource
 from wrackline.producers.sources.mysql.stream import MySqlStream
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 TOLD = (Appeared, Vanished, Renamed, Reshaped, Truncate, Fault)
 

@@ -24,17 +24,17 @@ from tests.fakes.wire import Registry
 from tests.integration.mysql.held_commits import HeldCommits
 from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.world import root, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Position
-from wrackline.producers.plugin import MarkKind, Source, Surroundings, WriterIds
-from wrackline.producers.sources.mysql.gtids import MySqlGtids
-from wrackline.producers.sources.mysql.origin import FIELDS
-from wrackline.producers.sources.mysql.server_facts import Flavour, facts_of
-from wrackline.producers.sources.mysql.shapes import identities
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings, WriterIds
+from wrackline.producers.contract.steps import Position
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour, facts_of
+from wrackline.producers.sources.mysql.discover.shapes import identities
+from wrackline.producers.sources.mysql.discover.types import column_type, parse
+from wrackline.producers.sources.mysql.events.gtids import MySqlGtids
+from wrackline.producers.sources.mysql.rows.source_record import FIELDS
 from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.producers.sources.mysql.types import column_type, parse
-from wrackline.schemas.envelope import key_schema, value_schema
-from wrackline.schemas.table import Column, KeyKind, SourcePartition, TableId, TableSchema
+from wrackline.schemas.events.envelope import key_schema, value_schema
+from wrackline.schemas.tables.table import Column, KeyKind, SourcePartition, TableId, TableSchema
 
 TYPES = {"shop": "varchar(20)", "number": "int", "label": "text", "big": "longtext"}
 TABLES = (

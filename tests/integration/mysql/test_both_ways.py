@@ -16,13 +16,13 @@ from tests.integration.mysql.source_world import MySqlRegistry
 from tests.integration.mysql.test_chunk_keys import KEYS, ONE_SERVER
 from tests.integration.mysql.test_rows import BYTES, NUMBERS, OF_MARIADB, OF_MYSQL, TEXTS, TIMES, literal
 from tests.integration.mysql.world import root, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Commit, Step
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.mysql.connect import ask, is_mariadb
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Commit, Step
+from wrackline.producers.sources.mysql.connect.connect import is_mariadb, query_dicts
 from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -155,6 +155,7 @@ def inserts(types: Types) -> list[str]:
 @pytest.mark.parametrize("both", WAYS.values(), ids=WAYS.keys(), indirect=True)
 @pytest.mark.parametrize("group", [*GENERAL, "own", "places"])
 def test_every_type_has_the_same_bytes_from_the_log_and_from_a_chunk(both: Both, group: str) -> None:
+    """T-W18."""
     _compared(both, types_of(group, mariadb=both.mariadb))
 
 
@@ -217,7 +218,7 @@ def test_places_and_vectors_are_what_the_server_says_of_them(both: Both) -> None
         for number, (one, other) in enumerate(shapes)
     ]
     told = [both.after(value) for value in both.logged(*inserts).values()]
-    shown = ask(
+    shown = query_dicts(
         both.sql, "SELECT id, ST_AsBinary(g) AS g, ST_AsBinary(p) AS p, ST_SRID(g) AS s FROM t ORDER BY id"
     )
     assert {row["s"] for row in shown} == {3857}

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.holds import Held, Holds
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.reads_world import APART, CHANGES, ReadsWorld
 from tests.integration.mysql.world import FLAVOURS
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
 
 pytestmark = pytest.mark.servers
 
@@ -36,7 +37,7 @@ _OVER = 5.0
 Opened = Callable[..., ReadsWorld]
 
 
-@pytest.fixture(params=list(itertools.product(FLAVOURS, MARKS)), ids=" by ".join)
+@pytest.fixture(params=alternatives(itertools.product(FLAVOURS, MARKS)), ids=" by ".join)
 def opened(
     request: pytest.FixtureRequest, stack: Stack, tmp_path: Path, kafka: Broker, registry: SchemaRegistry
 ) -> Iterator[Opened]:
@@ -92,7 +93,9 @@ def test_changes_between_two_slices_of_a_chunk(opened: Opened) -> None:
     world.equal()
 
 
-@pytest.mark.parametrize("place", ["before_select", "after_select", "after_close_mark", "before_slice"])
+@pytest.mark.parametrize(
+    "place", alternatives(["before_select", "after_select", "after_close_mark", "before_slice"])
+)
 def test_a_table_that_is_emptied_meanwhile_stays_empty_but_for_what_came_later(
     opened: Opened, place: str
 ) -> None:
@@ -110,7 +113,9 @@ def test_a_table_that_is_emptied_meanwhile_stays_empty_but_for_what_came_later(
     world.equal()
 
 
-@pytest.mark.parametrize("place", ["before_select", "after_select", "after_close_mark", "before_slice"])
+@pytest.mark.parametrize(
+    "place", alternatives(["before_select", "after_select", "after_close_mark", "before_slice"])
+)
 def test_a_column_with_a_default_that_comes_meanwhile_is_in_every_row(opened: Opened, place: str) -> None:
     world, holds = held_in_the_second_chunk(opened, place)
     ask(world.sql, "ALTER TABLE orders ADD COLUMN due int NOT NULL DEFAULT 5 FIRST, DROP COLUMN raw")
@@ -121,7 +126,9 @@ def test_a_column_with_a_default_that_comes_meanwhile_is_in_every_row(opened: Op
     world.equal()
 
 
-@pytest.mark.parametrize("place", ["before_select", "after_select", "after_close_mark", "before_slice"])
+@pytest.mark.parametrize(
+    "place", alternatives(["before_select", "after_select", "after_close_mark", "before_slice"])
+)
 def test_a_column_renamed_meanwhile_is_the_same_column_in_every_row(opened: Opened, place: str) -> None:
     world, holds = held_in_the_second_chunk(opened, place)
     rename(world)
@@ -130,7 +137,7 @@ def test_a_column_renamed_meanwhile_is_the_same_column_in_every_row(opened: Open
     world.equal()
 
 
-@pytest.mark.parametrize("place", ["before_select", "after_close_mark"])
+@pytest.mark.parametrize("place", alternatives(["before_select", "after_close_mark"]))
 @pytest.mark.parametrize("behind", [False, True], ids=["the log tells", "the log is behind"])
 def test_a_key_column_renamed_meanwhile_has_the_rows_read_in_its_order(
     opened: Opened, place: str, *, behind: bool

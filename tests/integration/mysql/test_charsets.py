@@ -8,7 +8,7 @@ import pytest
 from pymysql.connections import Connection
 
 from tests.integration.mysql.log_files import ask
-from wrackline.producers.sources.mysql.charsets import charset
+from wrackline.producers.sources.mysql.events.charsets import charset
 
 pytestmark = pytest.mark.servers
 
@@ -62,6 +62,7 @@ def shown(connection: "Connection[Any]", name: str, texts: Sequence[bytes]) -> d
 
 
 def test_every_character(connection: "Connection[Any]", charsets: dict[str, int]) -> None:
+    """T-T07."""
     ask(connection, "SET SESSION sql_log_bin = 0")
     for name, longest in charsets.items():
         reader = charset(name).reader

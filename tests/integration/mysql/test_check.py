@@ -9,14 +9,15 @@ import pymysql
 import pytest
 from pymysql.constants import COMMAND
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.world import FLAVOURS, OF_PATH, root, run, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.sources.mysql.check import check, support
-from wrackline.producers.sources.mysql.connect import Server, ask, replica_id
-from wrackline.producers.sources.mysql.names import account, identifier
-from wrackline.producers.sources.mysql.server_facts import facts_of
-from wrackline.schemas.findings import Finding, Support
-from wrackline.schemas.table import TableId
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.sources.mysql.check.check import check, support
+from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts, replica_id
+from wrackline.producers.sources.mysql.connect.quoting import account, identifier
+from wrackline.producers.sources.mysql.connect.server_facts import facts_of
+from wrackline.schemas.language.findings import Finding, Support
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -107,7 +108,7 @@ class Odd:
 
     def found(self, *tables: TableId, **more: str) -> list[Finding]:
         settings = settings_of(self.server, **self.settings(**more))
-        return list(check(Server(settings), settings, tables))
+        return list(check(MySqlServer(settings), settings, tables))
 
     def ids(self, *tables: TableId, **more: str) -> set[str]:
         return {finding.id for finding in self.found(*tables, **more)}
@@ -123,7 +124,7 @@ class Odd:
         run(self.server, *(statement.replace("(...)", "(id)") for statement in printed))
 
 
-@pytest.fixture(scope="module", params=[*FLAVOURS, OF_PATH])
+@pytest.fixture(scope="module", params=alternatives([*FLAVOURS, OF_PATH]))
 def server(started: Callable[[str], MysqlServer], request: pytest.FixtureRequest) -> MysqlServer:
     return started(request.param)
 
@@ -216,6 +217,7 @@ def test_our_number_may_not_be_the_servers(odd: Odd) -> None:
 
 
 def test_another_replica_with_our_number_is_named(odd: Odd) -> None:
+    """T-M10."""
     settings = settings_of(odd.server, **odd.settings())
     with root(odd.server) as other:
         host = b"replica-7"
@@ -228,7 +230,7 @@ def test_another_replica_with_our_number_is_named(odd: Odd) -> None:
         [finding] = odd.found()
     assert finding.id == "mysql.server_id_taken"
     assert "replica-7" in finding.description
-    free = finding.suggestion.partition("database.server.id=")[2].partition(";")[0]
+    free = finding.suggestion.partition("database.server.id = ")[2].partition(";")[0]
     assert free not in {"1", str(replica_id(settings))}
 
 
@@ -245,19 +247,19 @@ def test_our_own_reader_which_has_no_port_is_no_other_replica(odd: Odd) -> None:
 
 @pytest.mark.parametrize("number", ["replica_id", "second_id", "third_id"])
 def test_a_check_does_not_end_who_reads_the_log_with_a_number_of_ours(odd: Odd, number: str) -> None:
-    server = Server(settings_of(odd.server, **odd.settings()))
+    server = MySqlServer(settings_of(odd.server, **odd.settings()))
     reader = server.connect()
-    [status] = ask(reader, facts_of(reader).log_status)
-    ask(reader, "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'")
+    [status] = query_dicts(reader, facts_of(reader).log_status)
+    query_dicts(reader, "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'")
     asked = struct.pack("<IHI", 4, 0, getattr(server, number)) + str(status["File"]).encode()
     reader._execute_command(COMMAND.COM_BINLOG_DUMP, asked)  # type: ignore[attr-defined]
     reader._read_packet()  # type: ignore[no-untyped-call]
     assert odd.found() == []
     with root(odd.server) as connection:
-        commands = {row["Id"]: row["Command"] for row in ask(connection, "SHOW PROCESSLIST")}
+        commands = {row["Id"]: row["Command"] for row in query_dicts(connection, "SHOW PROCESSLIST")}
         thread = reader.thread_id()  # type: ignore[no-untyped-call]
         assert commands[thread] == "Binlog Dump"
-        ask(connection, f"KILL {thread}")
+        query_dicts(connection, f"KILL {thread}")
 
 
 def test_a_table_that_is_not_there_is_named(odd: Odd) -> None:
@@ -315,7 +317,7 @@ def test_a_unique_key_counts_only_whole_and_without_nulls(odd: Odd) -> None:
 def test_support_says_how_far_each_column_is_carried(odd: Odd) -> None:
     odd.run("ALTER TABLE {table} ADD wide decimal(60,2)")
     settings = settings_of(odd.server, **odd.settings())
-    with Server(settings).connect() as connection:
+    with MySqlServer(settings).connect() as connection:
         found = {
             one.column: one.support
             for one in support(connection, settings, TableId(DATABASE, DATABASE, TABLE))
@@ -331,3 +333,40 @@ def test_a_check_leaves_the_log_as_it_was(odd: Odd) -> None:
         odd.found(**SIGNALS)
         cursor.execute(status)
         assert cursor.fetchone() == before
+
+
+def test_rows_whose_values_do_not_fit_are_counted_before_one_is_read(odd: Odd) -> None:
+    with root(odd.server) as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = 'ALLOW_INVALID_DATES'")
+        cursor.execute(
+            "ALTER TABLE {table} ADD `a``b` date, ADD seen timestamp NULL, ADD due datetime(3), ADD said text"
+            " CHARACTER SET utf8mb4".format_map(NAMES)
+        )
+        rows = [
+            ("2026-01-01", "2026-01-01", "2024-02-29", b"gr\xc3\xbc\xc3\x9fe \xf0\x9f\x98\x80"),
+            ("0000-00-00", "2026-01-01", "2026-02-31", b"a"),
+            ("2026-00-01", "0000-00-00", "2026-01-00", b""),
+            (None, None, None, None),
+        ]
+        for nth, row in enumerate(rows):
+            cursor.execute("INSERT INTO {table} VALUES (%s,1,1,%s,%s,%s,%s)".format_map(NAMES), (nth, *row))
+        mariadb = odd.flavour == "mariadb"
+        if mariadb:  # MySQL takes no half of a pair
+            cursor.execute("INSERT INTO {table} (id, said) VALUES (9, x'61EDA080')".format_map(NAMES))
+    [one] = odd.found()
+    assert one.id == "mysql.values_unfit"
+    assert ("3 of the first 5 rows" if mariadb else "2 of the first 4 rows") in one.description
+    assert one.description.endswith("in a`b, seen, due, said" if mariadb else "in a`b, seen, due")
+    assert odd.ids(**{"value.unfit": "letter"}) == set()
+    [one] = odd.found(**{"column.unfit.null": r".*\.(seen|said)", "column.as.text": r".*\.due"})
+    assert one.description.endswith("in a`b")
+
+
+def test_a_hint_names_the_other_dates_of_a_table_too(odd: Odd) -> None:
+    odd.run("SET sql_mode = ''", "ALTER TABLE {table} ADD one date, ADD other date")
+    with root(odd.server) as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = ''")
+        cursor.execute("INSERT INTO {table} VALUES (1, 1, 1, '0000-00-00', NULL)".format_map(NAMES))
+    [finding] = odd.found()
+    letters = finding.suggestion.partition("column.unfit.letter = '")[2].partition("' to set ")[0]
+    assert [name.rpartition(".")[2] for name in letters.split(",")] == ["one", "other"]

@@ -7,20 +7,21 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.world import FLAVOURS, run, settings_of
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Rows, Signal, Step
-from wrackline.producers.plugin import Edge, Surroundings, WriterIds
-from wrackline.producers.sources.mysql.check import check
-from wrackline.producers.sources.mysql.connect import Server
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import Edge, Surroundings, WriterIds
+from wrackline.producers.contract.steps import Rows, Signal, Step
+from wrackline.producers.sources.mysql.check.check import check
+from wrackline.producers.sources.mysql.connect.connect import MySqlServer
 from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.schemas.findings import Finding
-from wrackline.schemas.table import TableId
+from wrackline.schemas.language.findings import Finding
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
-EDITIONS = {"mariadb": mariadb.of_central, "mysql": mysql.unpacked}
+EDITIONS = {"mariadb": mariadb.pinned_edition, "mysql": mysql.pinned_mysql}
 UNLOGGED = {"mariadb": "--log-slave-updates=OFF", "mysql": "--log-replica-updates=OFF"}
 REPLICA = {
     "mariadb": ("CHANGE MASTER TO MASTER_HOST = 'nowhere.example'", "START SLAVE SQL_THREAD"),
@@ -29,7 +30,7 @@ REPLICA = {
 OPTIONS = ("--binlog-do-db=kept", "--binlog-do-db=also", "--lower-case-table-names=1")
 
 
-@pytest.fixture(scope="module", params=FLAVOURS)
+@pytest.fixture(scope="module", params=alternatives(FLAVOURS, by="file"))
 def server(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[tuple[str, MysqlServer]]:
@@ -49,7 +50,7 @@ def server(
 
 def found(server: MysqlServer, *tables: TableId, **more: str) -> list[Finding]:
     settings = settings_of(server, **{"database.include.list": "kept,lost", **more})
-    return list(check(Server(settings), settings, tables))
+    return list(check(MySqlServer(settings), settings, tables))
 
 
 def test_a_captured_database_that_the_log_leaves_out_is_named(server: tuple[str, MysqlServer]) -> None:
@@ -59,7 +60,7 @@ def test_a_captured_database_that_the_log_leaves_out_is_named(server: tuple[str,
     assert "lost" in finding.description
     assert found(server[1], **{"database.include.list": "kept"}) == []
     settings = settings_of(server[1], **{"database.exclude.list": "lost"})
-    assert list(check(Server(settings), settings, [TableId("kept", "kept", "orders")])) == []
+    assert list(check(MySqlServer(settings), settings, [TableId("kept", "kept", "orders")])) == []
 
 
 def test_a_name_with_capitals_is_answered_with_the_one_that_is_there(server: tuple[str, MysqlServer]) -> None:

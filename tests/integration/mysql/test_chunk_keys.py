@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from tests.integration.mysql.rows_world import World, beside, rows_of, table, walked
-from wrackline.producers.chunks import Bound, ChunkRequest
+from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
 from wrackline.schemas.errors import OperatorNeeded
 
 pytestmark = pytest.mark.servers
@@ -90,6 +90,7 @@ EVERY = [*KEYS, *ONE_SERVER]
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_chunks_of_every_key_meet_each_row_once_in_order(world: World, kind: str) -> None:
+    """T-W03."""
     flavour, values = ONE_SERVER.get(kind, ("", KEYS.get(kind, ())))
     if flavour and (flavour == "mariadb") != world.mariadb:
         pytest.skip(f"{flavour} alone has it")
@@ -141,6 +142,7 @@ def test_rows_that_stay_are_read_once_while_others_come_and_go(world: World) -> 
 
 
 def test_nulls_of_a_chosen_key_come_first_and_once(world: World) -> None:
+    """T-W02."""
     world.run(
         "CREATE TABLE shop.t (id int PRIMARY KEY, a int, b varchar(9), KEY (a, b))",
         "INSERT INTO shop.t VALUES (1, null, null), (2, null, 'b'), (3, 1, null), (4, 1, 'a'), (5, 2, null)",

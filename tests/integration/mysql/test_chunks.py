@@ -8,8 +8,9 @@ from threading import Timer
 import pytest
 
 from tests.integration.mysql.rows_world import World, int_of, rows_of, table, walked
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.sources.mysql.statement_rows import Connection
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.sources.mysql.chunks.chunks import MySqlRowQueries
+from wrackline.producers.sources.mysql.connect.statement_rows import Connection
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 
 pytestmark = pytest.mark.servers
@@ -75,6 +76,7 @@ def test_what_is_left_does_not_go_on_at_the_server(world: World, leaves: str) ->
 
 
 def test_a_chunk_leaves_the_table_free(world: World) -> None:
+    """T-W21."""
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY)", "INSERT INTO shop.t VALUES (1)")
     with closing(world.reader()) as reader:
         assert reader.read(ALL).complete
@@ -197,9 +199,11 @@ def test_a_missing_table_and_a_missing_right_say_who_acts(world: World) -> None:
 
 
 def test_a_server_that_goes_away_is_asked_again(world: World) -> None:
+    """T-W14."""
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY)")
     reader = world.reader()
-    world.run(f"KILL {_number_of(reader._session.connection)}")
+    assert isinstance(reader.queries, MySqlRowQueries)
+    world.run(f"KILL {_number_of(reader.queries.session.connection)}")
     with pytest.raises(Transient) as caught:
         reader.read(ALL)
     assert caught.value.code == "mysql.server_lost"

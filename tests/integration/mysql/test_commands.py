@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.pipes import Pipe
 from tests.integration.mysql.world import FLAVOURS, root
 from tests.integration.running.world import free_port, metric_of, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def pipe(
     request: pytest.FixtureRequest,
     stack: Stack,
@@ -54,6 +55,8 @@ def test_the_commands_of_an_operator(pipe: Pipe) -> None:
     assert (checked.returncode, checked.stdout.strip()) == (Exit.OK, f"{pipe.file}: good")
     running = pipe.run()
     wait_until(lambda: len(pipe.records(database, "orders")) == 2)
+    checked = pipe.command("check")  # now with a position in the log, which a worker reads on from
+    assert (checked.returncode, checked.stdout.strip()) == (Exit.OK, f"{pipe.file}: good")
     # MariaDB does not tell this account who reads
     for command in (("offsets", "reset"), ("delete", "--yes")):
         refused = pipe.command(*command)
@@ -68,7 +71,7 @@ def test_the_commands_of_an_operator(pipe: Pipe) -> None:
         pipe.execute(grant)
     reset = pipe.command("offsets", "reset")
     assert reset.returncode == Exit.OK, reset.stderr
-    assert "wherever the log ends (epoch 2)" in reset.stdout
+    assert "the end of the log (epoch 2)" in reset.stdout
     deleted = pipe.command("delete", "--yes")
     assert deleted.returncode == Exit.OK, deleted.stderr
     assert f"DROP TABLE `{database}`.`signals`" in deleted.stdout

@@ -7,10 +7,11 @@ import pytest
 
 from tests.contract.source_suite import SourceSuite
 from tests.contract.source_world import SourceWorld
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import OF_PATH, WITHOUT_GTIDS
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.plugin import MarkKind
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import MarkKind
 
 pytestmark = pytest.mark.servers
 
@@ -25,7 +26,7 @@ WORLDS: Final = (
 
 
 class TestMySql(SourceSuite):
-    @pytest.fixture(params=WORLDS, ids=lambda param: f"{param[0]} by {param[1].value}")
+    @pytest.fixture(params=alternatives(WORLDS), ids=lambda param: f"{param[0]} by {param[1].value}")
     def world(
         self, request: pytest.FixtureRequest, started: Callable[[str], MysqlServer]
     ) -> Iterator[SourceWorld]:

@@ -10,19 +10,20 @@ import pytest
 
 from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, places, read
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, root
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Saved
-from wrackline.producers.plugin import Renewing
-from wrackline.producers.sources.mysql.server_facts import Flavour
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.optional_parts import Renewing
+from wrackline.producers.contract.steps import Saved
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour
 from wrackline.schemas.errors import Definite, Transient
 
 pytestmark = pytest.mark.servers
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
     """Where a server of the test's own lives, by its kind's name."""
     made = Path(tempfile.mkdtemp(prefix="wrackline-crashed-"))
@@ -33,7 +34,7 @@ def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
 @pytest.fixture
 def server(folder: Path) -> Iterator[MysqlServer]:
     """A server that a test may kill."""
-    edition = mariadb.of_central() if folder.name == "mariadb" else mysql.unpacked()
+    edition = mariadb.pinned_edition() if folder.name == "mariadb" else mysql.pinned_mysql()
     made = binlog_server.server(folder, edition)
     made.process.start()
     yield made

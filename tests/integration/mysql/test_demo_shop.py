@@ -8,12 +8,12 @@ import pytest
 from pymysql.connections import Connection
 
 from tests.integration.mysql.world import root, run
-from wrackline.control.demo.shops.mariadb import MariadbSession, MariadbShop
-from wrackline.control.demo.shops.shop import DATABASE, Done
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.mysql.discover import Catalogue
-from wrackline.producers.sources.mysql.shapes import Shapes
-from wrackline.schemas.filters import ColumnRules
+from wrackline.control.local.demo.shops.mariadb import MariadbSession, MariadbShop
+from wrackline.control.local.demo.shops.shop import DATABASE, StatementResult
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
+from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.schemas.settings.filters import ColumnRules
 
 pytestmark = pytest.mark.servers
 
@@ -44,21 +44,21 @@ def session(shop: MariadbShop) -> Iterator[MariadbSession]:
 
 
 def test_a_statement_counts_the_rows_that_it_has_changed(session: MariadbSession) -> None:
-    assert session.insert(12, 1) == Done(12, range(1, 13))
-    assert session.update([1, 2, 99]) == Done(2)
-    assert session.rewrite([1], 1) == Done(0)  # it is that text already, so the log has nothing
-    assert session.rewrite([1], 2) == Done(1)
+    assert session.insert(12, 1) == StatementResult(12, range(1, 13))
+    assert session.update([1, 2, 99]) == StatementResult(2)
+    assert session.rewrite([1], 1) == StatementResult(0)  # it is that text already, so the log has nothing
+    assert session.rewrite([1], 2) == StatementResult(1)
     high = (1 << 64) - 1 - 3
-    assert session.rekey([3]) == Done(2, [high])
-    assert session.delete([3, high]) == Done(1)
+    assert session.rekey([3]) == StatementResult(2, [high])
+    assert session.delete([3, high]) == StatementResult(1)
     session.commit()
-    assert session.insert(5, 13) == Done(5, range(13, 18))
+    assert session.insert(5, 13) == StatementResult(5, range(13, 18))
     session.rollback()
     assert session.count() == 11
     assert session.rekey([4]).ids == [high - 1]
-    assert session.rekey([high - 1]) == Done(2, [4])
+    assert session.rekey([high - 1]) == StatementResult(2, [4])
     session.commit()
-    assert session.insert(500, 13) == Done(500, range(13, 513))
+    assert session.insert(500, 13) == StatementResult(500, range(13, 513))
     session.commit()
     assert session.count() == 511
 
@@ -97,7 +97,7 @@ def test_each_cell_is_in_its_plain_form(
     session.add_column()
     with asking.cursor() as cursor:
         cursor.execute(SET)
-    table = Catalogue(asking, Shapes(ColumnRules())).describe(shop.table).table
+    table = MySqlCatalogue(asking, MySqlShapes(ColumnRules())).describe(shop.table).table
     [cells] = shop.rows(table)
     found = dict(zip((column.name for column in table.columns), cells, strict=True))
     assert len(str(found.pop("token"))) == 36

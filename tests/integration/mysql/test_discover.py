@@ -7,19 +7,19 @@ import pymysql
 import pytest
 
 from tests.integration.mysql.log_files import ask, table_maps
-from wrackline.control.stack import binlog_server, mariadb
-from wrackline.producers.sources.mysql.discover import Catalogue
-from wrackline.producers.sources.mysql.shapes import Shapes
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.table import TableId
+from wrackline.control.local.stack import binlog_server, mariadb
+from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
+from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
-SHAPES = Shapes(ColumnRules())
+SHAPES = MySqlShapes(ColumnRules())
 
 
 def test_any_spelling_finds_the_table(tmp_path: Path) -> None:
-    edition = mariadb.of_central()
+    edition = mariadb.pinned_edition()
     settings = (*edition.settings, "--lower-case-table-names=1")
     server = binlog_server.server(tmp_path, replace(edition, settings=settings))
     server.process.start()
@@ -29,7 +29,7 @@ def test_any_spelling_finds_the_table(tmp_path: Path) -> None:
         ) as connection:
             ask(connection, "CREATE DATABASE Shop")
             ask(connection, "CREATE TABLE Shop.Orders (Id int primary key)")
-            catalogue = Catalogue(connection, SHAPES)
+            catalogue = MySqlCatalogue(connection, SHAPES)
             [there] = [one for one in catalogue.tables() if one.schema == "shop"]
             for number, spelled in enumerate(("orders", "ORDERS")):
                 found = catalogue.facts(TableId("SHOP", "SHOP", spelled))

@@ -9,19 +9,20 @@ from uuid import UUID
 
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.shop import Shop as Streaming
 from tests.integration.mysql.world import FLAVOURS, OF_PATH, root, run, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import Surroundings, Whole, WriterIds
-from wrackline.producers.sources.mysql.check import check
-from wrackline.producers.sources.mysql.connect import Server, ask
-from wrackline.producers.sources.mysql.dump import FIRST_EVENT, Reader, dump_from
-from wrackline.producers.sources.mysql.server_errors import asking
-from wrackline.producers.sources.mysql.server_facts import facts_of
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings, Whole, WriterIds
+from wrackline.producers.sources.mysql.check.check import check
+from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts
+from wrackline.producers.sources.mysql.connect.server_errors import translate_errors
+from wrackline.producers.sources.mysql.connect.server_facts import facts_of
+from wrackline.producers.sources.mysql.log.dump import FIRST_EVENT, DumpReader, dump_from
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -55,10 +56,10 @@ class Shop:
 
     def findings(self) -> dict[str, str]:
         settings = settings_of(self.server, **self.settings())
-        return {one.id: one.suggestion for one in check(Server(settings), settings, [])}
+        return {one.id: one.suggestion for one in check(MySqlServer(settings), settings, [])}
 
 
-@pytest.fixture(params=[*FLAVOURS, OF_PATH])
+@pytest.fixture(params=alternatives([*FLAVOURS, OF_PATH]))
 def shop(started: Callable[[str], MysqlServer], request: pytest.FixtureRequest) -> Iterator[Shop]:
     made = Shop(started(request.param), mysql=request.param == "mysql")
     run(made.server, f"DROP USER IF EXISTS {READER}", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop")
@@ -75,13 +76,13 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
     assert not re.search(r"ALL PRIVILEGES|SUPER|RELOAD|PROCESS|INSERT|LOCK TABLES", granted)
     assert shop.findings() == {}
     settings = settings_of(shop.server, **shop.settings())
-    with Server(settings).connect() as connection:
+    with MySqlServer(settings).connect() as connection:
         facts = facts_of(connection)
-        assert ask(connection, facts.log_status)
-        assert ask(connection, "SHOW BINARY LOGS")
-        ask(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        assert ask(connection, "SELECT * FROM shop.orders") == []
-        ask(connection, "COMMIT")
+        assert query_dicts(connection, facts.log_status)
+        assert query_dicts(connection, "SHOW BINARY LOGS")
+        query_dicts(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        assert query_dicts(connection, "SELECT * FROM shop.orders") == []
+        query_dicts(connection, "COMMIT")
 
 
 @pytest.mark.parametrize(
@@ -122,8 +123,8 @@ def test_who_may_not_see_what_is_prepared_is_warned_on_mysql_alone(shop: Shop) -
         assert code == "mysql.xa_recover_missing"
         assert f"GRANT XA_RECOVER_ADMIN ON *.* TO '{READER}'@'%'" in mend
     else:
-        with Server(settings_of(shop.server, **shop.settings())).connect() as connection:
-            assert ask(connection, "XA RECOVER") == []
+        with MySqlServer(settings_of(shop.server, **shop.settings())).connect() as connection:
+            assert query_dicts(connection, "XA RECOVER") == []
         assert shop.findings() == {}
 
 
@@ -176,14 +177,14 @@ def test_the_grants_that_errors_print_name_the_account_with_its_host(shop: Shop)
     orders, bare = (TableId("shop", "shop", name) for name in ("orders", "bare"))
     source = PLUGIN.open(settings, Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2)))
     [partition] = source.partitions()
-    server = Server(settings)
+    server = MySqlServer(settings)
 
     def read() -> None:
-        with server.connect() as connection, asking(connection, "read the rows", orders):
-            ask(connection, "SELECT * FROM shop.orders")
+        with server.connect() as connection, translate_errors(connection, "read the rows", orders):
+            query_dicts(connection, "SELECT * FROM shop.orders")
 
     def dump() -> None:
-        dump_from(server.connect(), Reader(7, UUID(int=7), 1.0), "", FIRST_EVENT).close()
+        dump_from(server.connect(), DumpReader(7, UUID(int=7), 1.0), "", FIRST_EVENT).close()
 
     for what in (read, dump, lambda: source.reader(partition).whole(bare)):
         with pytest.raises(OperatorNeeded) as raised:

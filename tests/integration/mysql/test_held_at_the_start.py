@@ -9,16 +9,17 @@ import pytest
 from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, places, read
 from tests.contract.source_suite import keys, request
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, OF_PATH, WITHOUT_GTIDS
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Progress
-from wrackline.producers.plugin import MarkKind
-from wrackline.producers.readers import Outcome, Planned, Readers
-from wrackline.producers.snapshot.work import Plan, Ticket
-from wrackline.producers.sources.mysql.gtids import MySqlGtids
-from wrackline.producers.sources.mysql.position import MySqlPosition
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.producers.contract.steps import Progress
+from wrackline.producers.reading.readers import Outcome, PlanOutcome, Readers
+from wrackline.producers.snapshot.work_items import Plan, Ticket
+from wrackline.producers.sources.mysql.events.gtids import MySqlGtids
+from wrackline.producers.sources.mysql.log.position import MySqlPosition
 
 pytestmark = pytest.mark.servers
 
@@ -34,7 +35,7 @@ def world(request: pytest.FixtureRequest, started: Callable[[str], MysqlServer])
         yield made
 
 
-@pytest.mark.parametrize("world", [*FLAVOURS, OF_PATH], indirect=True)
+@pytest.mark.parametrize("world", alternatives([*FLAVOURS, OF_PATH]), indirect=True)
 def test_no_row_is_read_before_all_is_visible_that_the_log_begins_behind(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     world.commit(partition, row("a", 1))
@@ -46,7 +47,7 @@ def test_no_row_is_read_before_all_is_visible_that_the_log_begins_behind(world: 
         assert keys(world, reader.read(request(world, partition))) == [("a", 1), ("a", 2)]
 
 
-@pytest.mark.parametrize("world", [*FLAVOURS, OF_PATH], indirect=True)
+@pytest.mark.parametrize("world", alternatives([*FLAVOURS, OF_PATH]), indirect=True)
 def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     with closing(open_stream(world, partition)) as stream:
@@ -59,7 +60,7 @@ def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld)
     assert [event.key for event in events(world, steps)] == [("a", 2)]
 
 
-@pytest.mark.parametrize("world", [*FLAVOURS, OF_PATH], indirect=True)
+@pytest.mark.parametrize("world", alternatives([*FLAVOURS, OF_PATH]), indirect=True)
 def test_no_row_is_read_before_all_is_visible_that_the_log_goes_on_behind(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     stream = open_stream(world, partition)
@@ -114,7 +115,7 @@ def test_a_plan_reaches_the_rows_that_come_to_light_behind_it(world: MySqlWorld)
         finally:
             readers.close()
     [planned] = found
-    assert isinstance(planned, Planned)
+    assert isinstance(planned, PlanOutcome)
     assert planned.spans[-1].upto == ("a", "2")
 
 

@@ -14,15 +14,15 @@ from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, places, read
 from tests.integration.mysql.log_files import CHECKSUM, HEADER, MAGIC
 from tests.integration.mysql.source_world import MySqlWorld
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Saved
-from wrackline.producers.sources.mysql import kinds
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.steps import Saved
+from wrackline.producers.sources.mysql.events import event_kinds
 from wrackline.schemas.errors import OperatorNeeded
 
 pytestmark = pytest.mark.servers
 
 FAR = (1 << 32) + 100
-BEGINS = frozenset({kinds.GTID, kinds.ANONYMOUS_GTID, kinds.MARIADB_GTID})
+BEGINS = frozenset({event_kinds.GTID, event_kinds.ANONYMOUS_GTID, event_kinds.MARIADB_GTID})
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def far_behind(world: MySqlWorld, *behind: int) -> tuple[Saved, str]:
 
 
 def test_the_next_file_is_gone_on_with(world: MySqlWorld) -> None:
-    saved, later = far_behind(world, kinds.ROTATE)
+    saved, later = far_behind(world, event_kinds.ROTATE)
     [partition] = world.source.partitions()
     stream = open_stream(world, partition, saved)
     steps = read(world, stream, later)
@@ -75,7 +75,7 @@ def test_the_next_file_is_gone_on_with(world: MySqlWorld) -> None:
 
 
 def test_a_transaction_that_begins_there_is_never_passed_over(world: MySqlWorld) -> None:
-    saved, _ = far_behind(world, *BEGINS, kinds.XID, kinds.ROTATE)
+    saved, _ = far_behind(world, *BEGINS, event_kinds.XID, event_kinds.ROTATE)
     [partition] = world.source.partitions()
     with pytest.raises(OperatorNeeded) as raised:
         open_stream(world, partition, saved)

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.reads_world import APART, CHANGES, ReadsWorld
 from tests.integration.mysql.test_changed_around_reads import MARKS
 from tests.integration.mysql.world import FLAVOURS
 from tests.integration.running.world import PATIENCE, wait_until
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
 
 pytestmark = pytest.mark.servers
 
@@ -28,7 +29,7 @@ WRITTEN = 100  # the first of them, which the writer changes
 CHAIN = ("before_select=kill@3", "after_select=kill@2", "before_slice=kill@3", "after_slice=kill@2")
 
 
-@pytest.fixture(params=list(itertools.product(FLAVOURS, MARKS)), ids=" by ".join)
+@pytest.fixture(params=alternatives(itertools.product(FLAVOURS, MARKS)), ids=" by ".join)
 def world(
     request: pytest.FixtureRequest, stack: Stack, tmp_path: Path, kafka: Broker, registry: SchemaRegistry
 ) -> Iterator[ReadsWorld]:

@@ -9,9 +9,9 @@ import pytest
 from tests.contract.log_suite import row
 from tests.contract.reading import open_stream, places, read
 from tests.integration.mysql.test_xa import XaWorld
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Position
-from wrackline.producers.plugin import Attended, LogState
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.optional_parts import Attended, LogState
+from wrackline.producers.contract.steps import Position
 
 pytestmark = pytest.mark.servers
 KEPT = 86_400

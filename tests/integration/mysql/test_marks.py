@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from itertools import count
 from threading import Event
 
 import pytest
@@ -10,12 +9,12 @@ import pytest
 from tests.fakes.place import Place
 from tests.integration.mysql.logged import Log, Logged
 from tests.integration.mysql.rows_world import World, beside, int_of, rows_of, table
-from wrackline.producers.changes import Commit, Progress, Signal
-from wrackline.producers.chunks import Chunk, ChunkRequest, Mark
-from wrackline.producers.plugin import Edge, MarkKind
-from wrackline.producers.sources.mysql.chunks import MySqlReader
-from wrackline.producers.sources.mysql.marks import Fence, asked
-from wrackline.producers.sources.mysql.position import History, MySqlPosition
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Mark
+from wrackline.producers.contract.source_plugin import Edge, MarkKind
+from wrackline.producers.contract.steps import Commit, Progress, Signal
+from wrackline.producers.sources.mysql.chunks.chunks import MySqlReader
+from wrackline.producers.sources.mysql.chunks.marks import MySqlFence, query_rows
+from wrackline.producers.sources.mysql.log.position import MySqlHistory, MySqlPosition
 from wrackline.schemas.errors import OperatorNeeded
 
 pytestmark = pytest.mark.servers
@@ -23,8 +22,9 @@ pytestmark = pytest.mark.servers
 WRITERS = 6
 ROUNDS = 60
 EACH = 1_000_000  # rows' numbers of one writer
+MOST = 1_000  # rows of one writer: a fast one would give each round more to look at than the one before
 LATE = "SET GLOBAL binlog_group_commit_sync_delay = 20000"  # in the log for 20 ms before it is visible
-ALL = ChunkRequest(table("t"), ("id",), most_rows=1_000_000, slice_rows=1_000_000)
+ALL = ChunkRequest(table("t"), ("id",), most_rows=1_000_000, slice_rows=1_000_000, most_seconds=60)
 
 
 @pytest.fixture(params=["ordered", "unordered"])
@@ -46,7 +46,7 @@ def test_what_a_chunk_saw_lies_before_its_mark(busy: World) -> None:
         ends = {one.row: one.end for one in log()}
     assert sum(len(saw) for saw, _ in chunks) > ROUNDS
     for saw, mark in chunks:
-        assert isinstance(mark, Fence)
+        assert isinstance(mark, MySqlFence)
         assert max((ends[row] for row in saw), default=mark.place) <= mark.place
 
 
@@ -64,7 +64,7 @@ def test_a_chunk_of_mariadb_saw_all_before_its_place(world: World, isolation: st
     finally:
         world.run("SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     for saw, mark in chunks:
-        assert isinstance(mark, Fence)
+        assert isinstance(mark, MySqlFence)
         assert saw == {one.row for one in logged if one.end <= mark.place}
 
 
@@ -93,7 +93,7 @@ def test_an_open_transaction_is_not_seen(world: World) -> None:
         if not world.mariadb:
             pytest.skip("a GTID says it")
         mark = reader.marks.set("now", Edge.CLOSE)
-        assert isinstance(mark, Fence)
+        assert isinstance(mark, MySqlFence)
         begun = Commit("0-1-1", MySqlPosition(0, mark.place.file, mark.place.offset, 1), 0)
         ended = Commit("0-1-1", MySqlPosition(0, *mark.place), 0)
         assert reader.marks.unseen([begun, ended]) == [begun]
@@ -113,7 +113,7 @@ def last_transaction(world: World) -> str:
     """The name of the last one that was committed."""
     with world.root() as connection:
         said = "@@gtid_binlog_pos" if world.mariadb else "CONCAT(@@server_uuid, ':1')"
-        ((name,),) = asked(connection, f"SELECT {said}")
+        ((name,),) = query_rows(connection, f"SELECT {said}")
     return str(name)
 
 
@@ -121,14 +121,14 @@ def test_a_fence_is_passed_at_its_place_and_by_its_set_on_another_server(world: 
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY)")
     with closing(world.reader()) as reader:
         mark = reader.marks.set("now", Edge.CLOSE)
-    assert isinstance(mark, Fence)
+    assert isinstance(mark, MySqlFence)
     file, offset = mark.place
     for at, passed in (((file, offset), True), ((file, offset - 1), False), ((file + 1, 4), True)):
-        assert mark.passed(Progress(MySqlPosition(0, *at, 0, History(mark.server, "b.1", 0)))) == passed
+        assert mark.passed(Progress(MySqlPosition(0, *at, 0, MySqlHistory(mark.server, "b.1", 0)))) == passed
     assert not mark.passed(Progress(MySqlPosition(0, file, offset, 1)))
     if world.mariadb:
         return
-    elsewhere = History("another", "b.1", 0)
+    elsewhere = MySqlHistory("another", "b.1", 0)
     assert mark.gtids is not None
     assert mark.passed(Progress(MySqlPosition(0, 1, 4, 0, elsewhere, mark.gtids)))
     assert not mark.passed(Progress(MySqlPosition(0, file + 1, 4, 0, elsewhere, type(mark.gtids)())))
@@ -172,7 +172,7 @@ def reading(world: World) -> Iterator[tuple[MySqlReader, Callable[[], list[Logge
             with world.root() as connection, connection.cursor() as cursor:
                 if not world.mariadb:
                     cursor.execute("SET SESSION binlog_rows_query_log_events = ON")
-                for number in count(first):
+                for number in range(first, first + MOST):
                     cursor.execute(f"INSERT INTO t VALUES ({number}) /* row {number} */")
                     if stop.is_set():
                         return

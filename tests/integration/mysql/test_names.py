@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.pipes import Pipe
 from tests.integration.mysql.shop import Shop, kinds
 from tests.integration.mysql.test_check_servers import EDITIONS
 from tests.integration.mysql.world import FLAVOURS
 from tests.integration.running.world import wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack import binlog_server
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.changes import Found
-from wrackline.producers.sources.mysql.names import identifier
+from wrackline.control.local.stack import binlog_server
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.producers.contract.steps import Found
+from wrackline.producers.sources.mysql.connect.quoting import identifier
 
 pytestmark = pytest.mark.servers
 
@@ -50,6 +51,7 @@ def test_every_name_that_a_server_takes_is_copied_under_it(
     topic_prefix: str,
     flavour: str,
 ) -> None:
+    """A-SQL-01."""
     server = getattr(stack, flavour)()
     pipe = Pipe(tmp_path, flavour, server, kafka, registry, topic_prefix, ("o dd.b-é",), "initial")
     [database] = pipe.databases
@@ -88,7 +90,7 @@ def make(pipe: Pipe, statement: str, table: str) -> None:
     pipe.execute(statement.format(identifier(table)))
 
 
-@pytest.fixture(scope="module", params=FLAVOURS)
+@pytest.fixture(scope="module", params=alternatives(FLAVOURS, by="file"))
 def folding(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[MysqlServer]:

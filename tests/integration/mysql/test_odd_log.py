@@ -9,12 +9,12 @@ from tests.contract.log_suite import row
 from tests.contract.reading import events, open_stream, places, read, read_batches
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import root
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Fault, Reshaped, Step
-from wrackline.producers.plugin import LogStream
-from wrackline.producers.sources.mysql.server_facts import Flavour
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import LogStream
+from wrackline.producers.contract.steps import Fault, Reshaped, Step
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition
 
 pytestmark = pytest.mark.servers
 
@@ -111,6 +111,7 @@ def test_a_compressed_transaction_is_whole(
 def test_a_session_that_logs_less_of_a_row_ends_its_table(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition, stream: LogStream
 ) -> None:
+    """T-M08."""
     world.commit(partition, row("a", 1))
     elsewhere(
         server,
@@ -129,6 +130,7 @@ def test_a_session_that_logs_less_of_a_row_ends_its_table(
 def test_metadata_that_is_switched_off_ends_the_table(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition, stream: LogStream
 ) -> None:
+    """T-M08."""
     world.commit(partition, row("a", 1))
     elsewhere(server, world, "SET GLOBAL binlog_row_metadata = MINIMAL", "FLUSH TABLES")
     try:
@@ -164,6 +166,7 @@ def test_a_server_that_names_no_columns_any_more_stops_the_stream_until_it_does_
 def test_a_session_that_logs_statements_stops_the_stream(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition, stream: LogStream
 ) -> None:
+    """T-M09."""
     world.commit(partition, row("a", 1))
     elsewhere(
         server,
@@ -216,6 +219,7 @@ def test_changed_parts_of_a_json_document_are_whole_documents(
 def test_rows_that_a_foreign_key_changes_are_in_the_log_where_the_server_is_said_to_log_them(
     world: MySqlWorld, partition: SourcePartition
 ) -> None:
+    """T-M11."""
     world.run(
         "CREATE TABLE parents (id int PRIMARY KEY)",
         "CREATE TABLE kids (id int PRIMARY KEY, up int, CONSTRAINT k FOREIGN KEY (up) REFERENCES parents (id)"
@@ -291,7 +295,10 @@ def test_rows_that_are_logged_and_taken_back_are_not_told(
 def test_rows_that_no_rollback_takes_back_are_told(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition
 ) -> None:
-    """A table without transactions keeps its rows, and the log has them in a transaction of their own."""
+    """A table without transactions keeps its rows, and the log has them in a transaction of their own.
+
+    T-M09.
+    """
     if world.facts.flavour is Flavour.MYSQL:
         pytest.skip("with GTIDs it lets nobody do so")
     world.run("CREATE TABLE notes (id int PRIMARY KEY) ENGINE = MyISAM", "COMMIT")

@@ -10,15 +10,16 @@ import pytest
 from tests.contract.log_suite import row
 from tests.contract.reading import committed, events, open_stream, read
 from tests.contract.source_suite import keys, reached, request
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.replicas import replicated
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import FLAVOURS, run, settings_of
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Commit
-from wrackline.producers.chunks import Chunk
-from wrackline.producers.plugin import ChunkReader, Edge, Source
-from wrackline.producers.sources.mysql.connect import Server
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.row_chunks import Chunk
+from wrackline.producers.contract.source_plugin import ChunkReader, Edge, Source
+from wrackline.producers.contract.steps import Commit
+from wrackline.producers.sources.mysql.connect.connect import MySqlServer
 from wrackline.producers.sources.mysql.source import PLUGIN
 
 pytestmark = pytest.mark.servers
@@ -33,7 +34,7 @@ class Pair(NamedTuple):
     replica: MysqlServer
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """A primary with its replica."""
     with replicated(request.param, tmp_path) as (primary, replica):
@@ -89,7 +90,9 @@ def test_the_gate_of_a_replica_names_what_the_stream_began_behind_and_it_has_not
     run(pair.replica, f"STOP {word} SQL_THREAD")
     world.commit(partition, row("a", 1))
     with closing(open_stream(world, partition)):
-        monkeypatch.setattr(world.source, "_server", Server(settings_of(pair.replica)))  # the proxy's choice
+        monkeypatch.setattr(
+            world.source, "_server", MySqlServer(settings_of(pair.replica))
+        )  # the proxy's choice
         with closing(world.source.reader(partition)) as reader:
             assert reader.marks.unseen(())
             run(pair.replica, f"START {word} SQL_THREAD")

@@ -9,7 +9,7 @@ from tests.integration.mysql import peer
 from tests.integration.mysql.followed import Followed
 from tests.integration.mysql.test_rows import BYTES, NUMBERS, OF_MARIADB, OF_MYSQL, TEXTS, TIMES, literal
 from tests.integration.mysql.world import root
-from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.local.stack.servers import MysqlServer
 
 pytestmark = pytest.mark.servers
 

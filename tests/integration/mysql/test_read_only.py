@@ -14,12 +14,13 @@ from pathlib import Path
 import pymysql
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.reads_world import APART, ReadsWorld
 from tests.integration.mysql.replicas import replicated
 from tests.integration.mysql.world import FLAVOURS, root
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -34,7 +35,7 @@ WRITES = (
 )
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def world(
     request: pytest.FixtureRequest, tmp_path: Path, kafka: Broker, registry: SchemaRegistry
 ) -> Iterator[ReadsWorld]:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.world import FLAVOURS, root, run, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.mysql.connect import Server, ask
-from wrackline.producers.sources.mysql.heartbeat import Heartbeat
-from wrackline.producers.sources.mysql.server_errors import asking
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts
+from wrackline.producers.sources.mysql.connect.server_errors import translate_errors
+from wrackline.producers.sources.mysql.heartbeat import MySqlHeartbeat
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -32,18 +33,18 @@ class Hotel:
 
     def refused(self, **more: str) -> WracklineError:
         with pytest.raises(WracklineError) as caught:
-            Server(settings_of(self.server, **(USER | more))).connect()
+            MySqlServer(settings_of(self.server, **(USER | more))).connect()
         return caught.value
 
     def answer(self, statement: str, **user: str) -> WracklineError:
         """Return what a statement ends with."""
-        with Server(settings_of(self.server, **user)).connect() as connection:
-            with pytest.raises(WracklineError) as caught, asking(connection, "try", ORDERS):
-                ask(connection, statement)
+        with MySqlServer(settings_of(self.server, **user)).connect() as connection:
+            with pytest.raises(WracklineError) as caught, translate_errors(connection, "try", ORDERS):
+                query_dicts(connection, statement)
             return caught.value
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def hotel(stack: Stack, request: pytest.FixtureRequest) -> Iterator[Hotel]:
     made = Hotel(getattr(stack, request.param)())
     run(
@@ -77,7 +78,7 @@ def test_who_is_not_let_in_is_told_what_mends_it(hotel: Hotel) -> None:
 
 def test_a_full_server_is_tried_again(hotel: Hotel) -> None:
     run(hotel.server, "ALTER USER guest WITH MAX_USER_CONNECTIONS 1")
-    with Server(settings_of(hotel.server, **USER)).connect():
+    with MySqlServer(settings_of(hotel.server, **USER)).connect():
         full = hotel.refused()
     assert isinstance(full, Transient)
     assert "ALTER USER 'guest'@'%' WITH MAX_USER_CONNECTIONS 0" in full.hint
@@ -86,7 +87,7 @@ def test_a_full_server_is_tried_again(hotel: Hotel) -> None:
 def test_where_nobody_listens_it_is_tried_again() -> None:
     nowhere = MysqlServer(process=None, port=1)  # type: ignore[arg-type] # never asked
     with pytest.raises(Transient) as caught:
-        Server(settings_of(nowhere)).connect()
+        MySqlServer(settings_of(nowhere)).connect()
     assert caught.value.code == "mysql.unreachable"
     assert "mysql -h 127.0.0.1 -P 1 -u root -p" in caught.value.hint
 
@@ -138,24 +139,24 @@ def test_a_server_that_takes_no_changes_says_so(hotel: Hotel) -> None:
 
 
 def test_a_killed_connection_is_closed_and_tried_again(hotel: Hotel) -> None:
-    with Server(settings_of(hotel.server)).connect() as connection:
+    with MySqlServer(settings_of(hotel.server)).connect() as connection:
         number = connection.thread_id()  # type: ignore[no-untyped-call]
         run(hotel.server, f"KILL {number}")
-        with pytest.raises(Transient) as caught, asking(connection, "try"):
-            ask(connection, "SELECT 1")
+        with pytest.raises(Transient) as caught, translate_errors(connection, "try"):
+            query_dicts(connection, "SELECT 1")
         assert caught.value.code == "mysql.server_lost"
         assert not connection.open
-        with pytest.raises(Transient), asking(connection, "try again"):
-            ask(connection, "SELECT 1")
+        with pytest.raises(Transient), translate_errors(connection, "try again"):
+            query_dicts(connection, "SELECT 1")
 
 
 def test_a_lock_is_waited_for_again(hotel: Hotel) -> None:
-    with root(hotel.server) as holder, Server(settings_of(hotel.server)).connect() as connection:
-        ask(holder, "BEGIN")
-        ask(holder, "UPDATE refusals.orders SET note = 'x' WHERE id = 1")
-        ask(connection, "SET innodb_lock_wait_timeout = 1")
-        with pytest.raises(Transient) as caught, asking(connection, "try"):
-            ask(connection, "UPDATE refusals.orders SET note = 'y' WHERE id = 1")
+    with root(hotel.server) as holder, MySqlServer(settings_of(hotel.server)).connect() as connection:
+        query_dicts(holder, "BEGIN")
+        query_dicts(holder, "UPDATE refusals.orders SET note = 'x' WHERE id = 1")
+        query_dicts(connection, "SET innodb_lock_wait_timeout = 1")
+        with pytest.raises(Transient) as caught, translate_errors(connection, "try"):
+            query_dicts(connection, "UPDATE refusals.orders SET note = 'y' WHERE id = 1")
         assert connection.open
     assert caught.value.code == "mysql.server_lost"
 
@@ -166,7 +167,7 @@ def test_a_heartbeats_query_runs_and_hides_what_it_says(hotel: Hotel) -> None:
         "heartbeat.action.query": "UPDATE refusals.orders SET note = concat(note, '.')",
     }
     settings = settings_of(hotel.server, **beats)
-    heartbeat = Heartbeat(Server(settings), settings)
+    heartbeat = MySqlHeartbeat(MySqlServer(settings), settings)
     heartbeat.beat()
     heartbeat.beat()
     with pytest.raises(OperatorNeeded) as caught:
@@ -175,18 +176,20 @@ def test_a_heartbeats_query_runs_and_hides_what_it_says(hotel: Hotel) -> None:
     assert "secret" not in str(caught.value)
     heartbeat.close()
     with root(hotel.server) as connection:
-        assert ask(connection, "SELECT note FROM refusals.orders") == [{"note": "secret1.."}]
+        assert query_dicts(connection, "SELECT note FROM refusals.orders") == [{"note": "secret1.."}]
     forbidden = settings_of(hotel.server, **beats, **{"read.only": "true"})
     with pytest.raises(OperatorNeeded) as caught:
-        Heartbeat(Server(forbidden), forbidden).beat()
+        MySqlHeartbeat(MySqlServer(forbidden), forbidden).beat()
     assert caught.value.code == "mysql.heartbeat_forbidden"
 
 
 def test_a_session_shows_what_is_stored_whatever_the_server_is_set_to(hotel: Hotel) -> None:
     run(hotel.server, "SET GLOBAL time_zone = '+05:00'")
     try:
-        with Server(settings_of(hotel.server)).connect() as connection:
-            [row] = ask(connection, "SELECT from_unixtime(0) AS zero, @@sql_mode AS mode, hex('é') AS text")
+        with MySqlServer(settings_of(hotel.server)).connect() as connection:
+            [row] = query_dicts(
+                connection, "SELECT from_unixtime(0) AS zero, @@sql_mode AS mode, hex('é') AS text"
+            )
     finally:
         run(hotel.server, "SET GLOBAL time_zone = 'SYSTEM'")
     assert (str(row["zero"]), row["mode"], row["text"]) == ("1970-01-01 00:00:00", "", "C3A9")

@@ -13,15 +13,16 @@ import pytest
 from tests.contract.log_suite import BIG, row
 from tests.contract.reading import Event, events, open_stream, places, read
 from tests.fixtures.cut_proxy import CutProxy
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import root, settings_of
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Begin, Commit, Rows, Saved, Step
-from wrackline.producers.plugin import Surroundings
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Begin, Commit, Rows, Saved, Step
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import Definite, Transient
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 pytestmark = pytest.mark.servers
 
@@ -61,11 +62,11 @@ class Pair:
                 cursor.execute(statement)
 
 
-@pytest.fixture(scope="module", params=["mariadb", "mysql"])
+@pytest.fixture(scope="module", params=alternatives(["mariadb", "mysql"], by="file"))
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     """Both of one kind; the replica follows."""
     folder = Path(tempfile.mkdtemp(prefix="wrackline-replica-"))
-    edition = mariadb.of_central() if request.param == "mariadb" else mysql.unpacked()
+    edition = mariadb.pinned_edition() if request.param == "mariadb" else mysql.pinned_mysql()
     second = replace(edition, settings=(*edition.settings, "--server-id=2", *_LOGS_ALL[request.param]))
     servers = [
         binlog_server.server(folder / name, one) for name, one in (("source", edition), ("replica", second))
@@ -170,9 +171,10 @@ def test_a_transaction_cut_at_the_source_goes_on_behind_the_replicas_own(switche
 
 
 def test_a_replica_that_is_behind_is_waited_for(switched: Switched) -> None:
+    """T-M05."""
     steps, cut = switched.begin()
     whole = places(steps)[-1].saved()
-    with pytest.raises(Transient, match="does not have all"):
+    with pytest.raises(Transient, match="does not have everything"):
         open_stream(switched.there, switched.partition, whole)
     switched.pair.follow()
     switched.arrives("a")

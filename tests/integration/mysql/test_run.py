@@ -11,11 +11,12 @@ from pathlib import Path
 import pymysql
 import pytest
 
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.pipes import Pipe
 from tests.integration.mysql.world import FLAVOURS, OF_PATH, WITHOUT_GTIDS, root
 from tests.integration.running.world import wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -30,7 +31,7 @@ signal.data.collection = "{prefix}_a.signals"
 """
 
 
-@pytest.fixture(params=[*FLAVOURS, OF_PATH])
+@pytest.fixture(params=alternatives([*FLAVOURS, OF_PATH]))
 def made(
     request: pytest.FixtureRequest,
     started: Callable[[str], MysqlServer],
@@ -213,7 +214,7 @@ def tell(pipe: Pipe, story: list[str]) -> None:
             time.sleep(0.4)
 
 
-@pytest.mark.parametrize("made", [*FLAVOURS, WITHOUT_GTIDS, OF_PATH], indirect=True)
+@pytest.mark.parametrize("made", alternatives([*FLAVOURS, WITHOUT_GTIDS, OF_PATH]), indirect=True)
 def test_rows_that_exist_and_all_that_becomes_of_them_survive_three_kills(made: Made) -> None:
     pipe = made(mode="initial", more='incremental.snapshot.chunk.size = "500"')
     prepare(pipe)

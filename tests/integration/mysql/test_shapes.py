@@ -7,20 +7,20 @@ import pytest
 from pymysql.connections import Connection
 
 from tests.integration.mysql.log_files import ask, is_mariadb, table_maps
-from wrackline.producers.sources.mysql.charsets import charset_of
-from wrackline.producers.sources.mysql.discover import Catalogue
-from wrackline.producers.sources.mysql.names import identifier, table_name
-from wrackline.producers.sources.mysql.shapes import Shapes
+from wrackline.producers.sources.mysql.connect.quoting import identifier, table_name
+from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
+from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.producers.sources.mysql.events.charsets import charset_of
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.projection import Plain, Projection
-from wrackline.schemas.table import KeyKind, TableId
-from wrackline.schemas.types import Kind
+from wrackline.schemas.events.projection import Plain, Projection
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.tables.table import KeyKind, TableId
+from wrackline.schemas.tables.types import Kind
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("database")]
 
 DATABASE = "wl_shapes"
-SHAPES = Shapes(ColumnRules())
+SHAPES = MySqlShapes(ColumnRules())
 
 NUMBERS = [
     *(
@@ -79,7 +79,7 @@ def both(
     connection: "Connection[Any]", table: TableId, row: str = "() VALUES ()"
 ) -> tuple[Projection, Projection]:
     """The shape of a table from the log, then from the catalogue."""
-    catalogue = Catalogue(connection, SHAPES)
+    catalogue = MySqlCatalogue(connection, SHAPES)
     told = table_maps(connection, f"INSERT INTO {table_name(table)} {row}")[0]
     return SHAPES.of_log(told, catalogue.facts(table)), catalogue.describe(table)
 
@@ -107,7 +107,7 @@ def test_types_that_the_log_tells_alone(connection: "Connection[Any]") -> None:
     others = [f"c{place} {text} NULL" for place, text in enumerate([*TIMES, *BYTES, *TEXTS])]
     table = made(connection, "told", ", ".join([*numbers, *others, "id int primary key"]))
     told = table_maps(connection, "INSERT INTO told (id) VALUES (1)")[0]
-    assert SHAPES.of_log(told) == Catalogue(connection, SHAPES).describe(table)
+    assert SHAPES.of_log(told) == MySqlCatalogue(connection, SHAPES).describe(table)
 
 
 def test_every_charset(connection: "Connection[Any]") -> None:
@@ -122,7 +122,7 @@ def test_every_charset(connection: "Connection[Any]") -> None:
 
 
 def test_every_collation_has_the_charset_that_the_server_says(connection: "Connection[Any]") -> None:
-    said = Catalogue(connection, SHAPES).collations()
+    said = MySqlCatalogue(connection, SHAPES).collations()
     assert len(said) > 250
     assert {number: charset_of(number, column="a.b.c").name for number in said} == said
 
@@ -133,7 +133,7 @@ def test_odd_names(connection: "Connection[Any]") -> None:
         f"{identifier(text)} int" for text in ("a.b", "c`d", "é", 'q"', "it's", "a b", "%s", "select")
     )
     table = made(connection, name, columns)
-    assert table in Catalogue(connection, SHAPES).tables()
+    assert table in MySqlCatalogue(connection, SHAPES).tables()
     logged, read = both(connection, table)
     assert logged == read
     assert [column.name for column in read.table.columns] == [
@@ -150,7 +150,7 @@ def test_odd_names(connection: "Connection[Any]") -> None:
 
 def test_tables_that_differ_in_case_are_two(connection: "Connection[Any]") -> None:
     lower, upper = made(connection, "t", "a int primary key"), made(connection, "T", "b text")
-    catalogue = Catalogue(connection, SHAPES)
+    catalogue = MySqlCatalogue(connection, SHAPES)
     assert [column.name for column in catalogue.describe(lower).table.columns] == ["a"]
     assert [column.name for column in catalogue.describe(upper).table.columns] == ["b"]
     assert catalogue.facts_of([lower, upper])[upper].key == ()
@@ -198,7 +198,7 @@ def test_what_is_no_table_of_the_users_is_left_out(connection: "Connection[Any]"
     ask(connection, "CREATE TEMPORARY TABLE passing (id int)")
     if is_mariadb(connection):
         ask(connection, "CREATE SEQUENCE counted")
-    catalogue = Catalogue(connection, SHAPES)
+    catalogue = MySqlCatalogue(connection, SHAPES)
     assert [one for one in catalogue.tables() if one.database == DATABASE] == [table]
     assert {one.database for one in catalogue.tables()}.isdisjoint({"mysql", "sys", "performance_schema"})
     with pytest.raises(OperatorNeeded) as raised:
@@ -208,7 +208,7 @@ def test_what_is_no_table_of_the_users_is_left_out(connection: "Connection[Any]"
 
 def test_many_tables_are_asked_for_together(connection: "Connection[Any]") -> None:
     tables = [made(connection, f"t{number}", f"c{number} int primary key") for number in range(30)]
-    catalogue = Catalogue(connection, SHAPES)
+    catalogue = MySqlCatalogue(connection, SHAPES)
     asked = _questions(connection)
     catalogue.keep(tables)
     assert _questions(connection) - asked < 10
@@ -267,7 +267,7 @@ def test_a_system_versioned_table_is_refused(connection: "Connection[Any]") -> N
         pytest.skip("only MariaDB has such tables")
     table = made(connection, "versioned", "id int primary key", "WITH SYSTEM VERSIONING")
     told = table_maps(connection, "INSERT INTO versioned VALUES (1)")[0]
-    catalogue = Catalogue(connection, SHAPES)
+    catalogue = MySqlCatalogue(connection, SHAPES)
     with pytest.raises(OperatorNeeded) as raised:
         SHAPES.of_log(told)
     assert raised.value.code == "mysql.system_versioned"

@@ -8,20 +8,21 @@ import pytest
 from pymysql.cursors import Cursor
 
 from tests.fixtures.mysql_statements import CASES, Case
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.mysql.statements import (
-    Altered,
-    Control,
-    Created,
+from tests.fixtures.tiers import alternatives
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.sources.mysql.ddl.ddl_effects import (
     DatabaseDropped,
-    Deed,
-    Dropped,
-    Emptied,
-    Moved,
-    deeds,
+    DdlEffect,
+    TableAltered,
+    TableCreated,
+    TableDropped,
+    TableEmptied,
+    TableRenamed,
+    TransactionControl,
+    effects,
 )
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -143,7 +144,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb"])
+@pytest.fixture(scope="module", params=alternatives(["mysql", "mariadb"], by="file"))
 def logger(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Logger]:
     """A server of each kind."""
     made = Logger(getattr(stack, request.param)(), request.param)
@@ -151,11 +152,13 @@ def logger(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Logger]:
     made.close()
 
 
-def fresh(logger: Logger, done: list[Deed] | None = None) -> None:
+def fresh(logger: Logger, done: list[DdlEffect] | None = None) -> None:
     """Make the world anew, in the server's own mode; or only what was altered."""
     run = logger.run.execute
     run("SET SESSION sql_mode = DEFAULT")
-    tables = [f"{deed.table.schema}.{deed.table.name}" for deed in done or () if isinstance(deed, Altered)]
+    tables = [
+        f"{deed.table.schema}.{deed.table.name}" for deed in done or () if isinstance(deed, TableAltered)
+    ]
     if done and len(tables) == len(done):
         for table in tables:
             run(f"DROP TABLE {table}")
@@ -180,7 +183,7 @@ def mode(case: Case) -> str:
 def test_the_catalogue_becomes_what_is_read_from_the_log(logger: Logger) -> None:
     wrong: list[str] = []
     run = [case for case in CASES if logger.name in case.servers and not case.fails]
-    done: list[Deed] = []
+    done: list[DdlEffect] = []
     for case in run:
         fresh(logger, done)
         logger.run.execute("SET SESSION sql_mode = %s", [mode(case)])
@@ -194,7 +197,7 @@ def test_the_catalogue_becomes_what_is_read_from_the_log(logger: Logger) -> None
         done = [
             deed
             for database, text in logger.logged(place)
-            for deed in deeds(text.encode(), database, case.spelling(logger.name))
+            for deed in effects(text.encode(), database, case.spelling(logger.name))
         ]
         wrong += [f"{case.statement}: {why}" for why in contradictions(done, before, logger.catalogue())]
     assert not wrong, "\n".join(wrong)
@@ -210,28 +213,28 @@ class Imagined:
         self.none_lost: set[TableId] = set()  # their rows may have other values
         self.wrong: list[str] = []
 
-    def do(self, deed: Deed) -> None:
+    def do(self, deed: DdlEffect) -> None:
         """Do it."""
         match deed:
-            case Created():
+            case TableCreated():
                 self._create(deed)
-            case Moved(old, new):
+            case TableRenamed(old, new):
                 self._move(old, new)
-            case Altered(table):
+            case TableAltered(table):
                 if not deed.keeps:
                     self.unpromised.add(table)
                     if not deed.loses:
                         self.none_lost.add(table)
                 elif table in self.tables:
                     self.tables[table] = altered(deed, self.tables[table])
-            case Emptied(table):
+            case TableEmptied(table):
                 self.tables[table] = Content(self.tables[table].columns, ())
-            case Dropped() | DatabaseDropped():
+            case TableDropped() | DatabaseDropped():
                 self._drop(deed)
-            case _ if not isinstance(deed, Control):
+            case _ if not isinstance(deed, TransactionControl):
                 self.wrong.append(f"{deed}")
 
-    def _create(self, deed: Created) -> None:
+    def _create(self, deed: TableCreated) -> None:
         table = deed.table
         if deed.perhaps and table in self.tables:
             return
@@ -245,14 +248,14 @@ class Imagined:
             self.tables[new] = self.tables.pop(old)
             self.unpromised = {new if table == old else table for table in self.unpromised}
 
-    def _drop(self, deed: Dropped | DatabaseDropped) -> None:
-        gone = [deed.table] if isinstance(deed, Dropped) else []
+    def _drop(self, deed: TableDropped | DatabaseDropped) -> None:
+        gone = [deed.table] if isinstance(deed, TableDropped) else []
         gone += [table for table in self.tables if DatabaseDropped(table.database) == deed]
         for table in gone:
             self.tables.pop(table, None)
 
 
-def contradictions(done: list[Deed], before: Catalogue, after: Catalogue) -> Iterator[str]:
+def contradictions(done: list[DdlEffect], before: Catalogue, after: Catalogue) -> Iterator[str]:
     """Say where the catalogue is not what the deeds make of it."""
     imagined = Imagined(before)
     for deed in done:
@@ -267,7 +270,7 @@ def contradictions(done: list[Deed], before: Catalogue, after: Catalogue) -> Ite
         yield from differences(table, imagined.tables[table], after[table])
 
 
-def altered(deed: Altered, content: Content) -> Content:
+def altered(deed: TableAltered, content: Content) -> Content:
     renamed = dict(deed.renamed)
     kept = [place for place, name in enumerate(content.columns) if name not in deed.dropped]
     columns = tuple(renamed.get(content.columns[place], content.columns[place]) for place in kept)
@@ -293,9 +296,9 @@ def test_rows_come_behind_the_table_that_a_select_makes(logger: Logger) -> None:
     done = [
         deed
         for database, text in logger.logged(place)
-        for deed in deeds(text.encode(), database, CASES[0].spelling(logger.name))
+        for deed in effects(text.encode(), database, CASES[0].spelling(logger.name))
     ]
-    assert Created(TableId("d", "d", "n")) in done
+    assert TableCreated(TableId("d", "d", "n")) in done
     kinds = [event[2] for event in logger.asked(f"SHOW BINLOG EVENTS IN '{place[0]}' FROM {place[1]}")]
     assert kinds[-1] == "Xid", "one transaction"
     assert any(kind.startswith("Write_rows") for kind in kinds)
@@ -316,8 +319,8 @@ def test_what_a_session_logs_as_statements_is_seen(logger: Logger) -> None:
     logger.run.execute("SET GLOBAL binlog_format = 'ROW'")  # as the hint says
     spelling = CASES[0].spelling(logger.name)
     found = [
-        deed for database, text in logger.logged(place) for deed in deeds(text.encode(), database, spelling)
+        deed for database, text in logger.logged(place) for deed in effects(text.encode(), database, spelling)
     ]
-    told = [type(deed).__name__ for deed in found if not isinstance(deed, Control)]
-    assert told == ["Created", "Logged"]
-    assert found[0] == Created(TableId("d", "d", "n"), complete=False)
+    told = [type(deed).__name__ for deed in found if not isinstance(deed, TransactionControl)]
+    assert told == ["TableCreated", "StatementLogged"]
+    assert found[0] == TableCreated(TableId("d", "d", "n"), complete=False)

@@ -9,12 +9,21 @@ import pytest
 from tests.contract.log_suite import BIG, row
 from tests.contract.reading import events, open_stream, places, read, row_changes
 from tests.integration.mysql.source_world import MySqlWorld
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Appeared, Fault, Renamed, Reshaped, Rows, Signal, Step, Vanished
-from wrackline.producers.plugin import Edge, MarkKind
-from wrackline.producers.sources.mysql.server_facts import Flavour
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import Edge, MarkKind
+from wrackline.producers.contract.steps import (
+    Appeared,
+    Fault,
+    Renamed,
+    Reshaped,
+    Rows,
+    Signal,
+    Step,
+    Vanished,
+)
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour
 from wrackline.schemas.errors import Definite, Transient
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition
 
 pytestmark = pytest.mark.servers
 ELSEWHERE = "01234567-89ab-cdef-0123-456789abcdef"
@@ -46,6 +55,7 @@ def keys(world: MySqlWorld, steps: Sequence[Step]) -> list[tuple[object, ...] | 
 
 
 def test_another_server_goes_on_by_gtid_in_an_epoch_of_its_own(made: Made) -> None:
+    """T-M05."""
     world = made()
     partition = partition_of(world)
     stream = open_stream(world, partition)
@@ -110,7 +120,7 @@ def test_a_server_that_lacks_what_was_read_is_waited_for(made: Made) -> None:
     name = "mariadb_gtids" if world.facts.flavour is Flavour.MARIADB else "gtids"
     had = str(saved[name])
     more = f"{had.rpartition('-')[0]}-999999999"
-    with pytest.raises(Transient, match="does not have all"):
+    with pytest.raises(Transient, match="does not have everything"):
         open_stream(world, partition, {**saved, "server": ELSEWHERE, name: more})
     with pytest.raises(Definite, match="lacks transactions"):
         open_stream(world, partition, {**saved, name: more})
@@ -121,7 +131,7 @@ def test_a_server_that_lacks_what_was_read_is_waited_for(made: Made) -> None:
     [
         ({"file": "binlog.999999"}, "has no binlog.999999"),
         ({"offset": 4_000_000_000}, "ends before"),
-        ({"begun": 7}, "was begun at"),
+        ({"begun": 7}, "was created at"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -136,6 +146,7 @@ def test_a_place_of_another_history_is_definite(made: Made, changed: dict[str, A
 
 
 def test_a_purged_file_is_definite(made: Made) -> None:
+    """T-M04."""
     world = made()
     partition = partition_of(world)
     stream = open_stream(world, partition)
@@ -153,6 +164,7 @@ def test_a_purged_file_is_definite(made: Made) -> None:
 
 
 def test_the_log_goes_on_in_the_next_file(made: Made) -> None:
+    """T-M03."""
     world = made()
     partition = partition_of(world)
     stream = open_stream(world, partition)
@@ -191,7 +203,7 @@ def test_rows_of_the_signal_table_are_signals(made: Made) -> None:
     ],
 )
 def test_a_signal_tables_own_columns_may_stand_anywhere(made: Made, columns: str, *, named: bool) -> None:
-    """Of one that names them otherwise they are the first three."""
+    """Of one that names them otherwise they are the first three (T-W20)."""
     world = made(MarkKind.SIGNAL)
     partition = partition_of(world)
     texts = {"id": "ID varchar(80)", "type": "type varchar(32)", "data": "data varchar(2048)"}

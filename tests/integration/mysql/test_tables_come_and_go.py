@@ -7,10 +7,19 @@ import pytest
 
 from tests.contract.reading import row_changes
 from tests.integration.mysql.shop import Shop, kinds
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Appeared, Fault, Found, Renamed, Reshaped, Rows, Truncate, Vanished
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.steps import (
+    Appeared,
+    Fault,
+    Found,
+    Renamed,
+    Reshaped,
+    Rows,
+    Truncate,
+    Vanished,
+)
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
 from wrackline.producers.sources.mysql import source
-from wrackline.producers.watch import Watch
 
 pytestmark = pytest.mark.servers
 
@@ -27,7 +36,7 @@ def quiet(server: MysqlServer) -> Iterator[Shop]:
 @pytest.fixture
 def shop(server: MysqlServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     """The shop, with a catalogue that is looked at twice a second."""
-    monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
+    monkeypatch.setattr(source, "CataloguePoller", partial(CataloguePoller, every=0.5))
     made = Shop(server)
     made.read_until(lambda steps: any(isinstance(step, Found) for step in steps))
     yield made
@@ -149,6 +158,7 @@ def test_a_wrong_word_of_the_log_is_mended_by_the_catalogue(shop: Shop) -> None:
 
 
 def test_what_a_session_did_without_a_log_is_seen(shop: Shop) -> None:
+    """T-M06."""
     shop.run("SET SESSION sql_log_bin = 0", "CREATE TABLE b (id int PRIMARY KEY)", "INSERT INTO b VALUES (1)")
     assert kinds(shop.until(Appeared)) == [("appeared", "b", "to be read")]
     shop.run("DROP TABLE b")

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.certificates import Pair, issue
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.world import FLAVOURS, run, settings_of
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.account import give
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.sources.mysql.check import check
-from wrackline.producers.sources.mysql.connect import Server, ask
+from wrackline.control.local.processes.account import give
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.sources.mysql.check.check import check
+from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 
 pytestmark = pytest.mark.servers
 
 CANARY = "c4n4ry'hunter2 \\x é€"
-EDITIONS = {"mariadb": mariadb.of_central, "mysql": mysql.unpacked}
+EDITIONS = {"mariadb": mariadb.pinned_edition, "mysql": mysql.pinned_mysql}
 METHOD = {"mariadb": "", "mysql": "WITH caching_sha2_password "}
 RELOAD = {"mariadb": "FLUSH SSL", "mysql": "ALTER INSTANCE RELOAD TLS"}
 
@@ -45,14 +46,16 @@ class Guarded:
 
     def protected(self, user: str, mode: str = "verify_identity", **more: str) -> bool:
         """Connect, and say whether that is protected."""
-        with Server(settings_of(self.server, **self.settings(user, mode, **more))).connect() as connection:
-            [row] = ask(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        with MySqlServer(
+            settings_of(self.server, **self.settings(user, mode, **more))
+        ).connect() as connection:
+            [row] = query_dicts(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
             return bool(row["Value"])
 
     def refused(self, user: str, mode: str = "verify_identity", **more: str) -> WracklineError:
         """Return why we are not let in, having looked for the secret in it."""
         settings = settings_of(self.server, **self.settings(user, mode, **more))
-        server = Server(settings)
+        server = MySqlServer(settings)
         with pytest.raises(WracklineError) as caught:
             server.connect()
         error = caught.value
@@ -71,7 +74,7 @@ class Guarded:
         run(self.server, RELOAD[self.flavour])
 
 
-@pytest.fixture(scope="module", params=FLAVOURS)
+@pytest.fixture(scope="module", params=alternatives(FLAVOURS, by="file"))
 def guarded(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Guarded]:
     """A server with TLS, for this module."""
     folder = tmp_path_factory.mktemp("tls")
@@ -121,6 +124,7 @@ def test_nothing_is_protected_where_it_is_switched_off(guarded: Guarded, mode: s
 
 @pytest.mark.parametrize("mode", ["verify_identity", "verify_ca"])
 def test_another_authority_is_refused(guarded: Guarded, mode: str) -> None:
+    """A-TLS-02."""
     error = guarded.refused("plain", mode, ssl_ca=str(guarded.folder / "wrong_ca.crt"))
     assert isinstance(error, OperatorNeeded)
     assert error.code == "mysql.tls_refused"
@@ -137,6 +141,7 @@ def test_a_name_that_is_not_the_hosts_is_refused_unless_only_the_signer_counts(p
 
 @pytest.mark.parametrize("mode", ["verify_identity", "verify_ca"])
 def test_an_expired_certificate_is_refused(presented: Guarded, mode: str) -> None:
+    """A-TLS-03."""
     if presented.flavour == "mysql":
         pytest.skip("it does not let itself be given one")
     presented.present(issue("db", by=presented.authority, hosts=("127.0.0.1",), days=-3))
@@ -161,6 +166,7 @@ def test_a_file_that_can_not_be_used_is_named(guarded: Guarded) -> None:
 
 
 def test_a_wrong_password_is_refused_without_being_shown(guarded: Guarded) -> None:
+    """A-SECRET-15."""
     error = guarded.refused("plain", password="hunter2-wrong")
     assert error.code == "mysql.login_refused"
     assert "ALTER USER 'plain'@'%'" in error.hint
@@ -176,17 +182,18 @@ def test_the_servers_key_is_taken_only_where_that_was_asked_for(guarded: Guarded
 
 
 def test_a_server_without_tls_gets_nothing_from_who_demands_it(guarded: Guarded) -> None:
+    """A-TLS-04."""
     if guarded.flavour == "mysql":
         pytest.skip("it makes itself a certificate")
-    edition = mariadb.of_central()
+    edition = mariadb.pinned_edition()
     bare = binlog_server.server(guarded.folder / "bare", edition)
     bare.process.start()
     try:
         settings = settings_of(bare, **{"database.ssl.mode": "required"})
         with pytest.raises(OperatorNeeded) as caught:
-            Server(settings).connect()
+            MySqlServer(settings).connect()
         assert caught.value.code == "mysql.tls_refused"
-        Server(settings_of(bare, **{"database.ssl.mode": "preferred"})).connect().close()
+        MySqlServer(settings_of(bare, **{"database.ssl.mode": "preferred"})).connect().close()
     finally:
         bare.process.stop()
 
@@ -197,7 +204,7 @@ def test_an_account_that_demands_protection_is_told_of_as_one_that_is_not_let_in
     try:
         error = guarded.refused("plain", "disabled", allowPublicKeyRetrieval="true")
         assert error.code == "mysql.login_refused"
-        assert "database.ssl.mode=verify_identity" in error.hint
+        assert 'database.ssl.mode = "verify_identity"' in error.hint
     finally:
         run(guarded.server, "ALTER USER plain REQUIRE NONE")
 
@@ -209,5 +216,7 @@ def test_a_server_that_demands_protection_says_so(guarded: Guarded) -> None:
         assert error.code == "mysql.tls_refused"
         assert "verify_identity" in error.hint
     finally:
-        with Server(settings_of(guarded.server, **{"database.ssl.mode": "required"})).connect() as connection:
-            ask(connection, "SET GLOBAL require_secure_transport = OFF")
+        with MySqlServer(
+            settings_of(guarded.server, **{"database.ssl.mode": "required"})
+        ).connect() as connection:
+            query_dicts(connection, "SET GLOBAL require_secure_transport = OFF")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pymysql
 import pytest
 
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.mysql.types import column_type, parse
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.sources.mysql.discover.types import column_type, parse
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 # Labels with what must be taken back out of the text: a quote, a comma, a backslash, a bracket, a line's end.
 LABELS = ("a", "it's", "x,y", "(z)", "back\\slash", "", "line\nend", "unsigned /*no*/", "é")

@@ -10,13 +10,13 @@ import pytest
 from tests.integration.mysql.logged import Logged
 from tests.integration.mysql.rows_world import World, int_of, rows_of, table
 from tests.integration.mysql.test_marks import reading
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import WholeRead
-from wrackline.producers.sources.mysql.marks import Fence
-from wrackline.producers.sources.mysql.reading import Session
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import WholeRead
+from wrackline.producers.sources.mysql.chunks.marks import MySqlFence
+from wrackline.producers.sources.mysql.chunks.read_session import MySqlReadSession
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.projection import Projection
-from wrackline.schemas.table import TableId
+from wrackline.schemas.events.projection import Projection
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -103,7 +103,7 @@ def test_a_lock_whose_holder_is_silent_is_let_go(world: World) -> None:
             world.run("SET SESSION lock_wait_timeout = 30", "INSERT INTO shop.t VALUES (1)")
             return world.session().catalogue.describe(wanted)
 
-    def begin() -> Session:
+    def begin() -> MySqlReadSession:
         return replace(world.session(), catalogue=Frozen())
 
     whole = replace(world.whole(), begin=begin)
@@ -150,13 +150,13 @@ def _reading(world: World) -> list[object]:
     return [row for row in world.run("SHOW FULL PROCESSLIST") if "`id` FROM `shop`" in str(row[7])]
 
 
-def _all(read: WholeRead, most_rows: int = 1_000_000) -> tuple[list[int], Fence]:
+def _all(read: WholeRead, most_rows: int = 1_000_000) -> tuple[list[int], MySqlFence]:
     """Read it to its end."""
     rows: list[int] = []
     while True:
         chunk: Chunk = read.next(ChunkRequest(table("t"), (), most_rows=most_rows, slice_rows=1_000))
         rows += map(int_of, rows_of(chunk))
-        assert isinstance(chunk.mark, Fence)
+        assert isinstance(chunk.mark, MySqlFence)
         if chunk.complete:
             return rows, chunk.mark
 

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.evidence import Decoder, Reader
+from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.log_files import ask
 from tests.integration.mysql.reads_world import ReadsWorld
 from tests.integration.mysql.world import FLAVOURS, root
 from tests.integration.running.world import PATIENCE, wait_until
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
 
 pytestmark = pytest.mark.servers
 
@@ -35,7 +36,7 @@ _ORDINAL = 8  # digits of a seq
 Bag = Counter[tuple[int, int, str | None]]
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=alternatives(FLAVOURS))
 def world(
     request: pytest.FixtureRequest, stack: Stack, tmp_path: Path, kafka: Broker, registry: SchemaRegistry
 ) -> Iterator[ReadsWorld]:

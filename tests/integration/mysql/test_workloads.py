@@ -15,7 +15,7 @@ from tests.integration.mysql.conftest import SERVERS
 from tests.integration.mysql.followed import Followed
 from tests.integration.mysql.workload import Workload
 from tests.integration.mysql.world import root
-from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.local.stack.servers import MysqlServer
 
 pytestmark = pytest.mark.servers
 _PARTS = 8
@@ -32,7 +32,9 @@ def database(server: MysqlServer) -> Iterator[str]:
         cursor.execute(f"DROP DATABASE {name}")
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 10))]
+)
 def test_a_workload_s_log_is_its_tables(server: MysqlServer, database: str, seed: int) -> None:
     attacked(server, database, seed, 200)
 

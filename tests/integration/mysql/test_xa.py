@@ -11,14 +11,14 @@ from tests.contract.log_suite import BIG, row
 from tests.contract.reading import Event, events, open_stream, places, read
 from tests.integration.mysql.source_world import MySqlWorld
 from tests.integration.mysql.world import WITHOUT_GTIDS, root, settings_of
-from wrackline.control.stack.servers import MysqlServer
-from wrackline.producers.changes import Begin, Commit, Saved, Step
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.mysql import xa_open
-from wrackline.producers.sources.mysql.server_facts import Flavour
+from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Begin, Commit, Saved, Step
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour
+from wrackline.producers.sources.mysql.resume import xa_wait
 from wrackline.producers.sources.mysql.source import PLUGIN
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.tables.table import SourcePartition
 
 pytestmark = pytest.mark.servers
 ELSEWHERE = "01234567-89ab-cdef-0123-456789abcdef"
@@ -129,6 +129,7 @@ def resumes_everywhere(world: XaWorld, start: Saved, last: str) -> list[Event]:
 
 
 def test_rows_count_when_they_are_committed_and_not_before(world: XaWorld, start: Saved) -> None:
+    """T-M09."""
     world.prepare("xa", 1, 2)
     world.commit(world.partition, row("b", 1))
     world.end("xa")
@@ -246,7 +247,7 @@ def test_a_start_waits_for_those_that_were_open_before(world: XaWorld) -> None:
 
 def test_one_that_does_not_end_is_named(world: XaWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.prepare("stuck", 1)
-    monkeypatch.setattr(xa_open, "_PATIENCE_S", 0.3)
+    monkeypatch.setattr(xa_wait, "_PATIENCE_S", 0.3)
     fails(lambda: open_stream(world, world.partition), "mysql.xa_open", world.logged("stuck"))
 
 
@@ -261,7 +262,7 @@ def test_without_the_right_to_look_the_commit_stops_the_stream(
     captured = {"table.include.list": f"{world.database}.orders", "database.user": user}
     world.source.close()
     world.source = PLUGIN.open(settings_of(world.server, **captured), world.around)
-    monkeypatch.setattr(xa_open, "_PATIENCE_S", 0.3)
+    monkeypatch.setattr(xa_wait, "_PATIENCE_S", 0.3)
     if world.facts.flavour is Flavour.MARIADB:
         fails(lambda: open_stream(world, world.partition), "mysql.xa_open", world.logged("before"))
     else:

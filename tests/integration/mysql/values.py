@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import Kind
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import Kind
 
 UNSAID: Final = object()
 _LOOKS_LIKE_FLOAT32 = 1e-5  # a float is shown with six digits

@@ -16,7 +16,7 @@ from pymysql.connections import Connection
 
 from tests.integration.mysql.test_rows import BYTES, NUMBERS, OF_MARIADB, OF_MYSQL, TEXTS, TIMES, literal
 from tests.integration.mysql.world import root
-from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.local.stack.servers import MysqlServer
 
 _KEYS: Final = (
     ("id int", "PRIMARY KEY (id)"),

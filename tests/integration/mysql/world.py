@@ -6,12 +6,12 @@ from typing import Any
 
 import pymysql
 
-from wrackline.control.stack.servers import MysqlServer
+from wrackline.control.local.stack.servers import MysqlServer
 from wrackline.producers.sources.mysql.config import SETTINGS
-from wrackline.schemas.core_settings import CORE
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry as Settings
-from wrackline.schemas.settings import Values
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry as Settings
+from wrackline.schemas.settings.settings_registry import Values
 
 FLAVOURS = ("mariadb", "mysql")
 WITHOUT_GTIDS, OF_PATH = "mysql without GTIDs", "mariadb of PATH"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tests.fixtures.every_kind import EMOJI, Value
-from wrackline.schemas.infinity import FIRST, FIRST_DAY, FIRST_MICROS, LAST, LAST_DAY, LAST_MICROS
-from wrackline.schemas.types import Kind
+from wrackline.schemas.tables.infinity import FIRST, FIRST_DAY, FIRST_MICROS, LAST, LAST_DAY, LAST_MICROS
+from wrackline.schemas.tables.types import Kind
 
 Pair = tuple[str, Value]
 

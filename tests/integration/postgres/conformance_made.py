@@ -22,8 +22,8 @@ from tests.integration.postgres.conformance import (
     same,
     single,
 )
-from wrackline.schemas.infinity import FIRST_DAY, LAST_MICROS
-from wrackline.schemas.types import Kind
+from wrackline.schemas.tables.infinity import FIRST_DAY, LAST_MICROS
+from wrackline.schemas.tables.types import Kind
 
 SETUP = r"""
 CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION ltree; CREATE EXTENSION cube;

@@ -12,39 +12,39 @@ from pathlib import Path
 from tests.fixtures.every_kind import Value
 from tests.integration.postgres.conformance import Case
 from tests.integration.postgres.conformance_made import TABLE, UNKNOWN
-from wrackline.schemas.types import FORMS
+from wrackline.schemas.tables.types import FORMS
 
 _HEAD = """\
 # PostgreSQL, type by type
 
-What was written, and what stands in Avro for it. Each line is tested on real servers: every value is
-inserted, read from the log and from a chunk, updated and deleted; the bytes of its row are the same in all of
-these, and are what the line says. A null is a null. The same holds where the database's own settings are
-others (`DateStyle`, `IntervalStyle`, `TimeZone`, `extra_float_digits`, `bytea_output`, `lc_monetary`,
-`search_path`, `client_encoding` and more), for ours are set on both connections.
+What was written, and what Avro holds for it. Each line is tested on real servers: every value is inserted,
+read from the log and from a chunk, updated and deleted; the bytes of its row are the same each time, and are
+what the line says. A null is a null. Other settings of the database (`DateStyle`, `IntervalStyle`,
+`TimeZone`, `extra_float_digits`, `bytea_output`, `lc_monetary`, `search_path`, `client_encoding` and more)
+make no difference, because our own are set on both connections.
 
 - *key*: the type can be a primary key, and chunks may begin and end at its values.
-- *refused*: values that the type's Avro form can't hold. They pause the table (`pg.value_unfit`), by log and
-  by chunk alike, and the error does not show them. `column.as.text=<column>` carries the column as the
-  server's own text, in which these stand as they are here.
-- A value that stands alone is the same in both; `inf` and `nan` are how Python writes those.
-- The test's table has more values than fit on this page; `…` stands for the middle of a long one.
+- *refused*: values that the type's Avro form can't hold. They set the table aside (`pg.value_unfit`), both
+  from the log and from a chunk, and the error does not show them. `column.as.text = '<column>'` carries the
+  column as the server's own text, in which these values are written as they are here.
+- If a cell has only one form of a value, it is the same in both; `inf` and `nan` are Python's spelling.
+- The test has more values than fit on this page; `…` replaces the middle of a long one.
 
 Printed from `tests/integration/postgres/conformance.py` and its neighbour by `python -m
 tests.integration.postgres.conformance_page docs/conformance.md`.
 """
 _TAIL = """\
-## What is not carried, or not whole
+## What is not carried, or only in part
 
-- A base type that is not in these tables is refused by name (`pg.type_unknown`), by log and by chunk; here
-  {unknown} stand for all such. `column.as.text` carries it.
-- PostGIS and pgvector need builds of their own. Their types are tested by stand-ins: base types of the same
+- A base type that is not in these tables is refused by name (`pg.type_unknown`), from log and chunk; here
+  {unknown} are the examples. `column.as.text` carries such a type.
+- PostGIS and pgvector are not installed for the tests. Stand-ins replace their types: base types of the same
   names whose text is whatever was written.
 - `reg*` values are names, and the name of an object outside `pg_catalog` carries its schema.
-- `money` is read with two decimal places. A database whose `lc_monetary` has none or three of them keeps
+- `money` is read with two decimal places. If `lc_monetary` has none or three of them, the database stores
   other numbers than it shows; `wrackline check` says so.
 - An infinite `date`, `timestamp` or `timestamptz` has the number or text that `types.md` names.
-- An `infinity` of `interval` (PostgreSQL 17) is text as all intervals are, and no ISO 8601.
+- An `infinity` of `interval` (PostgreSQL 17) is text like all intervals, but not ISO 8601.
 - Arrays have one dimension that begins at 1; others are refused.
 """
 _ON_ONE_LINE = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\b": "\\b", "\f": "\\f", "\v": "\\v", "|": "\\|"}

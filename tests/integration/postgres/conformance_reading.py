@@ -16,13 +16,13 @@ import psycopg
 from psycopg import sql
 
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import Batch, Fault, Message, RowChange, Rows, Shape
-from wrackline.producers.chunks import Bound, ChunkRequest, ChunkRow
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.chunks import PgReader
+from wrackline.producers.contract.row_chunks import Bound, ChunkRequest, ChunkRow
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Batch, Fault, Message, RowChange, Rows, Shape
+from wrackline.producers.sources.postgres.chunks.chunks import PgReader
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 # Whoever writes the rows has these, whatever the database's own are.
 PLAIN_SESSION = (

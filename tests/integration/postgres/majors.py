@@ -2,8 +2,8 @@
 
 import pytest
 
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
 
 MAJORS = [pytest.param(None, id="chosen"), *(pytest.param(m, marks=pytest.mark.deep) for m in (16, 17, 18))]
 

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import Commit, Rows, Saved, Step
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.position import PgPosition, position_of
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Commit, Rows, Saved, Step
+from wrackline.producers.sources.postgres.log.position import PgPosition, position_of
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.schemas.errors import WracklineError

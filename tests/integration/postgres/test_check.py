@@ -2,34 +2,43 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from tests.fixtures.prepared import run_command
 from tests.fixtures.servers import Database
 from tests.integration.postgres.majors import MAJORS, server_of
 from tests.integration.postgres.world import settings_of
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.postgres import check as preflight
-from wrackline.producers.sources.postgres import check_rules, check_tables
-from wrackline.producers.sources.postgres.check import ServerFacts, check, support
-from wrackline.producers.sources.postgres.connect import Server
-from wrackline.producers.sources.postgres.discover import Catalogue
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.findings import Finding, Severity, Support
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
-from wrackline.schemas.types import Kind
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.pipeline_access import surroundings
+from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.sources.postgres import PLUGIN
+from wrackline.producers.sources.postgres.check import check as preflight
+from wrackline.producers.sources.postgres.check import check_rules, check_tables
+from wrackline.producers.sources.postgres.check.check import PgServerFacts, check, support
+from wrackline.producers.sources.postgres.connect.connect import PgServer
+from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
+from wrackline.schemas.language.findings import Finding, Severity, Support
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableId
+from wrackline.schemas.tables.types import Kind
 
 GOOD = """
 CREATE TABLE orders (id int PRIMARY KEY, note text, price numeric(10,2));
 CREATE PUBLICATION wrackline FOR TABLE orders WITH (publish_via_partition_root = true)"""
-ALWAYS = {"pg.slot_keep_unlimited", "pg.ddl_untold"}  # as the server comes out of the box
+ALWAYS = {
+    "pg.slot_keep_unlimited",
+    "pg.ddl_untold",
+    "pg.messages_public",
+    "pg.tables_empty",
+}  # as the server comes out of the box
 PARTS = """CREATE TABLE parts (a int PRIMARY KEY) PARTITION BY RANGE (a);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9);
 ALTER PUBLICATION wrackline ADD TABLE parts"""
@@ -54,9 +63,9 @@ def sql(database: Database) -> Iterator[Sql]:
 def found(database: Database, **more: str) -> list[Finding]:
     """Check all tables of the schema `public` that are listed to anybody."""
     settings = settings_of(database.dsn, **{"table.include.list": r"public\..*", **more})
-    server = Server(settings)
+    server = PgServer(settings)
     with server.connect() as connection:
-        tables = Catalogue(connection, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP).tables()
+        tables = PgCatalogue(connection, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP).tables()
     return list(check(server, settings, tables))
 
 
@@ -75,6 +84,21 @@ def test_a_good_database_has_only_the_warning_that_every_new_server_has(database
     assert findings[0].severity is Severity.WARNING
 
 
+def test_rows_with_values_that_do_not_fit_are_counted_and_their_columns_named(
+    database: Database, sql: Sql
+) -> None:
+    sql.execute("CREATE TABLE odd (id int PRIMARY KEY, a numeric(10,2), b int[], c numeric, d numeric(4,1))")
+    sql.execute("ALTER PUBLICATION wrackline ADD TABLE odd")
+    sql.execute("INSERT INTO odd VALUES (1, 1, '{1}', 'NaN', 'NaN'), (2, 'NaN', '{{1},{2}}', 1, 1)")
+    sql.execute("INSERT INTO odd SELECT n, 1, '{}', 1, 1 FROM generate_series(3, 9) n")
+    (one,) = (each for each in found(database) if each.id == "pg.values_unfit")
+    assert "2 of the first 9 rows" in one.description
+    names = [f"public.odd.{name}" for name in "abd"]
+    assert f"column.as.text = '{','.join(names)}' " in one.suggestion
+    spared = {"value.unfit": "letter", "column.unfit.stop": r"public\.odd\.d", "column.as.text": r".*\.d"}
+    assert "pg.values_unfit" not in ids(found(database, **spared))
+
+
 def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: Sql) -> None:
     sql.execute("CREATE TABLE bags (a int, b text)")
     sql.execute("INSERT INTO bags SELECT n, repeat('x', 1000) FROM generate_series(1, 2500) n")
@@ -83,6 +107,24 @@ def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: S
     (finding,) = [one for one in found(database) if one.id == "pg.key_missing"]
     assert "public.bags, of 3 MB" in finding.description
     assert "one transaction" in finding.impact
+
+
+@pytest.mark.parametrize("broken", ["DROP PUBLICATION wrackline", None])
+def test_who_mends_from_the_top_never_breaks_the_application(
+    database: Database, sql: Sql, broken: str | None
+) -> None:
+    sql.execute("CREATE TABLE bags (a int); INSERT INTO bags VALUES (1)")
+    if broken:
+        sql.execute(broken.encode())
+    errors = [one for one in found(database, **{"read.only": "true"}) if one.severity is Severity.ERROR]
+    assert {"pg.publication_forbidden" if broken else "pg.publication_lacks", "pg.identity_missing"} == {
+        one.id for one in errors
+    }
+    for error in errors:
+        statements = error.suggestion.partition(": ")[2].partition("; then")[0]
+        sql.execute(statements.encode())
+        sql.execute("UPDATE bags SET a = a + 1")
+    assert not {one.id for one in found(database) if one.severity is Severity.ERROR}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +169,7 @@ def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: S
         (
             "ALTER PUBLICATION wrackline SET (publish = 'insert, update')",
             {"pg.publication_skips"},
-            "skipped.operations=d,t",
+            'skipped.operations = "d,t"',
         ),
         (
             "ALTER PUBLICATION wrackline SET TABLE orders WHERE (id > 5)",
@@ -137,7 +179,7 @@ def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: S
         (
             "ALTER PUBLICATION wrackline SET TABLE orders (id, price)",
             {"pg.publication_column"},
-            "column.exclude.list=public.orders.note",
+            "column.exclude.list = 'public.orders.note'",
         ),
         (
             "ALTER PUBLICATION wrackline SET TABLE orders (note)",
@@ -152,7 +194,7 @@ def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: S
         (
             "ALTER TABLE orders ADD twice numeric GENERATED ALWAYS AS (price * 2) STORED",
             {"pg.column_generated"},
-            "column.exclude.list=public.orders.twice",
+            "column.exclude.list = 'public.orders.twice'",
         ),
     ],
 )
@@ -165,6 +207,32 @@ def test_each_hindrance_is_found_with_what_mends_it(
     assert ids(findings) == expected
     if mend is not None:
         assert any(mend in finding.suggestion for finding in findings)
+
+
+def test_tables_that_no_filter_names_and_that_are_not_copied_are_named(database: Database, sql: Sql) -> None:
+    role = f"{database.name}_reader"
+    sql.execute(f"CREATE ROLE {role} LOGIN REPLICATION PASSWORD 'reader'".encode())
+    try:
+        sql.execute(f"GRANT SELECT ON orders TO {role}; INSERT INTO orders VALUES (1)".encode())
+        sql.execute(b'CREATE TABLE "Not Mine" (id int PRIMARY KEY); CREATE UNLOGGED TABLE quick (id int)')
+        sql.execute(f"GRANT SELECT ON quick TO {role}".encode())
+        settings = settings_of(database.dsn, **{"database.user": role, "database.password": "reader"})
+        partition = SourcePartition(settings.text("topic.prefix"), database.name)
+        with closing(PLUGIN.open(settings, surroundings())) as source:
+            captured, left_out = source.tables(partition), source.left_out(partition)
+            said = {one.id: one for one in source.check(partition, captured)}
+        assert [table.name for table in captured] == ["orders"]
+        assert {table.name: why for table, why in left_out.items()} == {
+            "Not Mine": UncapturedReason.NO_GRANT,
+            "quick": UncapturedReason.UNLOGGED,
+        }
+        refused = said["pg.tables_not_granted"]
+        assert f"{database.name}.public.Not Mine" in refused.description
+        assert f'GRANT SELECT ON public."Not Mine" TO "{role}"' in refused.suggestion
+        assert "quick" in said["pg.tables_unlogged"].description
+        assert "pg.tables_empty" not in said
+    finally:
+        sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
 
 
 def test_a_type_that_nobody_knows_is_an_error_of_its_column_and_no_more_once_it_is_text(
@@ -181,7 +249,7 @@ def test_a_type_that_nobody_knows_is_an_error_of_its_column_and_no_more_once_it_
     sql.execute("ALTER TABLE orders ADD strange odd")
     [finding] = [one for one in found(database) if one.id not in ALWAYS]
     assert (finding.id, finding.column) == ("pg.type_unknown", "strange")
-    assert "column.as.text=" in finding.suggestion
+    assert "column.as.text = " in finding.suggestion
     assert ids(found(database, **{"column.as.text": r"public\.orders\.strange"})) == set()
     assert ids(found(database, **{"column.exclude.list": r"public\.orders\.strange"})) == set()
 
@@ -211,7 +279,7 @@ def test_a_slot_is_looked_at(database: Database, sql: Sql) -> None:
     slot = f"slot_{database.name}"
     sql.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
     [finding] = [one for one in found(database) if one.id == "pg.slot_keep_unlimited"]
-    assert f"{slot} holds" in finding.description
+    assert f"{slot} now keeps" in finding.description
     with psycopg.connect(database.server.dsn, autocommit=True) as elsewhere:
         elsewhere.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [f"{slot}_b"])
         try:
@@ -246,7 +314,7 @@ def test_a_table_that_is_not_there_is_named(database: Database, sql: Sql) -> Non
     del sql
     missing = TableId(database.name, "public", "nowhere")
     settings = settings_for(database)
-    [finding] = [one for one in check(Server(settings), settings, [missing]) if one.table == missing]
+    [finding] = [one for one in check(PgServer(settings), settings, [missing]) if one.table == missing]
     assert (finding.id, finding.severity) == ("pg.table_missing", Severity.ERROR)
 
 
@@ -265,7 +333,7 @@ def test_a_check_changes_nothing(database: Database, sql: Sql) -> None:
 
 def test_a_server_that_is_not_there_is_one_finding(database: Database) -> None:
     settings = settings_of(database.dsn, **{"database.port": "1"})
-    [finding] = check(Server(settings), settings, [])
+    [finding] = check(PgServer(settings), settings, [])
     assert (finding.id, finding.severity) == ("pg.unreachable", Severity.ERROR)
     assert "psql" in finding.suggestion
 
@@ -288,8 +356,7 @@ database.sslmode = "disable"
 
 
 def command(file: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "wrackline.control", "check", str(file), *more]
-    said = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    said = run_command(["check", str(file), *more])
     assert "hunter2" not in said.stdout + said.stderr
     assert "Traceback" not in said.stderr
     return said
@@ -327,7 +394,7 @@ def test_the_command_shows_a_server_that_is_not_there_as_one_finding(
     assert command(file, "--offline").returncode == Exit.OK
 
 
-FACTS = ServerFacts(150_019, "15.19", "logical", False, 10, 2, 10, 2, 60_000, None, 0, "")
+FACTS = PgServerFacts(150_019, "15.19", "logical", False, 10, 2, 10, 2, 60_000, None, 0, "")
 
 
 @pytest.mark.parametrize(
@@ -348,16 +415,17 @@ FACTS = ServerFacts(150_019, "15.19", "logical", False, 10, 2, 10, 2, 60_000, No
     ],
 )
 def test_what_a_server_says_of_itself_is_judged(
-    database: Database, sql: Sql, facts: ServerFacts, expected: list[str]
+    database: Database, sql: Sql, facts: PgServerFacts, expected: list[str]
 ) -> None:
-    wanted = preflight._wanted(settings_for(database), sql)
+    """T-P17."""
+    wanted = preflight._check_settings(settings_for(database), sql)
     assert [one.id for one in (*preflight._version(facts), *preflight._limits(facts, wanted))] == expected
 
 
 def test_money_of_other_digits_is_refused(database: Database, sql: Sql) -> None:
     sql.execute("ALTER TABLE orders ADD cost money")
     assert ids(found(database)) == set()  # this database's own sessions write two digits as well
-    catalogue = Catalogue(sql, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP)
+    catalogue = PgCatalogue(sql, database.name, ColumnRules(), Kind.ZONED_TIMESTAMP)
     [table] = check_tables.all_tables(sql, database.name)
     findings = check_tables.column_findings(table, catalogue, ColumnRules(), digits=0, publication="p")
     assert [one.id for one in findings] == [check_rules.MONEY_DIGITS.id]

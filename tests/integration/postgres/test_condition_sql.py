@@ -8,15 +8,14 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from psycopg import sql
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.test_key_bounds import WORDS
-from wrackline.producers.sources.postgres.condition_sql import where
-from wrackline.schemas import conditions
-from wrackline.schemas.conditions import ColumnName, Comparison
+from wrackline.producers.sources.postgres.chunks.condition_sql import where
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.language import conditions
+from wrackline.schemas.language.conditions import ColumnName, Comparison
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
@@ -45,7 +44,7 @@ def connection(database: Database) -> Iterator[Sql]:
 def picked(connection: Sql, text: str) -> list[object]:
     table = TableId(connection.info.dbname, "public", "c")
     condition = where(connection, table, text, PUBLISHED)
-    query = sql.SQL("SELECT id FROM c WHERE {} ORDER BY id").format(condition)
+    query = f"SELECT id FROM c WHERE {condition} ORDER BY id".encode()
     return [number for (number,) in connection.execute(query)]
 
 
@@ -71,6 +70,7 @@ def test_rows_that_a_condition_names(connection: Sql) -> None:
 
 
 def test_a_column_that_is_not_published_is_refused(connection: Sql) -> None:
+    """A-SQL-06."""
     for text in ("gone = 1", '"ID" = 1', "secret = 'hidden'", "ctid = '(0,1)'"):
         with pytest.raises(WracklineError, match="names"):
             picked(connection, text)
@@ -79,6 +79,7 @@ def test_a_column_that_is_not_published_is_refused(connection: Sql) -> None:
 @given(st.sampled_from(WORDS) | st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_text_means_itself_whatever_is_in_it(connection: Sql, word: str) -> None:
+    """A-SQL-04."""
     text = conditions.render(Comparison(ColumnName("word"), "=", word))
     connection.execute("UPDATE c SET word = %s WHERE id = 3", [word])
     try:

@@ -17,11 +17,11 @@ from tests.integration.postgres.conformance import Case, micros
 from tests.integration.postgres.conformance_made import SETUP, STAND_INS, TABLE, UNKNOWN, stand_in
 from tests.integration.postgres.conformance_page import page
 from tests.integration.postgres.conformance_reading import Observed, Seen, Sheet, observe
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.infinity import FIRST_MICROS, LAST_MICROS
-from wrackline.schemas.types import Kind
+from wrackline.schemas.tables.infinity import FIRST_MICROS, LAST_MICROS
+from wrackline.schemas.tables.types import Kind
 
 PAGE = Path(__file__).parents[3] / "docs" / "conformance.md"
 CASES = [case for cases in TABLE.values() for case in cases]
@@ -126,7 +126,7 @@ def world(request: pytest.FixtureRequest, worlds: dict[str, World]) -> World:
 
 
 def test_the_log_and_a_chunk_give_the_same_bytes(world: World) -> None:
-    """So an insert, both images of an update and a delete hold the very bytes of the chunk's row."""
+    """So an insert, both images of an update and a delete hold the very bytes of the chunk's row (T-W18)."""
     wrong = [
         (sheet.type, sheet.name) for sheet, _, seen in world.of("v", "k", "x") if not _agree(sheet, seen)
     ]
@@ -154,7 +154,7 @@ def _agree(sheet: Sheet, seen: Seen) -> bool:
 
 
 def test_every_value_is_the_one_that_was_written(world: World) -> None:
-    """By number and by value, in the row and in the key; what is expected stands in the table."""
+    """By number and by value, in the row and in the key; what is expected stands in the table (T-T09)."""
     wrong = []
     for sheet, case, seen in world.of("v", "k"):
         expected = dict(enumerate([value for literal, value in case.values if literal in sheet.literals]))
@@ -188,6 +188,7 @@ def test_every_column_has_the_kind_that_the_table_says(world: World) -> None:
 
 
 def test_a_value_that_its_type_cannot_hold_is_refused_by_both_and_not_shown(world: World) -> None:
+    """T-T06."""
     wrong = []
     for sheet, _, seen in world.of("r"):
         wrong += [
@@ -205,7 +206,7 @@ def _refuses(error: WracklineError | None, column: str, literal: str) -> bool:
         error is not None
         and error.code == "pg.value_unfit"
         and column in error.hint
-        and "column.as.text=" in error.hint
+        and "column.as.text = " in error.hint
         and literal not in str(error)
     )
 

@@ -20,17 +20,18 @@ from tests.fixtures.standbys import standby_of
 from tests.integration.postgres.majors import MAJORS, major_of, server_of
 from tests.integration.postgres.pipes import PATIENCE, SETUP, Pipe, wait
 from tests.integration.postgres.world import settings_of
-from wrackline.control.stack.postgres import postgres as make_server
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.sources.postgres import publication
-from wrackline.producers.sources.postgres import slot as slots
-from wrackline.producers.sources.postgres.connect import Server, history
-from wrackline.producers.sources.postgres.continuity import _needed
-from wrackline.producers.sources.postgres.names import own_slot
-from wrackline.producers.sources.postgres.position import PgPosition, lsn_number, lsn_text, position_of
+from wrackline.control.local.stack.postgres import postgres as make_server
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.sources.postgres.connect.connect import PgServer
+from wrackline.producers.sources.postgres.connect.quoting import own_slot
+from wrackline.producers.sources.postgres.follow import publication
+from wrackline.producers.sources.postgres.log import slot as slots
+from wrackline.producers.sources.postgres.log.continuity import _needed_lsn
+from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_number, lsn_text, position_of
+from wrackline.producers.sources.postgres.log.slot import log_history
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 
 @pytest.fixture(scope="module", params=MAJORS)
@@ -98,6 +99,7 @@ def test_T_P08_a_position_beyond_the_servers_log_stops_the_stream(pipe: Pipe) ->
 
 
 def test_a_position_of_another_system_stops_the_stream(pipe: Pipe) -> None:
+    """T-P09."""
     assert pipe.saved is not None
     pipe.saved = {**pipe.saved, "system": "7000000000000000000"}
     refused = pipe.refused()
@@ -136,7 +138,9 @@ def test_somebody_elses_reader_is_waited_for_and_named(pipe: Pipe, monkeypatch: 
     start = (
         f"START_REPLICATION SLOT {pipe.slot} LOGICAL 0/0 (proto_version '1', publication_names 'wrackline')"
     )
-    assert other.exec_(start.encode()).status == pq.ExecStatus.COPY_BOTH
+    deadline = time.monotonic() + PATIENCE  # the server frees the slot a moment after its reader has gone
+    while (answer := other.exec_(start.encode())).status != pq.ExecStatus.COPY_BOTH:
+        assert time.monotonic() < deadline, answer.error_message
     try:
         refused = pipe.refused()
         assert (refused.code, type(refused)) == ("pg.slot_busy", Transient)
@@ -163,6 +167,25 @@ def test_two_pipelines_that_name_no_slot_have_one_each(pipe: Pipe) -> None:
         "SELECT slot_name FROM pg_replication_slots WHERE slot_name LIKE 'wrackline%' ORDER BY 1"
     )
     assert found == [(own_slot(first.more["name"]),), (own_slot(second.more["name"]),)]
+
+
+def test_a_stopped_pipelines_slot_is_not_taken_by_another_that_names_it(database: Database) -> None:
+    name = f"one-{database.name}"
+    first = Pipe(database.dsn, "", {"name": name, "publication.name": "of one"})
+    first.sql(SETUP)
+    source, stream = first.open()
+    stream.close()
+    source.close()
+    taker = Pipe(database.dsn, own_slot(name), {"name": "two", "publication.name": "of two"})
+    refused = taker.refused()
+    assert refused.code == "pg.slot_of_another"
+    assert name in refused.sentence
+    first.sql("INSERT INTO orders VALUES (1)")
+    first.pull(1)
+    taker.sql(refused.hint[refused.hint.index("COMMENT") :])
+    source, stream = taker.open()
+    stream.close()
+    source.close()
 
 
 def test_a_slot_that_is_named_no_longer_stays_the_one_of_the_position(pipe: Pipe) -> None:
@@ -198,7 +221,7 @@ def test_a_new_slot_waits_for_open_transactions_so_long_and_names_the_oldest(
         pid, gid = older.info.backend_pid, f"it's {pipe.slot}"
         if prepared:
             older.execute(sql.SQL("PREPARE TRANSACTION {}").format(gid))
-        with Server(settings_of(pipe.dsn)).guarded() as connection:
+        with PgServer(settings_of(pipe.dsn)).guarded() as connection:
             with pytest.raises(Transient, match=r"pg\.slot_waits") as refused:
                 slots.create_slot(connection, f"{pipe.slot}_new", failover=False)
             assert (gid if prepared else f"process {pid} ") in refused.value.sentence
@@ -243,14 +266,14 @@ class Cluster:
         signal.touch()
         shutil.chown(signal, self.data.owner(), self.data.group())
         self.server.process.start()
-        with Server(settings_of(self.server.dsn)).connect() as admin:
+        with PgServer(settings_of(self.server.dsn)).connect() as admin:
             kind = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
             wait(lambda: admin.execute(kind).fetchone() is not None)
             [(pid,)] = admin.execute(kind).fetchall()
             os.kill(int(str(pid)), signals.SIGSTOP)
             try:
                 assert admin.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)
-                return history(admin, "any").timeline
+                return log_history(admin, "any").timeline
             finally:
                 os.kill(int(str(pid)), signals.SIGCONT)
 
@@ -280,6 +303,7 @@ def own(cluster: Cluster) -> Pipe:
 def test_a_promoted_server_that_has_all_goes_on_in_a_new_epoch_and_never_back(
     cluster: Cluster, own: Pipe
 ) -> None:
+    """T-K14."""
     assert own.saved is not None
     own.sql("INSERT INTO orders VALUES (2)")
     copied = cluster.copy()
@@ -342,6 +366,7 @@ def test_T_P10_a_slot_that_held_too_much_log_is_lost(cluster: Cluster, own: Pipe
 
 
 def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pipe) -> None:
+    """T-P10."""
     own.sql(*_segments(4), "CHECKPOINT")
     [(needed, current)] = own.sql(
         "SELECT pg_walfile_name(restart_lsn), pg_walfile_name(pg_current_wal_lsn()) FROM pg_replication_slots"
@@ -401,8 +426,8 @@ def test_T_P11_a_synchronised_slot_goes_on_after_the_primary_died(tmp_path: Path
 def test_a_position_inside_a_transaction_needs_its_commit_record() -> None:
     """One byte: a transaction whose commit began where the timelines part is not in the new one."""
     whole = PgPosition(1, 100, 0, 100)
-    assert _needed(whole) == 100
-    assert _needed(replace(whole, done=3)) == 101
+    assert _needed_lsn(whole) == 100
+    assert _needed_lsn(replace(whole, done=3)) == 101
 
 
 def _segments(count: int) -> list[str]:

@@ -7,12 +7,13 @@ import pytest
 from tests.contract.source_suite import SourceSuite
 from tests.contract.source_world import SourceWorld
 from tests.fixtures.servers import Database
+from tests.fixtures.tiers import alternatives
 from tests.integration.postgres.world import PgWorld
-from wrackline.producers.plugin import MarkKind
+from wrackline.producers.contract.source_plugin import MarkKind
 
 
 class TestPostgres(SourceSuite):
-    @pytest.fixture(params=list(MarkKind), ids=lambda kind: kind.value)
+    @pytest.fixture(params=alternatives(MarkKind), ids=lambda kind: kind.value)
     def world(self, request: pytest.FixtureRequest, database: Database) -> Iterator[SourceWorld]:
         world = PgWorld(database, request.param)
         yield world

@@ -9,12 +9,12 @@ import pytest
 
 from tests.fixtures.servers import Database, drop_slots
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.producers.changes import Rows
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.check import check
-from wrackline.producers.sources.postgres.connect import Server
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Rows
+from wrackline.producers.sources.postgres.check.check import check
+from wrackline.producers.sources.postgres.connect.connect import PgServer
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 from wrackline.schemas.errors import Definite, OperatorNeeded
@@ -65,7 +65,7 @@ def test_a_database_without_an_encoding_is_refused_before_anything_is_made(encod
             ask()
         assert caught.value.code == "pg.no_encoding"
     settings = settings_of(database.dsn)
-    [finding] = check(Server(settings), settings, [])
+    [finding] = check(PgServer(settings), settings, [])
     assert finding.id == "pg.no_encoding"
     with psycopg.connect(database.dsn) as sql:
         assert sql.execute("SELECT FROM pg_publication").rowcount == 0
@@ -74,6 +74,7 @@ def test_a_database_without_an_encoding_is_refused_before_anything_is_made(encod
 
 
 def test_another_encoding_arrives_as_utf_8_both_ways(encoded: Made) -> None:
+    """T-T07."""
     database = encoded("LATIN1")
     source, registry = source_of(database)
     with closing(source):

@@ -9,14 +9,15 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.majors import MAJORS, server_of
 from tests.integration.postgres.test_tables_come_and_go import Shop
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.changes import Found, Reshaped, Shape
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.snapshot.shapes import Need, needs_refresh
-from wrackline.producers.sources.postgres import ddl, source
-from wrackline.producers.watch import Watch
-from wrackline.schemas.table import TableSchema
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.steps import Found, Reshaped, Shape
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.snapshot.shape_changes import RefreshNeed, needs_refresh
+from wrackline.producers.sources.postgres import source
+from wrackline.producers.sources.postgres.discover import ddl_messages
+from wrackline.schemas.tables.table import TableSchema
 
 TABLE = (
     "CREATE TABLE g (id int PRIMARY KEY, twice int GENERATED ALWAYS AS (id * 2) STORED, n int,"
@@ -34,7 +35,7 @@ def postgres(stack: Stack, request: pytest.FixtureRequest) -> PostgresServer:
 @pytest.fixture
 def shop(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     """A pipeline over all tables, with a catalogue that is looked at twice a second."""
-    monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
+    monkeypatch.setattr(source, "CataloguePoller", partial(CataloguePoller, every=0.5))
     with closing(Shop(database)) as made:
         yield made
 
@@ -55,7 +56,7 @@ def seen(shop: Shop) -> TableSchema:
     with closing(shop.source.reader(partition)) as reader:
         read = reader.read(ChunkRequest(found.table.id, ("id",))).shape
     assert found.table == logged.table == described == read
-    assert needs_refresh(logged.table, found.table, found.filled) is Need.NOTHING
+    assert needs_refresh(logged.table, found.table, found.filled) is RefreshNeed.NOTHING
     return found.table
 
 
@@ -78,7 +79,7 @@ def test_a_column_that_the_publication_carries_is_like_any_other(shop: Shop) -> 
         pytest.skip("PostgreSQL 18 is the first to publish generated columns")
     shop.sql.execute(TABLE.encode())
     assert [column.name for column in seen(shop).columns] == PLAIN
-    shop.sql.execute(ddl.TRIGGER.encode())
+    shop.sql.execute(ddl_messages.install_sql("postgres").encode())
     shop.sql.execute("ALTER PUBLICATION wrackline SET (publish_generated_columns = stored)")
     assert [[column.name for column in seen(shop).columns] for _ in range(2)] == [WHOLE] * 2
     shop.sql.execute("ALTER TABLE g ADD later int GENERATED ALWAYS AS (id * 4) STORED")

@@ -8,10 +8,10 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 

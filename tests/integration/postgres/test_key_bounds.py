@@ -14,11 +14,11 @@ from psycopg import sql
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import Bound, ChunkRequest
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.key_order import key_order
+from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.sources.postgres.chunks.key_order import key_order
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 Sql = psycopg.Connection[tuple[object, ...]]
 
@@ -161,7 +161,7 @@ def wrong(session: Sql, source: PgSource, database: str, count: int) -> list[tup
                 "only": order.one_of([bound]),
             }
             for what, condition in conditions.items():
-                query = sql.SQL("SELECT id FROM public.k WHERE {}").format(condition)
+                query = f"SELECT id FROM public.k WHERE {condition}".encode()
                 chosen = {int(str(one)) for (one,) in reading.execute(query)}
                 if chosen != expected[what]:
                     found.append((what, bound))
@@ -177,6 +177,7 @@ def _with_rank(ranked: Sequence[Sequence[object]], rank: int) -> list[Bound]:
 
 
 def test_a_bound_of_every_type_means_itself(database: Database, bench: tuple[Sql, PgSource]) -> None:
+    """T-W02."""
     session, source = bench
     failed = {}
     for kind, values in TYPES:
@@ -196,6 +197,7 @@ ODD = st.one_of(TEXTS, PIECES.map("".join))
 
 
 def test_any_text_in_a_bound_means_itself(database: Database, bench: tuple[Sql, PgSource]) -> None:
+    """A-SQL-02."""
     session, source = bench
 
     @settings(
@@ -213,6 +215,7 @@ def test_any_text_in_a_bound_means_itself(database: Database, bench: tuple[Sql, 
 
 
 def test_chunks_walk_a_chosen_key_that_may_be_null(database: Database, bench: tuple[Sql, PgSource]) -> None:
+    """T-W02."""
     session, source = bench
     rows = [(one, two) for one in ("a", "b", None) for two in ("1", "2", None)]
     fill(session, ["text", "integer"], rows)

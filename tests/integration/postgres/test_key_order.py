@@ -9,8 +9,8 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import Bound, ChunkRequest
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.contract.row_chunks import Bound, ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.sources.postgres.source import PgSource
 
 TABLE = """

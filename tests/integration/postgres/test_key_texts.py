@@ -12,9 +12,9 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import RowChange, Rows
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import RowChange, Rows
 from wrackline.producers.sources.postgres.source import PgSource
 
 MADE = """

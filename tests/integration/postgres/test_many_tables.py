@@ -9,14 +9,14 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import settings_of
-from wrackline.producers.plugin import Surroundings, WriterIds
-from wrackline.producers.sources.postgres.connect import Connection, Server
-from wrackline.producers.sources.postgres.discover import Catalogue
-from wrackline.producers.sources.postgres.picture import Looker
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
+from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
+from wrackline.producers.sources.postgres.follow.catalogue_snapshot import PgCatalogueReader
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.table import TableId, TableSchema
-from wrackline.schemas.types import Kind
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.tables.table import TableId, TableSchema
+from wrackline.schemas.tables.types import Kind
 
 FEW, MANY = 10, 60
 
@@ -41,14 +41,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
-def catalogue(connection: Connection) -> Catalogue:
-    return Catalogue(connection, connection.info.dbname, ColumnRules(), Kind.ZONED_TIMESTAMP)
+def catalogue(connection: Connection) -> PgCatalogue:
+    return PgCatalogue(connection, connection.info.dbname, ColumnRules(), Kind.ZONED_TIMESTAMP)
 
 
 def test_a_look_asks_as_often_for_many_tables_as_for_few(database: Database, asked: list[object]) -> None:
     def looked() -> Sequence[TableId]:
-        server = Server(settings_of(database.dsn))
-        looker = Looker(server.guarded, catalogue, lambda _: True, "p", ours=True, pushes=False)
+        server = PgServer(settings_of(database.dsn))
+        looker = PgCatalogueReader(server.guarded, catalogue, lambda _: True, "p", ours=True, pushes=False)
         asked.clear()
         try:
             return [one.table for one in looker.look(0).entries.values() if one.facts and one.facts.key]

@@ -11,11 +11,11 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.test_spans import ROWS, read_in_parts
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import ChunkReader, Surroundings
-from wrackline.producers.snapshot.work import Limits
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import ChunkReader, Surroundings
+from wrackline.producers.snapshot.work_items import SnapshotLimits
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 KEPT_SO = "WITH (autovacuum_enabled = false)"
 TABLES = f"""
@@ -66,7 +66,7 @@ def test_a_first_chunk_of_very_wide_rows_stays_within_its_share(
         made.execute(
             "INSERT INTO wide SELECT i, repeat('x', %s) FROM generate_series(1, %s) AS i", [WIDE, MANY]
         )
-    limits = Limits()
+    limits = SnapshotLimits()
     first = ChunkRequest(  # as it is made while nobody knows how wide a row is
         TableId(database.name, "public", "wide"),
         ("id",),

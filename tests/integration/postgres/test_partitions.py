@@ -10,10 +10,10 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.majors import MAJORS, server_of
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.changes import Fault, Rows, Shape, Step, Truncate
-from wrackline.producers.plugin import Surroundings
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Fault, Rows, Shape, Step, Truncate
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 
@@ -82,6 +82,7 @@ class Told:
 
 
 def test_rows_of_partitions_come_and_go_as_the_page_says(told: Told) -> None:
+    """T-P24."""
     assert (
         told.of("INSERT INTO parts VALUES (1, 'a'), (11, 'b'); INSERT INTO parts_1 VALUES (2, 'c')") == "ccc"
     )

@@ -10,10 +10,10 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.majors import MAJORS, server_of
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
-from wrackline.producers.changes import Commit, Fault, Rows, Saved, Shape, Step
-from wrackline.producers.plugin import Surroundings
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Commit, Fault, Rows, Saved, Shape, Step
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import OperatorNeeded
 
@@ -163,6 +163,7 @@ def test_a_column_that_comes_and_is_in_no_list_sets_its_table_aside_and_the_othe
 
 
 def test_partitions_that_would_go_out_as_tables_are_refused_at_any_start(database: Database) -> None:
+    """T-P24."""
     with psycopg.connect(database.dsn, autocommit=True) as session:
         session.execute(TABLES)
         session.execute(f'CREATE PUBLICATION "of ""others""" FOR TABLE "or ders", parts {VIA_ROOT}')

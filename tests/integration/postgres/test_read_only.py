@@ -8,7 +8,7 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.plugin import Edge, Surroundings
+from wrackline.producers.contract.source_plugin import Edge, Surroundings
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import WracklineError
 

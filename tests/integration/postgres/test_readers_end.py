@@ -11,17 +11,17 @@ import pytest
 from tests.fixtures.cut_proxy import CutProxy
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.control.stack.servers import HOST
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import Edge, Surroundings
-from wrackline.producers.readers import Chunked, Failed, Readers
-from wrackline.producers.snapshot.work import Read, Ticket
-from wrackline.producers.sources.postgres import connect
-from wrackline.producers.sources.postgres.copying import NextLine, copied
+from wrackline.control.local.stack.servers import HOST
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Edge, Surroundings
+from wrackline.producers.reading.readers import ChunkOutcome, FailureOutcome, Readers
+from wrackline.producers.snapshot.work_items import Read, Ticket
+from wrackline.producers.sources.postgres.chunks.copy_lines import NextLine, copy_rows
+from wrackline.producers.sources.postgres.connect import connect
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas import libpq
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.table import TableId
+from wrackline.schemas.pipelines import libpq
+from wrackline.schemas.tables.table import TableId
 
 WIDE = """CREATE TABLE wide (id int PRIMARY KEY, filler text);
 ALTER TABLE wide ALTER filler SET STORAGE EXTERNAL;
@@ -53,7 +53,7 @@ def until(true: Callable[[], bool]) -> None:
 def test_a_reader_behind_a_lock_leaves_nothing_on_the_server_when_it_is_closed(
     database: Database, admin: psycopg.Connection[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wrackline.producers.sources.postgres.chunks._LOCKS", "SET lock_timeout = 0")
+    monkeypatch.setattr("wrackline.producers.sources.postgres.chunks.chunks._LOCKS", "SET lock_timeout = 0")
     source = source_of(database)
     (partition,) = source.partitions()
     readers = Readers(source, partition, 1, time.monotonic)
@@ -73,7 +73,9 @@ def test_a_reader_behind_a_lock_leaves_nothing_on_the_server_when_it_is_closed(
 def test_a_lock_that_is_held_too_long_is_one_reads_trouble(
     database: Database, admin: psycopg.Connection[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wrackline.producers.sources.postgres.chunks._LOCKS", "SET lock_timeout = '100ms'")
+    monkeypatch.setattr(
+        "wrackline.producers.sources.postgres.chunks.chunks._LOCKS", "SET lock_timeout = '100ms'"
+    )
     source = source_of(database)
     readers = Readers(source, source.partitions()[0], 1, time.monotonic)
     outcomes: list[object] = []
@@ -89,11 +91,11 @@ def test_a_lock_that_is_held_too_long_is_one_reads_trouble(
             readers.begin(Read(Ticket("run/1"), request, ()))
             until(lambda: came(1))
         (failed,) = outcomes
-        assert isinstance(failed, Failed)
+        assert isinstance(failed, FailureOutcome)
         assert isinstance(failed.error, Transient)
         readers.begin(Read(Ticket("run/2"), request, ()))
         until(lambda: came(2))
-        assert isinstance(outcomes[1], Chunked)
+        assert isinstance(outcomes[1], ChunkOutcome)
         assert admin.execute(WAITING).fetchone() is None
     finally:
         readers.close()
@@ -108,7 +110,7 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_chunk_is_found_out(
         source = source_of(
             database, **{"database.port": str(network.port), "wal.receiver.timeout.ms": "1000"}
         )
-        server = connect.Server(settings_of(database.dsn, **{"database.port": str(network.port)}))
+        server = connect.PgServer(settings_of(database.dsn, **{"database.port": str(network.port)}))
         connection = server.guarded()
         try:
             connection.most_silence = 0.3
@@ -123,7 +125,7 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_chunk_is_found_out(
 
             statement = b"COPY (SELECT * FROM public.wide ORDER BY id) TO STDOUT"
             with pytest.raises(psycopg.OperationalError, match="has not answered"):
-                copied(connection, statement, take, lambda: False)
+                copy_rows(connection, statement, take, lambda: False)
             assert lines[0].startswith(b"1\t")
         finally:
             connection.close()
@@ -162,7 +164,9 @@ def test_a_server_that_lets_in_and_says_nothing_is_not_waited_for_by_the_log(
             beats += 1
 
     with socket.create_server((HOST, 0)) as silent:
-        server = connect.Server(settings_of(database.dsn, **{"database.port": str(silent.getsockname()[1])}))
+        server = connect.PgServer(
+            settings_of(database.dsn, **{"database.port": str(silent.getsockname()[1])})
+        )
         monkeypatch.setattr(libpq, "CONNECT_LIMIT_S", 0.5)
         beating = threading.Thread(target=beat)
         beating.start()

@@ -12,13 +12,13 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import Edge, Surroundings
-from wrackline.producers.sources.postgres import connect
-from wrackline.producers.sources.postgres.chunks import PgReader
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Edge, Surroundings
+from wrackline.producers.sources.postgres.chunks.chunks import PgReader, PgRowQueries
+from wrackline.producers.sources.postgres.connect import connect
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 T = TypeVar("T")
 CANARY = "kanarienvogel"
@@ -103,6 +103,7 @@ def read(database: Database) -> Iterator[Read]:
     ids=["table", "schema"],
 )
 def test_a_lost_grant_asks_for_it_in_words_that_work(read: Read, revoked: str) -> None:
+    """T-W13."""
     read.admin.execute(f'REVOKE {revoked} FROM "{read.role}"'.encode())
     for error in read.refused(read.request()):
         assert (type(error), error.code) == (OperatorNeeded, "pg.right_missing")
@@ -192,6 +193,7 @@ def test_a_statement_that_may_not_take_so_long_asks_for_time_in_words_that_work(
 
 
 def test_a_connection_that_was_ended_is_tried_again(read: Read) -> None:
+    """T-W14."""
     assert read.works()
     ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
     read.admin.execute(ended, [read.role])
@@ -205,7 +207,8 @@ def test_a_connection_that_was_ended_is_tried_again(read: Read) -> None:
 
 
 def test_a_row_that_cannot_be_read_in_the_middle_of_a_chunk_leaves_the_reader_fit(read: Read) -> None:
-    read.reader._session.connection.execute("SET row_security = on")
+    assert isinstance(read.reader.queries, PgRowQueries)
+    read.reader.queries.session.connection.execute("SET row_security = on")
     read.show_only(f"""1 / (id - 12) < 100 AND "a ' b" = '{CANARY}'""")
     with pytest.raises(OperatorNeeded) as caught:
         read.reader.read(ChunkRequest(read.table, ("id",)))
@@ -268,6 +271,7 @@ CREATE OPERATOR public.* (LEFTARG = real, RIGHTARG = bigint, FUNCTION = public.t
 
 
 def test_functions_that_others_have_planted_do_not_run(read: Read) -> None:
+    """A-SQL-07."""
     read.admin.execute(PLANTED.encode())
     read.admin.execute('ANALYZE "Shop 1"."weird "" Name"')
     request = read.request()
@@ -278,6 +282,7 @@ def test_functions_that_others_have_planted_do_not_run(read: Read) -> None:
 
 
 def test_a_policy_is_an_error_and_no_partial_read(read: Read) -> None:
+    """A-SQL-08."""
     read.show_only("id < 10")
     for error in read.refused(read.request()):
         assert (type(error), error.code) == (OperatorNeeded, "pg.rows_hidden")

@@ -8,7 +8,7 @@ import psycopg
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.sources.postgres.source import PgSource
 
 

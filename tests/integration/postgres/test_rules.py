@@ -8,15 +8,15 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import Batch, Commit, Fault, Rows, Step
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.check import check
-from wrackline.producers.sources.postgres.connect import Server
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Batch, Commit, Fault, Rows, Step
+from wrackline.producers.sources.postgres.check.check import check
+from wrackline.producers.sources.postgres.connect.connect import PgServer
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import KeyKind, TableId
-from wrackline.schemas.types import Kind
+from wrackline.schemas.tables.table import KeyKind, TableId
+from wrackline.schemas.tables.types import Kind
 
 Sql = psycopg.Connection[tuple[object, ...]]
 CANARY = "kanarienvogel"
@@ -68,6 +68,7 @@ def steps_until(source: PgSource, sql: Sql, commits: int, changes: str) -> list[
 
 
 def test_what_is_hidden_leaves_neither_by_the_log_nor_by_a_chunk(database: Database, sql: Sql) -> None:
+    """T-W17, A-MASK-02."""
     source, registry = source_of(database, **RULES)
     (partition,) = source.partitions()
     assert [table.name for table in source.tables(partition)] == ["people"]
@@ -148,7 +149,7 @@ def test_the_check_says_what_the_rules_would_do(
 ) -> None:
     del sql
     settings = settings_of(database.dsn, **{"table.include.list": "public.people", **values})
-    found = check(Server(settings), settings, [TableId(database.name, "public", "people")])
+    found = check(PgServer(settings), settings, [TableId(database.name, "public", "people")])
     assert [one.id for one in found if one.id.startswith("filter.")] == ([finding] if finding else [])
 
 
@@ -157,5 +158,5 @@ def test_a_hidden_key_is_found_for_no_snapshot_can_be_ordered_by_it(database: Da
     hashed = {"column.mask.hash.v2.SHA-256.with.salt.pepper": "public.people.mail"}
     for more, expected in ((hashed, ["mail"]), (hashed | {"message.key.columns": "public.people:id"}, [])):
         settings = settings_of(database.dsn, **{"table.include.list": "public.people", **more})
-        found = check(Server(settings), settings, [TableId(database.name, "public", "people")])
+        found = check(PgServer(settings), settings, [TableId(database.name, "public", "people")])
         assert [one.column for one in found if one.id == "pg.key_hidden"] == expected

@@ -9,11 +9,11 @@ import pytest
 from tests.contract.reading import row_changes
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import Commit, Fault, Shape, Step
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Commit, Fault, Shape, Step
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 
 class Shop:

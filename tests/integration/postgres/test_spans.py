@@ -10,12 +10,12 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import ChunkRequest
-from wrackline.producers.plugin import ChunkReader, Surroundings
-from wrackline.producers.snapshot.work import Plan, Ticket
+from wrackline.producers.contract.row_chunks import ChunkRequest
+from wrackline.producers.contract.source_plugin import ChunkReader, Surroundings
+from wrackline.producers.reading.key_ranges import cut_ranges
+from wrackline.producers.snapshot.work_items import Plan, Ticket
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.producers.spans import spans
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 ROWS = 110_000
 # Keys whose order is not that of their bytes; a key that may be null; a table whose partitions alone are
@@ -37,6 +37,7 @@ ANALYZE words; ANALYZE old; ANALYZE new; ANALYZE chosen; ANALYZE small"""
 
 
 def test_the_parts_of_a_table_hold_each_row_once(database: Database) -> None:
+    """T-W03."""
     with psycopg.connect(database.dsn, autocommit=True) as made:
         made.execute(TABLES)
     around = Surroundings(time.monotonic, lambda: 0, PgRegistry().register)
@@ -98,7 +99,7 @@ def test_how_many_rows_to_expect_is_the_planner_s_guess_and_unknown_before_it_ha
 def read_in_parts(reader: ChunkReader, table: TableId, key: tuple[str, ...]) -> Sequence[frozenset[bytes]]:
     """Read each span with one statement, and return its rows' keys."""
     parts = []
-    for span in spans(reader, Plan(Ticket("run/1"), table, ()), key, 2):
+    for span in cut_ranges(reader, Plan(Ticket("run/1"), table, ()), key, 2):
         request = ChunkRequest(table, key, span.after, span.upto, most_rows=ROWS + 1, most_seconds=60.0)
         chunk = reader.read(request)
         assert chunk.complete

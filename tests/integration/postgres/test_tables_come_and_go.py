@@ -1,10 +1,8 @@
 """Tables that are created, dropped, renamed and altered while a stream runs, and while it does not."""
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
 from tests.integration.shop import Opened
-from wrackline.producers.changes import (
+from wrackline.producers.contract.steps import (
     Appeared,
     Commit,
     Fault,
@@ -24,11 +22,12 @@ from wrackline.producers.changes import (
     Step,
     Vanished,
 )
-from wrackline.producers.sources.postgres import ddl, source
+from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.sources.postgres import source
+from wrackline.producers.sources.postgres.discover import ddl_messages
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
-from wrackline.producers.watch import Watch
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 
 class Shop(Opened):
@@ -73,7 +72,7 @@ def shop(
     database: Database, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> Iterator[Shop]:
     """The shop, with a catalogue that is looked at twice a second."""
-    monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
+    monkeypatch.setattr(source, "CataloguePoller", partial(CataloguePoller, every=0.5))
     made = Shop(database, **getattr(request, "param", {}))
     if not any(isinstance(step, Found) for step in made.steps):
         made.until(Found)
@@ -87,6 +86,7 @@ EVERYTHING = pytest.mark.parametrize(
 
 
 def test_a_new_table_is_added_to_a_list_of_ours_and_its_earlier_rows_are_asked_for(shop: Shop) -> None:
+    """T-P18."""
     with psycopg.connect(shop.database.dsn) as writer:
         shop.sql.execute("CREATE TABLE b (id int PRIMARY KEY); CREATE TABLE x (id int PRIMARY KEY)")
         writer.execute("INSERT INTO b VALUES (1)")  # and does not commit
@@ -122,7 +122,7 @@ def test_where_all_is_published_a_new_table_is_there_with_its_first_row(shop: Sh
 def test_a_new_table_of_a_publication_that_is_not_ours_is_at_fault_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "Watch", partial(Watch, every=0.5))
+    monkeypatch.setattr(source, "CataloguePoller", partial(CataloguePoller, every=0.5))
     with psycopg.connect(database.dsn, autocommit=True) as sql:
         sql.execute("CREATE SCHEMA s; CREATE TABLE s.seen (id int PRIMARY KEY)")
         sql.execute("CREATE PUBLICATION theirs FOR TABLE s.seen")
@@ -288,7 +288,7 @@ def test_an_alteration_that_the_log_shows_first_is_judged_there(shop: Shop) -> N
 
 @EVERYTHING
 def test_with_the_event_trigger_everything_is_said_where_it_happened(shop: Shop) -> None:
-    shop.sql.execute(ddl.TRIGGER.encode())
+    shop.sql.execute(ddl_messages.install_sql("postgres").encode())
     shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
     steps = shop.read()
     shop.sql.execute(
@@ -326,23 +326,6 @@ def test_with_the_event_trigger_everything_is_said_where_it_happened(shop: Shop)
     assert refreshes == ["a"]
     order = [type(step) for step in steps if isinstance(step, Renamed | Reshaped)]
     assert order[-1] is Renamed
-
-
-@EVERYTHING
-def test_a_forged_or_broken_message_of_the_triggers_name_harms_nothing(shop: Shop) -> None:
-    ((oid,),) = shop.sql.execute("SELECT 'a'::regclass::oid::bigint")
-    forged = (
-        f'{{"v": 1, "oid": {oid}, "schema": "public", "table": "a", "file": 0, "primary": true, "key": [2],'
-        ' "columns": [[2, "id", 23, -1, true, "", "", null, false],'
-        ' [1, "note", 25, -1, false, "", "", null, false]]}'
-    )
-    for content in ("{", "[]", "null", '{"oid": 1}', '{"dropped": [1]}', forged):
-        shop.sql.execute("SELECT pg_logical_emit_message(true, 'wrackline.ddl', %s)", [content])
-    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
-    steps = shop.read()
-    assert shop.rows(steps) == [("a", {"id": 1, "note": "one"})]
-    (shape,) = [step.table for step in steps if isinstance(step, Shape)]
-    assert [column.identity for column in shape.columns] == [1, 2]
 
 
 PARTS = """
@@ -386,6 +369,7 @@ def test_a_partition_that_is_detached_is_a_table_until_it_is_attached(shop: Shop
     shop.stop()
     shop.sql.execute("INSERT INTO parts_a VALUES (3, 'a')")
     shop.source, shop.stream = shop.start()
+    shop.until(Found)  # by the first look at the catalogue, which names each table once
     shop.read()
     shop.sql.execute("ALTER TABLE parts ATTACH PARTITION parts_a FOR VALUES IN ('a')")
     shop.sql.execute("INSERT INTO parts VALUES (4, 'a')")
@@ -398,44 +382,6 @@ def test_a_partition_that_is_detached_is_a_table_until_it_is_attached(shop: Shop
         ("parts", 4),
         ("parts", 5),
     ]
-
-
-def test_a_forged_message_is_not_obeyed_where_there_is_no_trigger(shop: Shop) -> None:
-    ((oid,),) = shop.sql.execute("SELECT 'a'::regclass::oid::bigint")
-    shop.sql.execute("INSERT INTO a VALUES (1, 'one')")
-    shop.read()
-    for name, note in (("a", 17), ("gone", 25)):
-        forged = (
-            f'{{"v": 1, "oid": {oid}, "schema": "public", "table": "{name}", "file": 1, "primary": true,'
-            f' "key": [1], "columns": [[1, "id", 23, -1, true, "", "", null, false],'
-            f' [2, "note", {note}, -1, false, "", "", "x", false]]}}'
-        )
-        shop.sql.execute("SELECT pg_logical_emit_message(true, 'wrackline.ddl', %s)", [forged])
-    shop.sql.execute("INSERT INTO a VALUES (2, 'two')")
-    steps = shop.read()
-    assert [row["id"] for _, row in shop.rows(steps)] == [2]
-    assert not [step for step in steps if isinstance(step, Reshaped | Renamed | Vanished | Appeared)]
-
-
-def test_the_page_closes_every_form_of_the_function_that_writes_messages(shop: Shop) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
-    (block,) = re.findall(r"DO \$\$.*?END \$\$;", page, re.DOTALL)
-    roles = [f"{kind}_{shop.database.name}" for kind in ("owner", "other")]
-    block = block.replace("shop_owner, wrackline_reader", roles[0])
-    for role in roles:
-        shop.sql.execute(f"CREATE ROLE {role}".encode())
-    shop.sql.execute(block.encode())
-    forms = "SELECT oid FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
-    may = f"SELECT bool_or(has_function_privilege(%s, oid, 'EXECUTE')), count(*) > 1 FROM ({forms}) AS forms"
-    try:
-        assert [shop.sql.execute(may.encode(), [role]).fetchone() for role in roles] == [
-            (True, True),
-            (False, True),
-        ]
-    finally:
-        shop.sql.execute(block.replace("REVOKE", "GRANT").replace("FROM PUBLIC", "TO PUBLIC").encode())
-        for role in roles:
-            shop.sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
 
 
 @pytest.mark.parametrize("shop", [{}, {"publication.autocreate.mode": "all_tables"}], indirect=True)

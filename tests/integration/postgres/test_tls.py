@@ -12,11 +12,11 @@ from psycopg import sql
 from tests.fixtures.certificates import Pair, issue
 from tests.integration.postgres.majors import MAJORS, major_of
 from tests.integration.postgres.world import settings_of
-from wrackline.control.stack.postgres import postgres as make_server
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.producers.sources.postgres.check import check
+from wrackline.control.local.stack.postgres import postgres as make_server
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.producers.sources.postgres.check.check import check
 from wrackline.producers.sources.postgres.config import SETTINGS
-from wrackline.producers.sources.postgres.connect import Server
+from wrackline.producers.sources.postgres.connect.connect import PgServer
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 
 CANARY = "c4n4ry'hunter2 \\x"
@@ -45,7 +45,7 @@ class Guarded:
 
     def connect(self, user: str, **more: str) -> None:
         """Open both kinds of connection; both must be protected."""
-        server = Server(settings_of(self.server.dsn, **self.settings(user, **more)))
+        server = PgServer(settings_of(self.server.dsn, **self.settings(user, **more)))
         with server.connect() as connection:
             protected = connection.execute("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
             assert protected.fetchone() == (True,)
@@ -55,7 +55,7 @@ class Guarded:
 
     def refused(self, user: str, **more: str) -> WracklineError:
         """Return why both kinds of connection are refused, having looked for the secret in it."""
-        server = Server(settings_of(self.server.dsn, **self.settings(user, **more)))
+        server = PgServer(settings_of(self.server.dsn, **self.settings(user, **more)))
         with pytest.raises(WracklineError) as ordinary:
             server.connect()
         with pytest.raises(WracklineError) as replication:
@@ -120,6 +120,7 @@ def client(guarded: Guarded, name: str) -> dict[str, str]:
 
 
 def test_full_verification_is_the_default() -> None:
+    """A-TLS-01."""
     [setting] = [one for one in SETTINGS.settings if one.name == "database.sslmode"]
     assert setting.default == "verify-full"
 
@@ -153,6 +154,7 @@ def test_what_is_not_verified_is_refused(guarded: Guarded, more: dict[str, str],
 
 @pytest.mark.parametrize("shown", ["expired", "self-signed", "another host's"])
 def test_a_server_that_shows_a_wrong_certificate_is_refused(presented: Guarded, shown: str) -> None:
+    """A-TLS-03."""
     match shown:
         case "expired":
             pair = issue("db", by=presented.authority, hosts=("127.0.0.1",), days=-1)
@@ -166,13 +168,15 @@ def test_a_server_that_shows_a_wrong_certificate_is_refused(presented: Guarded, 
 
 
 def test_a_server_without_tls_is_refused(guarded: Guarded, postgres: PostgresServer) -> None:
+    """A-TLS-04."""
     settings = settings_of(postgres.dsn, **guarded.settings("postgres", password=CANARY))
     with pytest.raises(OperatorNeeded, match=r"pg\.tls_refused.*does not support SSL") as caught:
-        Server(settings).connect()
+        PgServer(settings).connect()
     assert "hunter2" not in str(caught.value)
 
 
 def test_a_wrong_password_is_refused_and_shown_nowhere(guarded: Guarded) -> None:
+    """A-SECRET-15."""
     refused = guarded.refused("by_scram", password=f"{CANARY}-wrong")
     assert (refused.code, type(refused)) == ("pg.login_refused", OperatorNeeded)
     assert "database.password" in refused.hint
@@ -183,6 +187,7 @@ def test_a_wrong_password_is_refused_and_shown_nowhere(guarded: Guarded) -> None
 def test_a_missing_or_foreign_client_certificate_is_refused(
     guarded: Guarded, name: str | None, code: str
 ) -> None:
+    """A-TLS-05."""
     refused = guarded.refused("by_cert", **({} if name is None else client(guarded, name)))
     assert (refused.code, type(refused)) == (code, OperatorNeeded)
     assert "database.sslcert" in refused.hint
@@ -195,6 +200,6 @@ def test_a_key_that_does_not_open_is_refused(guarded: Guarded) -> None:
 
 def test_a_refusal_is_a_finding_without_the_secret(guarded: Guarded) -> None:
     settings = settings_of(guarded.server.dsn, **guarded.settings("by_scram", password=f"{CANARY}-wrong"))
-    [finding] = check(Server(settings), settings, [])
+    [finding] = check(PgServer(settings), settings, [])
     assert finding.id == "pg.login_refused"
     assert "hunter2" not in repr(finding)

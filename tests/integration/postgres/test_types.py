@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tests.fixtures.servers import Database
-from wrackline.producers.sources.postgres.types import PgType, column_type, numeric_digits, written
+from wrackline.producers.sources.postgres.discover.types import PgType, column_type, numeric_digits, type_text
 
 MADE = """
     create type mood as enum ('low', 'it''s, high');
@@ -76,7 +76,7 @@ def test_every_type_of_the_server_is_known_and_written_alike(cursor: Cursor) -> 
         pg_type = resolve(cursor, oid)
         column_type(pg_type, column=str(name))
         if pg_type.name not in {"bpchar", "_bpchar", "bit", "_bit"}:  # odd names without a length
-            assert written(pg_type) == text
+            assert type_text(pg_type) == text
 
 
 def test_every_typmod_is_written_as_the_server_writes_it(cursor: Cursor) -> None:
@@ -89,7 +89,7 @@ def test_every_typmod_is_written_as_the_server_writes_it(cursor: Cursor) -> None
         assert isinstance(typmod, int)
         pg_type = resolve(cursor, oid)
         column_type(pg_type, typmod, column=str(name))
-        assert written(pg_type, typmod) == text, name
+        assert type_text(pg_type, typmod) == text, name
 
 
 def test_a_domain_knows_its_bases_digits(cursor: Cursor) -> None:

@@ -11,11 +11,11 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.postgres.pipes import PATIENCE
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import RowChange, Rows
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import RowChange, Rows
+from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.envelope import value_schema
+from wrackline.schemas.events.envelope import value_schema
 
 pytestmark = pytest.mark.servers
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.changes import Fault, Shape, Step
-from wrackline.producers.plugin import Surroundings
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.contract.steps import Fault, Shape, Step
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 

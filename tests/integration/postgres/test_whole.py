@@ -7,18 +7,19 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import Surroundings
-from wrackline.producers.sources.postgres.patience import Guarded
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import Surroundings
+from wrackline.producers.kit.reads.whole_rows import WholeRows
+from wrackline.producers.sources.postgres.chunks.whole import PgWholeReader
+from wrackline.producers.sources.postgres.connect.timeouts import TimedConnection
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.producers.sources.postgres.whole import PgWhole, WholeReader
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 pytestmark = pytest.mark.servers
 
 Sql = psycopg.Connection[tuple[object, ...]]
-Begin = Callable[..., PgWhole]
+Begin = Callable[..., WholeRows]
 
 
 @pytest.fixture
@@ -36,25 +37,25 @@ def begin(database: Database, monkeypatch: pytest.MonkeyPatch, sql: Sql) -> Iter
     around = Surroundings(lambda: 0.0, lambda: 0, PgRegistry().register)
     source = PgSource(settings_of(database.dsn), around)
     reader = source.reader(source.partitions()[0])
-    true = WholeReader._at_one_place
+    true = PgWholeReader._at_one_place
 
-    def made(*between: str) -> PgWhole:
-        def at_one_place(self: WholeReader, connection: Guarded, table: TableId) -> int:
+    def made(*between: str) -> WholeRows:
+        def at_one_place(self: PgWholeReader, connection: TimedConnection, table: TableId) -> int:
             place = true(self, connection, table)
             for statement in between:
                 sql.execute(statement)
             return place
 
-        monkeypatch.setattr(WholeReader, "_at_one_place", at_one_place)
+        monkeypatch.setattr(PgWholeReader, "_at_one_place", at_one_place)
         begun = reader.whole(TableId(database.name, "public", "bags"))
-        assert isinstance(begun, PgWhole)
+        assert isinstance(begun, WholeRows)
         return begun
 
     yield made
     source.close()
 
 
-def pieces(begun: PgWhole, most_rows: int) -> list[Chunk]:
+def pieces(begun: WholeRows, most_rows: int) -> list[Chunk]:
     """All of it."""
     table = TableId("d", "public", "bags")
     found: list[Chunk] = []

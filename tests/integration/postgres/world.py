@@ -22,18 +22,18 @@ from tests.contract.source_world import (
 )
 from tests.fakes.wire import Registry
 from tests.fixtures.servers import Database
-from wrackline.producers.changes import Position
-from wrackline.producers.plugin import MarkKind, Source, Surroundings, WriterIds
+from wrackline.producers.contract.source_plugin import MarkKind, Source, Surroundings, WriterIds
+from wrackline.producers.contract.steps import Position
 from wrackline.producers.sources.postgres.config import SETTINGS
-from wrackline.producers.sources.postgres.origin import CONNECTOR, FIELDS
-from wrackline.producers.sources.postgres.position import PgPosition, lsn_number
+from wrackline.producers.sources.postgres.log.position import PgPosition, lsn_number
+from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS
 from wrackline.producers.sources.postgres.source import PgSource
-from wrackline.schemas.core_settings import CORE
-from wrackline.schemas.envelope import key_schema, value_schema
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry as Settings
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import SourcePartition, TableSchema
+from wrackline.schemas.events.envelope import key_schema, value_schema
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry as Settings
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableSchema
 
 TABLES = """
 CREATE TABLE orders (

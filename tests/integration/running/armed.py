@@ -4,7 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.integration.running.world import COMMAND, Running, wait_until
+from tests.fixtures.prepared import Forked
+from tests.integration.running.world import Running, wait_until
 from wrackline.producers import failpoints
 
 
@@ -12,8 +13,8 @@ def started(file: Path, printed: Path, armed: str, held: Path) -> Running:
     """Start it; the places where it waits come to be files in the folder `held` (tests/chaos/holds.py)."""
     variables = {failpoints.VARIABLE: armed, failpoints.HELD: str(held), "COLUMNS": "200", "NO_COLOR": "1"}
     with printed.open("wb") as out:
-        process = subprocess.Popen(
-            [*COMMAND, "run", "--text", str(file)],
+        process = Forked(
+            ["run", "--text", str(file)],
             stdout=out,
             stderr=subprocess.STDOUT,
             env={**os.environ, **variables},

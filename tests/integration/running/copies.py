@@ -12,9 +12,9 @@ from tests.integration.running.world import World
 Told = tuple[str, int | None, str]  # operation, id of the row, seq
 
 
-def told(world: World, topic: str = "") -> list[Told]:
-    """Each event of a topic, of the orders' by default."""
-    found: list[Told] = []
+def events(world: World, topic: str = "") -> list[dict[str, Any]]:
+    """Each event of a topic, of the orders' by default, as a reader sees it."""
+    found: list[dict[str, Any]] = []
     shapes: dict[int, Any] = {}
     with SchemaRegistryClient({"url": world.registry.url}) as registry:
         for _, value in world.events(topic):
@@ -24,9 +24,14 @@ def told(world: World, topic: str = "") -> list[Told]:
             if schema_id not in shapes:
                 shapes[schema_id] = orjson.loads(registry.get_schema(schema_id).schema_str or "")
             read: Any = fastavro.schemaless_reader(BytesIO(value[5:]), shapes[schema_id], None)
-            row = read["after"] or read["before"]
-            found.append((read["op"], None if row is None else row["id"], read["seq"]))
+            found.append(read)
     return found
+
+
+def told(world: World, topic: str = "") -> list[Told]:
+    """What each event of a topic says of which row."""
+    rows = [(event, event["after"] or event["before"]) for event in events(world, topic)]
+    return [(event["op"], None if row is None else row["id"], event["seq"]) for event, row in rows]
 
 
 def operations(world: World, topic: str = "") -> str:

@@ -13,8 +13,8 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -56,6 +56,7 @@ def decoded(world: World, subject: str, raw: bytes | None) -> dict[str, object]:
 
 
 def test_an_idle_database_lets_a_busy_neighbours_log_go(world: World) -> None:
+    """T-P12."""
     beat_every(world, 500, f'heartbeat.action.query = "{QUERY}"')
     running = world.run()
     world.insert(1, 1)

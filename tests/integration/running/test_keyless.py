@@ -11,8 +11,8 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.running.copies import operations, told
 from tests.integration.running.world import World, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers

@@ -10,8 +10,8 @@ import pytest
 from tests.fixtures.openlineage import faults
 from tests.fixtures.servers import Database
 from tests.integration.running.world import CANARY, World, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 

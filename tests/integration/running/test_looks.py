@@ -8,7 +8,7 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, committed, free_port, wait_until
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 

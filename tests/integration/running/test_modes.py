@@ -9,8 +9,8 @@ import pytest
 from tests.fixtures.servers import Database
 from tests.integration.running.copies import copied, operations, told
 from tests.integration.running.world import World, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -118,6 +118,7 @@ def test_a_statement_of_ones_own_says_which_rows_a_copy_begins_with(world: World
 
 
 def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equal(world: World) -> None:
+    """T-W30."""
     have(world, "when_needed")
     running = world.run()
     world.arrived(30)

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.integration.running.world import CANARY, World, wait_until
-from wrackline.control.exits import Exit
+from wrackline.control.runtime.ground.exits import Exit
 
 SEQ = re.compile(rb"([0-9a-f]{4})[0-9a-f]{16}ff[0-9a-f]{8}")  # epoch, place, class, ordinal
 
@@ -26,6 +26,7 @@ def test_nothing_is_stored_before_the_first_run(world: World) -> None:
 
 
 def test_an_edit_is_refused_while_the_task_runs_and_force_ends_the_task(world: World) -> None:
+    """T-C03."""
     running = world.run()
     world.insert(1, 3)
     world.arrived(3)
@@ -47,7 +48,7 @@ def test_an_edit_is_refused_while_the_task_runs_and_force_ends_the_task(world: W
     assert world.position() == forced  # the task wrote nothing over it
 
     again = world.run()
-    assert "wherever the slot begins (epoch 2)" in again.output
+    assert "the slot's own position (epoch 2)" in again.output
     world.insert(6, 6)
     world.arrived(6)
     assert again.stop() == Exit.OK

@@ -12,11 +12,19 @@ from confluent_kafka.admin import AdminClient
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.producers import failpoints
-from wrackline.schemas.receipts import MOVES, Key, Receipt, Scan, State, decode, parse_key
-from wrackline.schemas.topics import control_topics, internal_topics
+from wrackline.schemas.kafka.receipts import (
+    MOVES,
+    Receipt,
+    ReceiptKey,
+    RequestState,
+    ScanStatus,
+    decode,
+    parse_key,
+)
+from wrackline.schemas.kafka.topic_names import control_topics, internal_topics
 
 pytestmark = pytest.mark.servers
 ROWS = 30
@@ -51,12 +59,12 @@ def told(world: World) -> list[Receipt]:
     for key, value in world.events(internal_topics(world.group).requests):
         whose = parse_key(key)
         assert whose is not None
-        assert whose[:3] == Key(world.prefix, world.prefix, world.database.name, "")[:3]
+        assert whose[:3] == ReceiptKey(world.prefix, world.prefix, world.database.name, "")[:3]
         found.append(decode(value or b"", partition=0, offset=0))
         assert found[-1].id == whose.id
     for request in {receipt.id for receipt in found}:
         of_it = [receipt for receipt in found if receipt.id == request]
-        assert of_it[0].state in {State.ACCEPTED, State.FAILED}
+        assert of_it[0].state in {RequestState.ACCEPTED, RequestState.FAILED}
         for before, after in pairwise(of_it):
             assert after.state is before.state or after.state in MOVES[before.state], (before, after)
             assert rows(before) <= rows(after), "a table that was begun is not begun again"
@@ -102,9 +110,9 @@ def test_what_becomes_of_a_request_can_be_read_in_kafka_and_by_the_command(world
     assert states(receipts, "one")[0] == "accepted"
     assert set(states(receipts, "one")) >= {"accepted", "running", "succeeded"}
     (table,) = newest["one"].tables
-    assert (table.rows, table.expected, table.percent, table.scan) == (ROWS, ROWS, 100, Scan.SUCCEEDED)
+    assert (table.rows, table.expected, table.percent, table.scan) == (ROWS, ROWS, 100, ScanStatus.SUCCEEDED)
     assert states(receipts, "unknown") == states(receipts, "nonsense") == ["failed"]
-    assert (newest["wrong"].state, newest["wrong"].code) == (State.FAILED, "pg.condition_column")
+    assert (newest["wrong"].state, newest["wrong"].code) == (RequestState.FAILED, "pg.condition_column")
     assert states(receipts, "hold") == ["accepted", "succeeded"]
     by_command = shown(world)
     assert by_command["one"]["state"] == "succeeded"

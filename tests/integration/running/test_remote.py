@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.prepared import Forked, run_command
 from tests.integration.running.test_worker import Working, asked, asks_for_its_password
-from tests.integration.running.world import COMMAND, PATIENCE, World, environment, wait_until
-from wrackline.control.exits import Exit
+from tests.integration.running.world import PATIENCE, World, environment, wait_until
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -34,14 +35,7 @@ def working(world: World, tmp_path: Path) -> Iterator[Working]:
 def wrackline(working: Working, *words: str | Path) -> tuple[int, Any]:
     """Run a command that asks the worker; return its exit code and its document."""
     rest = ("--rest", working.requests.removesuffix("/connectors"), "--json")
-    done = subprocess.run(
-        [*COMMAND, *map(str, words), *rest],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment(),
-    )
+    done = run_command([*map(str, words), *rest], env=environment())
     assert WRONG not in done.stdout + done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -129,16 +123,16 @@ def test_status_is_watched_through_a_pipe(world: World) -> None:
     world.run()
     world.insert(1, 1)
     world.arrived(1)
-    command = [*COMMAND, "status", str(world.file), "--watch", "--every", "0.2", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as watching:
+    command = ["status", str(world.file), "--watch", "--every", "0.2", "--json"]
+    with Forked(command, stdout=subprocess.PIPE, text=True, env=environment()) as watching:
         assert watching.stdout is not None
         told = [json.loads(watching.stdout.readline()) for _ in range(2)]
         watching.send_signal(signal.SIGTERM)
         assert watching.wait(PATIENCE) == Exit.OK
     assert [one["pipeline"] for one in told] == [world.prefix] * 2
     assert told[0]["ts_ms"] < told[1]["ts_ms"]
-    command = [*COMMAND, "status", str(world.file), "--watch", "--every", "0.2", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as left:
+    command = ["status", str(world.file), "--watch", "--every", "0.2", "--json"]
+    with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as left:
         assert left.stdout is not None
         assert left.stderr is not None
         left.stdout.readline()
@@ -153,8 +147,8 @@ def test_status_is_watched_on_a_terminal_and_leaves_it_as_it_was(world: World) -
     world.arrived(1)
     ours, theirs = pty.openpty()
     environ = {**environment(), "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
-    command = [*COMMAND, "status", str(world.file), "--watch", "--every", "0.2"]
-    watching = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
+    command = ["status", str(world.file), "--watch", "--every", "0.2"]
+    watching = Forked(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
     os.close(theirs)
     seen = bytearray()
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -16,12 +17,12 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import CANARY, World, free_port, wait_until
-from wrackline.control import run
-from wrackline.control.exits import Exit
-from wrackline.control.logs.lines import log_to
-from wrackline.control.pipeline_file import good_pipeline
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.status import WORKER, asked
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.logs.lines import log_to
+from wrackline.control.runtime.running import run
+from wrackline.control.runtime.services.status import WORKER, ask_process
 from wrackline.schemas.errors import Transient
 
 pytestmark = pytest.mark.servers
@@ -56,7 +57,7 @@ def test_it_says_that_no_table_passes_the_filters(world: World) -> None:
 def test_it_streams_ends_cleanly_and_goes_on_without_loss_or_doubles(world: World) -> None:
     first = world.run()
     assert "tables: 1 (public.orders)" in first.output
-    assert "no stored position" in first.output
+    assert "starts with no stored position" in first.output
     world.insert(1, 20)
     world.arrived(20)
     assert first.stop() == Exit.OK
@@ -121,7 +122,7 @@ def test_its_figures_are_served_and_hold_no_secret(world: World) -> None:
     served = world.metrics()
     assert CANARY not in served
     assert world.user not in served
-    told = asked(world.prefix, WORKER, world.port)
+    told = ask_process(world.prefix, WORKER, world.port)
     assert told["databases"][world.database.name]["behind_bytes"] >= 0
     with pytest.raises(HTTPError, match="404"):
         urlopen(f"http://127.0.0.1:{world.port}/", timeout=10)
@@ -129,6 +130,7 @@ def test_its_figures_are_served_and_hold_no_secret(world: World) -> None:
 
 
 def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> None:
+    """T-E20."""
     first = world.run()
     world.insert(1, 5)
     world.arrived(5)
@@ -147,13 +149,16 @@ def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> N
 
 def test_it_waits_for_a_server_that_is_not_there_as_often_as_it_is_told(world: World) -> None:
     text = world.file.read_text()
-    world.file.write_text("errors.max.retries = 1\n" + text.replace(world.kafka.bootstrap, "127.0.0.1:1"))
-    ended = world.command("run", "--text")
+    text = text.replace(world.kafka.bootstrap, "127.0.0.1:1").replace(f"port = {world.port}", "port = 0", 1)
+    world.file.write_text("errors.max.retries = 1\n" + text)
+    with ThreadPoolExecutor() as both:  # each waits for half a minute
+        text_run = both.submit(world.command, "run", "--text")
+        for_programs = world.command("run")
+    ended = text_run.result()
     assert ended.returncode == Exit.TRANSIENT
     assert "recovering: [kafka.unreachable]" in ended.stdout
     assert "[kafka.unreachable]" in ended.stderr
     assert "stopped" not in ended.stdout
-    for_programs = world.command("run")
     told = [json.loads(line) for line in for_programs.stdout.splitlines()]
     assert for_programs.stderr == ""
     assert all({"ts_ms", "level", "event", "line"} <= one.keys() for one in told)

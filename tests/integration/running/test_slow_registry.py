@@ -7,8 +7,8 @@ patience (`wal_sender_timeout`), and what it ends in is a new stream at the last
 import pytest
 
 from tests.integration.running.world import World, wait_until
-from wrackline.control.exits import Exit
-from wrackline.schemas import registry as client
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.schemas.kafka import schema_registry as client
 
 pytestmark = pytest.mark.servers
 

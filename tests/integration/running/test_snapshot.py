@@ -9,8 +9,8 @@ import pytest
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.producers import failpoints
 
 pytestmark = pytest.mark.servers
@@ -54,8 +54,11 @@ def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
     again = world.run()
     world.insert(32, 32)
     assert len(world.arrived(62)) == 62, "a request is not obeyed again after a restart"
-    asked(world, "start", "public.nobody", "--id", "third")
+    asked(world, "start", "public.nobody.*", "--id", "third")
     again.says("[signal.no_table]")
+    left_out = world.command("snapshot", "start", "public.nobody")
+    assert left_out.returncode == Exit.OPERATOR
+    assert "[snapshot.not_captured]" in left_out.stdout + left_out.stderr
     asked(world, "start", "public.orders", "--where", "ID between 3 and 5 or id = 30", "--id", "some")
     assert len(world.arrived(66)) == 66
     refused = world.command("snapshot", "start", "public.orders", "--where", "pg_sleep(9) = 1")
@@ -69,6 +72,7 @@ def test_a_request_is_obeyed_once_and_its_end_can_be_seen(world: World) -> None:
 def test_a_request_is_obeyed_once_also_where_the_task_is_killed_over_it(
     world: World, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
+    """T-W19."""
     monkeypatch.setenv(failpoints.VARIABLE, f"{place}=kill@3")  # behind the claim and the first position
     running = world.run()
     asked(world, "start", "public.orders", "--id", "one")

@@ -14,8 +14,8 @@ from tests.chaos.world import World
 from tests.chaos.writers import TABLES
 from tests.fixtures.standbys import standby_of
 from tests.integration.running.world import wait_until
-from wrackline.control.stack.postgres import postgres as make_server
-from wrackline.control.stack.servers import Broker, PostgresServer, SchemaRegistry
+from wrackline.control.local.stack.postgres import postgres as make_server
+from wrackline.control.local.stack.servers import Broker, PostgresServer, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
@@ -44,6 +44,7 @@ def servers(
 def test_a_standby_is_read_beside_its_log(
     servers: tuple[PostgresServer, PostgresServer], tmp_path: Path, kafka: Broker, registry: SchemaRegistry
 ) -> None:
+    """T-P16, T-W09."""
     primary, standby = servers
     world = World(tmp_path / "world", primary, kafka, registry, SETTINGS, database_port=standby.port)
     try:

@@ -8,13 +8,14 @@ from typing import Any
 import fastavro
 import orjson
 import pytest
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from psycopg import sql
 
 from tests.fixtures.servers import Database
 from tests.integration.running.world import World, free_port, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -93,6 +94,28 @@ def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_th
     world.sql.execute('INSERT INTO "new.a" VALUES (3)')
     wait_until(lambda: len(world.events(topic)) >= 4)  # behind the first one a truncate and two rows
     assert running.stop() == Exit.OK
+
+
+def test_tables_whose_names_beyond_ascii_fall_together_are_set_aside_and_nothing_is_mixed(
+    world: World,
+) -> None:
+    """T-H05."""
+    for name in ("new naïve", "new naève"):
+        made = sql.Identifier(name)
+        world.sql.execute(sql.SQL("CREATE TABLE {} (id int PRIMARY KEY)").format(made))
+    running = world.run()
+    for name in ("new naïve", "new naève"):
+        running.says(f"public.{name} is set aside: [topic.collision]")
+    for number, name in enumerate(("new naïve", "new naève")):
+        made = sql.Identifier(name)
+        world.sql.execute(sql.SQL("INSERT INTO {} VALUES (%s)").format(made), [number])
+    world.insert(1, 1)
+    world.arrived(1)
+    assert running.stop() == Exit.OK
+    assert "table.exclude.list = " in running.output
+    made_topics = AdminClient({"bootstrap.servers": world.kafka.bootstrap}).list_topics(timeout=30).topics
+    assert world.topic in made_topics
+    assert world.topic.replace("orders", "new_na_ve") not in made_topics
 
 
 @pytest.mark.deep

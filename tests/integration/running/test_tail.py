@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from tests.fixtures.prepared import Forked
 from tests.fixtures.servers import Database
-from tests.integration.running.world import COMMAND, World, environment, free_port
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
-from wrackline.control.tail.start import NEWEST
+from tests.integration.running.world import World, environment, free_port
+from wrackline.control.cli.tail.start_offsets import NEWEST
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = pytest.mark.servers
 
@@ -37,8 +38,8 @@ def world(
 
 def start(world: World, *arguments: str, **environ: str) -> subprocess.Popen[str]:
     """Start `wrackline tail`."""
-    return subprocess.Popen(
-        [*COMMAND, "tail", str(world.file), *arguments],
+    return Forked(
+        ["tail", str(world.file), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -180,7 +181,7 @@ def test_the_tables_that_are_captured_are_listed_with_what_is_in_kafka(world: Wo
     assert told["left_out_tables"] == [f"{world.database.name}.public.left out"]
     seen = world.command("tables").stdout
     assert "key      id\n" in seen
-    assert "captured: 1; left out by the filters: 1 (--all lists them)" in seen
+    assert "captured: 1; not captured: 1 left out by the filters (--all lists them)" in seen
     world.file.write_text(world.file.read_text().replace(world.kafka.bootstrap, f"127.0.0.1:{free_port()}"))
     away = world.command("tables")
     assert away.returncode == Exit.TRANSIENT

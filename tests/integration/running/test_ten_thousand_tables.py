@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from tests.integration.running.world import Running, World, wait_until
-from wrackline.control.exits import Exit
+from wrackline.control.runtime.ground.exits import Exit
 
 pytestmark = [pytest.mark.servers, pytest.mark.deep]
 

@@ -16,10 +16,11 @@ import pytest
 from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 from psycopg import sql
 
+from tests.fixtures.prepared import Forked, run_command
 from tests.fixtures.servers import Database, drop_slots
-from tests.integration.running.world import COMMAND, PATIENCE, World, environment, wait_until
-from wrackline.control.exits import Exit
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from tests.integration.running.world import PATIENCE, World, environment, wait_until
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.schemas.redaction import MASK
 
 pytestmark = pytest.mark.servers
@@ -31,8 +32,8 @@ class Working:
     def __init__(self, folder: Path, *words: str | Path) -> None:
         self._said = folder / "said"
         with self._said.open("wb") as out:
-            command = [*COMMAND, "worker", "--json", *map(str, words)]
-            self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+            command = ["worker", "--json", *map(str, words)]
+            self.process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
 
     @property
     def text(self) -> str:
@@ -308,3 +309,38 @@ def test_a_pipeline_that_asks_for_somebody_fails_while_the_other_streams(
     assert working.stop() == failed["exit"]
     assert len(working.told(one.prefix, "STARTING")) == 1
     assert "c4n4ry" not in working.text
+
+
+def test_a_table_that_is_set_aside_is_named_by_rest_while_its_task_runs(
+    worlds: tuple[World, World], start: Callable[..., Working]
+) -> None:
+    one, _ = worlds
+    table = f"{one.database.name}.public.orders"
+    chosen = 'message.key.columns = "public.orders:note"'
+    one.file.write_text(one.file.read_text().replace("[kafka]", f"{chosen}\n[kafka]", 1))
+    one.sql.execute("ALTER TABLE orders ALTER note SET NOT NULL, ADD UNIQUE (note)")
+    one.sql.execute("INSERT INTO orders SELECT n, 'n' || n FROM generate_series(1, 3) n")
+    working = start(one, words=("--rest-port", "0"))
+    working.waits_for(one.prefix, "RUNNING")
+    at = f"{working.requests}/{one.prefix}/status"
+
+    def errors() -> Any:
+        return asked(at)[1].get("tables_with_errors")
+
+    assert errors() is None
+    one.sql.execute("INSERT INTO orders VALUES (4, 'n4')")
+    wait_until(errors)
+    status = asked(at)[1]
+    assert (status["connector"]["state"], status["tasks"][0]["state"]) == ("RUNNING", "RUNNING")
+    told = status["tables_with_errors"]
+    assert told["count"] == 1
+    assert [(found["table"], found["code"]) for found in told["first"]] == [(table, "pg.key_not_logged")]
+    assert 'ALTER TABLE "public"."orders" REPLICA IDENTITY FULL' in told["first"][0]["hint"]
+    os.kill(working.told(one.prefix, "RUNNING")[-1]["pid"], signal.SIGKILL)
+    working.waits_for(one.prefix, "RUNNING", 2)
+    wait_until(errors)
+    assert errors() == told, "a process that comes after it says so too"
+    one.sql.execute("ALTER TABLE orders REPLICA IDENTITY FULL")
+    run_command(["snapshot", "start", str(one.file), table], env=environment()).check_returncode()
+    wait_until(lambda: errors() is None)
+    one.arrived(4)

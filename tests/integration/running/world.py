@@ -18,8 +18,9 @@ import psycopg
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from psycopg import sql
 
+from tests.fixtures.prepared import Forked, run_command
 from tests.fixtures.servers import Database
-from wrackline.control.stack.servers import Broker, SchemaRegistry
+from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 T = TypeVar("T")
 
@@ -145,8 +146,8 @@ class World:
         """Start `wrackline run` and wait until it runs, or says something else."""
         printed = self.folder / f"printed-{len(self.started)}"
         with printed.open("wb") as out:
-            command = [*COMMAND, "run", "--text", str(self.file)]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
+            command = ["run", "--text", str(self.file)]
+            process = Forked(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         running = Running(process, printed)
         self.started.append(running)
         running.says(ready)
@@ -154,10 +155,8 @@ class World:
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another `wrackline` command on the file."""
-        command = [*COMMAND, *arguments[:2], str(self.file), *arguments[2:]]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, env=environment()
-        )
+        command = [*arguments[:2], str(self.file), *arguments[2:]]
+        return run_command(command, env=environment())
 
     def offsets(self, *arguments: str) -> Any:
         """Run `wrackline offsets … --json`, which must succeed."""
@@ -234,6 +233,7 @@ def committed(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | No
             "group.id": "reader",
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
+            "fetch.wait.max.ms": 10,  # the end of a partition is said after such a wait
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
         }

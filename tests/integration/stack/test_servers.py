@@ -12,9 +12,9 @@ from confluent_kafka.cimpl import NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from tests.fixtures.servers import Database
-from wrackline.control.stack import binlog_server, mariadb, mysql
-from wrackline.control.stack.servers import Broker, MysqlServer, SchemaRegistry
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack import binlog_server, mariadb, mysql
+from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
+from wrackline.control.local.stack.stack import Stack
 
 
 def _produce(kafka: Broker, topic: str, values: list[bytes]) -> None:
@@ -120,9 +120,13 @@ def test_binlog_server_keeps_rows_over_kill_9(stack: Stack, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mariadb", "mysql", "path"])
 def test_a_binlog_server_lives_in_a_folder_with_a_space(tmp_path: Path, name: str) -> None:
-    if name == "path" and not mariadb.on_path():
+    if name == "path" and not mariadb.is_installed():
         pytest.skip("no MariaDB on PATH")
-    edition = {"mariadb": mariadb.of_central, "mysql": mysql.unpacked, "path": mariadb.of_path}[name]()
+    edition = {
+        "mariadb": mariadb.pinned_edition,
+        "mysql": mysql.pinned_mysql,
+        "path": mariadb.installed_edition,
+    }[name]()
     server = binlog_server.server(tmp_path / "two words", edition)
     server.process.start()
     try:

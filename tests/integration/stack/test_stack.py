@@ -8,17 +8,18 @@ import psycopg
 import pytest
 
 from tests.unit.stack.test_process import gone, until
-from wrackline.control.stack import jars, postgres
-from wrackline.control.stack.jars import JAR_UNKNOWN, fetch
-from wrackline.control.stack.servers import PostgresServer
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack import postgres
+from wrackline.control.local.stack.servers import PostgresServer
+from wrackline.control.local.stack.stack import Stack
+from wrackline.control.runtime.spark import jars
+from wrackline.control.runtime.spark.jars import FETCH_FAILED, JAR_UNKNOWN, fetch
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.versions import Coordinate
 
 SMALL = Coordinate("org.slf4j", "slf4j-simple", "1.7.36")
 STARTER = """
 import sys, time
-from wrackline.control.stack.stack import Stack
+from wrackline.control.local.stack.stack import Stack
 with Stack(sys.argv[1]) as stack:
     print(stack.postgres().process.pid, flush=True)
     time.sleep(600)
@@ -27,7 +28,7 @@ FETCH = """
 import sys
 from pathlib import Path
 from tests.integration.stack.test_stack import SMALL
-from wrackline.control.stack.jars import fetch
+from wrackline.control.runtime.spark.jars import fetch
 print([path.name for path in fetch([SMALL], cache=Path(sys.argv[1]))])
 """
 
@@ -80,6 +81,16 @@ def test_an_unknown_jar_is_a_clear_error(tmp_path: Path) -> None:
     assert raised.value.code == JAR_UNKNOWN.code
     assert "slf4j-nowhere" in raised.value.sentence
     assert "slf4j-simple" not in raised.value.sentence
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "nowhere.invalid"])
+def test_a_jar_is_not_unknown_because_there_is_no_network(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Dhttps.proxyHost={host} -Dhttps.proxyPort=1")
+    with pytest.raises(WracklineError) as raised:
+        fetch([SMALL], cache=tmp_path)
+    assert raised.value.code == FETCH_FAILED.code
 
 
 def test_two_processes_fetch_the_same_jar_at_once(tmp_path: Path) -> None:

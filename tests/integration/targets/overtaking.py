@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -11,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from tests.contract.target_suite import A, change
 from tests.fakes.merge_model import latest
 from tests.integration.targets.spark_world import SparkWorld
-from wrackline.consumers.plan import MergePlan
+from wrackline.consumers.contract.plan import MergePlan
 
 PATIENCE = 120.0
 
@@ -35,6 +36,7 @@ def waiting(frame: DataFrame, folder: Path) -> DataFrame:
 
 def overtaken(world: SparkWorld, folder: Path, plan: MergePlan, other: Iterator[None]) -> None:
     """Apply a batch, and while its rows are read let something else happen."""
+    plan = replace(plan, since=world.target.applied(plan.table.id))
     frame = waiting(world.newest(latest([change("u", A, 20, "slow")]), plan), folder)
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(lambda: world.target.apply(world.target.stage(frame, plan), plan))

@@ -9,10 +9,10 @@ import pytest
 
 from tests.contract.target_suite import COLUMNS, TABLE, A, B, alter, change, labels, partial, plan_for, put
 from tests.integration.targets.spark_world import SparkWorld
-from wrackline.consumers import spark_table
+from wrackline.consumers.lake import table_shape
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 
 class ShapesByHand:
@@ -21,7 +21,10 @@ class ShapesByHand:
     def test_an_alteration_that_ended_anywhere_is_finished(
         self, world: SparkWorld, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Swap two names, widen one column, drop one and add one; end after each statement in turn."""
+        """Swap two names, widen one column, drop one and add one; end after each statement in turn.
+
+        T-H03.
+        """
         count = Column("count", 5, ColumnType(Kind.INT32, "integer"))
         before = replace(TABLE, columns=(*COLUMNS, count, Column("gone", 6, ColumnType(Kind.STRING, "text"))))
         put(
@@ -41,7 +44,7 @@ class ShapesByHand:
         class Ended(BaseException):
             pass
 
-        made = spark_table._statements
+        made = table_shape._statements
 
         def one_only(*asked: Any) -> Iterator[str]:
             statements = made(*asked)
@@ -49,7 +52,7 @@ class ShapesByHand:
             if statements:
                 raise Ended
 
-        monkeypatch.setattr(spark_table, "_statements", one_only)
+        monkeypatch.setattr(table_shape, "_statements", one_only)
         ended = 0
         while world.target.held(TABLE.id) != plan.columns:
             assert ended < 20

@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, content, latest
 from tests.fakes.merge_model import Values as Cells
-from wrackline.consumers.merge_sql import Staged, quoted
-from wrackline.consumers.plan import MergePlan
-from wrackline.consumers.plugin import Target
-from wrackline.consumers.targets.iceberg.merge import FAILED
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
-from wrackline.schemas.types import spark_type
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.target import Target
+from wrackline.consumers.lake.lake_target import LakeTarget
+from wrackline.consumers.lake.merge_sql import StagedView, quote
+from wrackline.consumers.lake.table_format import FAILED, TableFormat
+from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.types import spark_type
 
 OURS = "_wl_seq", "_wl_op", "_wl_deleted", "_wl_missing", "_wl_commit_ts"
 FEW_ROWS = {
@@ -36,13 +36,12 @@ class SparkWorld:
     def __init__(
         self,
         spark: SparkSession,
-        settings: Values,
         name: Callable[[TableId], str],
-        target_of: type[Any],
+        form: TableFormat[Any],
     ) -> None:
-        """Take the settings, and how Spark SQL calls a table."""
+        """Take how Spark SQL calls a table, and the format of its tables."""
         self.spark, self.name = spark, name
-        self._settings, self._target_of = settings, target_of
+        self.form = form
         self._crash: str | None = None
         self._keys: dict[TableId, tuple[str, ...]] = {}
         self.restart()
@@ -53,7 +52,7 @@ class SparkWorld:
 
     def newest(self, batch: Mapping[Key, Latest], plan: MergePlan) -> DataFrame:
         """Make a frame without any Python in its plan, in a session of its own."""
-        fields = ", ".join(f"{quoted(column.target)}: {spark_type(column.type)}" for column in plan.columns)
+        fields = ", ".join(f"{quote(column.target)}: {spark_type(column.type)}" for column in plan.columns)
         shape = (
             f"array<struct<row: struct<{fields}>, seq: string, op: string, at: bigint, deleted: boolean,"
             " unsent: array<string>, missing: array<string>>>"
@@ -138,10 +137,10 @@ class SparkWorld:
         """Open the target anew, as the next process does."""
         world = self
 
-        class Ending(self._target_of):  # type: ignore[misc, name-defined]  # which one is the world's choice
+        class Ending(LakeTarget[Any]):
             """Ends where the world wants it."""
 
-            def apply(self, staged: Staged, plan: MergePlan) -> None:
+            def apply(self, staged: StagedView, plan: MergePlan) -> None:
                 world.reach("before the merge")
                 try:
                     super().apply(staged, plan)
@@ -150,7 +149,7 @@ class SparkWorld:
                     raise
                 world.reach("after the commit")
 
-        self.opened: Any = Ending(self._settings, self.spark)
+        self.opened: Any = Ending(self.spark, self.form)
         for name, value in FEW_ROWS.items():
             self.opened._session.conf.set(name, value)  # what it asks is of few rows too
         self.target: Target[Any, Any] = self.opened

@@ -12,10 +12,10 @@ from tests.contract.target_suite import TABLE, A, B, Crash, change, letter, plan
 from tests.integration.targets.delta.world import DeltaWorld
 from tests.integration.targets.iceberg.world import IcebergWorld
 from tests.integration.targets.spark_world import SparkWorld
-from wrackline.consumers.letters import NAME
-from wrackline.consumers.spark_files import FILES_STAY, Folder, folder
-from wrackline.consumers.spark_table import NOT_OURS
-from wrackline.consumers.targets.iceberg.table import KEEPS_FILES
+from wrackline.consumers.contract.letters import NAME
+from wrackline.consumers.lake.table_shape import NOT_OURS
+from wrackline.consumers.spark.folders import FILES_STAY, Folder, folder
+from wrackline.consumers.targets.iceberg.drop import KEEPS_FILES
 from wrackline.schemas.errors import OperatorNeeded
 
 

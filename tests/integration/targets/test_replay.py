@@ -17,12 +17,12 @@ from tests.fakes.merge_model import Change, latest, merge
 from tests.integration.targets.delta.world import DeltaWorld
 from tests.integration.targets.iceberg.world import IcebergWorld
 from tests.integration.targets.spark_world import SparkWorld
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.modes import Keeping
-from wrackline.consumers.plan import END, START, Mode
-from wrackline.consumers.planning import Rules
-from wrackline.consumers.replay import Replayed, replay
-from wrackline.schemas.envelope import dump, key_schema, value_schema
+from wrackline.consumers.batch.planning import BatchRules
+from wrackline.consumers.batch.replay import ReplayResult, replay
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.modes import ModeSettings
+from wrackline.consumers.contract.plan import END, START, TableMode
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
 
 KEY_ID, VALUE_ID = 1, 2  # as plan_for says of its batches
 SCHEMAS = {
@@ -51,11 +51,11 @@ def world(request: pytest.FixtureRequest, spark: SparkSession, namespace: str, t
     return made
 
 
-@pytest.mark.parametrize("mode", [Mode.HISTORY, pytest.param(Mode.APPEND, marks=pytest.mark.deep)])
-def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [TableMode.HISTORY, pytest.param(TableMode.APPEND, marks=pytest.mark.deep)])
+def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: TableMode) -> None:
     tell(world, planned(world, mode, 10), *CAME_IN_TIME)
     applied = world.target.applied(TABLE.id)
-    rules = Rules({}, lambda number: dump(SCHEMAS[number]), keeping=Keeping(mode))
+    rules = BatchRules({}, lambda number: dump(SCHEMAS[number]), keeping=ModeSettings(mode))
     unreadable = letter(99, LETTERS[0])
     unreadable = replace(unreadable, value=b"\0\0\0\0\2nonsense")
     for once_more in range(2):  # the second time as after a crash before they were removed
@@ -66,10 +66,10 @@ def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: Mode) -> None:
         assert world.target.letters.spots(TABLE.id) == {unreadable.spot}
         assert shown(world, mode) == expected(mode, [*CAME_IN_TIME, *LETTERS]), once_more
         assert world.target.applied(TABLE.id).offsets == applied.offsets
-    assert replay(world.spark, TABLE.id, world.target, rules) == Replayed(0, done.left)
+    assert replay(world.spark, TABLE.id, world.target, rules) == ReplayResult(0, done.left)
 
 
-def letter(offset: int, of: Change) -> Letter:
+def letter(offset: int, of: Change) -> DeadLetter:
     """Write an event as its topic has it."""
     row = {**of.values, **dict.fromkeys(of.unsent)}
     value = {
@@ -82,7 +82,9 @@ def letter(offset: int, of: Change) -> Letter:
         "op": of.op, "ts_ms": None, "transaction": None, "seq": of.seq,
     }  # fmt: skip
     key = None if of.op == "t" else wire(KEY_ID, {name: of.values[name] for name in KEY})
-    return Letter(Spot(HERE.topic, 0, offset), "some.code", "why", key, wire(VALUE_ID, value), 1000)
+    return DeadLetter(
+        RecordPosition(HERE.topic, 0, offset), "some.code", "why", key, wire(VALUE_ID, value), 1000
+    )
 
 
 def wire(number: int, value: object) -> bytes:
@@ -92,14 +94,14 @@ def wire(number: int, value: object) -> bytes:
     return out.getvalue()
 
 
-def shown(world: SparkWorld, mode: Mode) -> list[str]:
-    names = {*NAMES, START, END} if mode is Mode.HISTORY else {*NAMES, "_wl_seq", "_wl_op"}
+def shown(world: SparkWorld, mode: TableMode) -> list[str]:
+    names = {*NAMES, START, END} if mode is TableMode.HISTORY else {*NAMES, "_wl_seq", "_wl_op"}
     rows = world.seen(TABLE.id)
     return in_order([{name: row[name] for name in row if name in names} for row in rows])
 
 
-def expected(mode: Mode, changes: Sequence[Change]) -> list[str]:
-    by_key = mode is Mode.HISTORY
+def expected(mode: TableMode, changes: Sequence[Change]) -> list[str]:
+    by_key = mode is TableMode.HISTORY
     rows = merge({}, latest(told(changes, "_wl_row", by_key=by_key)))
     if by_key:
         return in_order(reader(versions(rows, NAMES, KEY)))

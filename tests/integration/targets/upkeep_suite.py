@@ -4,6 +4,7 @@ Each step is a commit of its own, so who is thrown out between two of them leave
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -13,7 +14,9 @@ from tests.contract.target_suite import HERE, TABLE, A, B, change, partial, put
 from tests.fakes.history_model import in_order
 from tests.integration.targets.spark_world import SparkWorld
 from wrackline.consumers import failpoints
-from wrackline.consumers.plan import Applied, Mode
+from wrackline.consumers.contract.plan import Applied, TableMode
+from wrackline.consumers.contract.target import UpkeepResult
+from wrackline.consumers.lake.lake_upkeep import upkeep
 from wrackline.schemas.errors import Transient
 
 EVERYTHING_MS = 10**12  # every delete of the suite is older
@@ -30,12 +33,16 @@ class EndedUpkeep:
 
     @pytest.mark.parametrize(
         "mode",
-        [Mode.UPSERT, *(pytest.param(mode, marks=pytest.mark.deep) for mode in (Mode.HISTORY, Mode.APPEND))],
+        [
+            TableMode.UPSERT,
+            *(pytest.param(mode, marks=pytest.mark.deep) for mode in (TableMode.HISTORY, TableMode.APPEND)),
+        ],
     )
     def test_an_upkeep_that_ended_anywhere_changes_nothing(
-        self, world: SparkWorld, mode: Mode, monkeypatch: pytest.MonkeyPatch
+        self, world: SparkWorld, mode: TableMode, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        bring = put if mode is Mode.UPSERT else tell
+        """T-K17."""
+        bring = put if mode is TableMode.UPSERT else tell
         bring(world, planned(world, mode, 0), change("c", A, 1, "x", "kept"), change("c", B, 2, "y"))
         for number, place in enumerate(self.places, start=1):
             place_of = number * 10
@@ -55,13 +62,20 @@ class EndedUpkeep:
             assert shown(world) == before, place
         self.tend(world)
         assert shown(world) == before
-        if mode is Mode.UPSERT:
+        if mode is TableMode.UPSERT:
             assert {row.deleted for row in world.stored(TABLE.id).values()} == {False}
         assert world.target.check([TABLE.id]) == []
         bring(world, planned(world, mode, 1000), partial("u", A, 1000, "last"))
         (carried,) = (row["big"] for row in world.seen(TABLE.id) if row["label"] == "last")
-        assert carried == (None if mode is Mode.APPEND else "kept")
+        assert carried == (None if mode is TableMode.APPEND else "kept")
         assert world.target.applied(TABLE.id).offsets == {HERE: 1000}
+
+
+def tend(world: SparkWorld, *, forget_before_ms: int) -> UpkeepResult:
+    """Do an upkeep that keeps no older version."""
+    table = world.opened.find(TABLE.id)
+    form = replace(world.form, shorten=lambda *of: world.form.shorten(*of, retention_ms=0))  # type: ignore[call-arg]
+    return upkeep(form, world.spark.newSession(), table, forget_before_ms=forget_before_ms)
 
 
 def shown(world: SparkWorld) -> tuple[list[str], Applied]:

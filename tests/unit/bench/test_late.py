@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 
 from bench.late import Change, Commit, commits, late_ms
-from wrackline.consumers.applied_text import text
-from wrackline.consumers.plan import Applied, TopicPartition
-from wrackline.consumers.targets.iceberg.progress import PROPERTY
+from wrackline.consumers.contract.applied_text import text
+from wrackline.consumers.contract.plan import Applied, TopicPartition
+from wrackline.consumers.targets.iceberg.applied import APPLIED_PROPERTY
 
 TOPIC = "s.d.public.t"
 
 
 def snapshot(number: int, upto: int | None) -> dict[str, object]:
     applied = Applied({TopicPartition(TOPIC, 0): upto or 0})
-    summary = {"operation": "append"} if upto is None else {PROPERTY: text(applied)}
+    summary = {"operation": "append"} if upto is None else {APPLIED_PROPERTY: text(applied)}
     return {"sequence-number": number, "timestamp-ms": 1000 * number, "summary": summary}
 
 

@@ -15,24 +15,24 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
 from tests.fakes.merge_model import Event, content, halves, latest
-from wrackline.consumers.decode import (
+from wrackline.consumers.batch.key_change import floor_of_keys
+from wrackline.consumers.contract.counts import LatestChange
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, NewestChange, plan_merge
+from wrackline.consumers.records.decode import (
     BROKEN,
     VALUE_UNFIT,
     decode,
     outlines,
     partial_columns,
-    refused,
-    strange,
+    unknown_schema_records,
+    unreadable_records,
 )
-from wrackline.consumers.dedupe import dedupe
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Written, plan_merge
-from wrackline.consumers.rekeyed import floor_of_keys
-from wrackline.consumers.tally import Latest
-from wrackline.consumers.writers import writer
-from wrackline.schemas.envelope import dump, key_schema, value_schema
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.consumers.records.dedupe import dedupe
+from wrackline.consumers.records.writer_schema import read_writer_schema
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TOPIC = "server.shop.public.things"
 TEXT = ColumnType(Kind.STRING, "text")
@@ -68,7 +68,7 @@ class Topic:
         key = None if self._key is None else dump(self._key)
         self.texts = {number: dump(schema)}
         self.pair = (None if key is None else self._key_id, number)
-        self.writers = {self.pair: writer(TOPIC, key, self.texts[number])}
+        self.writers = {self.pair: read_writer_schema(TOPIC, key, self.texts[number])}
 
     def image(self, row: Sequence[object] | None) -> dict[str, object] | None:
         return None if row is None else dict(zip(self._fields, row, strict=True))
@@ -171,7 +171,7 @@ def test_outlines_tell_what_is_there_and_what_is_broken(spark: SparkSession) -> 
     assert (told["newest"], told["floor"], told["changes"], told["broken"]) == (f"{3:08x}", None, 2, 5)
     assert told["unsent"] == ["b"]
     at_noon = int(PUBLISHED.timestamp() * 1000)
-    assert Latest(*told["latest"]) == Latest(f"{3:08x}", 3000, at_noon)
+    assert LatestChange(*told["latest"]) == LatestChange(f"{3:08x}", 3000, at_noon)
     truncates = found[None, 2]
     assert (truncates["newest"], truncates["floor"], truncates["truncates"]) == ("", f"{7:08x}", 2)
     assert truncates["latest"] is None
@@ -205,7 +205,7 @@ def test_every_record_is_a_change_or_refused(spark: SparkSession) -> None:  # IN
     bad(VALUE_UNFIT)
     topic.tell("c", 7, (5.0, "last", NOON, None))
     frame = topic.frame(spark).persist()
-    found = rows(refused(frame, topic.writers, topic.plan).withColumnRenamed("offset", "seq"))
+    found = rows(unreadable_records(frame, topic.writers, topic.plan).withColumnRenamed("offset", "seq"))
     assert [(row["seq"], row["code"]) for row in found] == expected
     assert "eternity" not in " ".join(row["reason"] for row in found), "no reason shows a value"
     assert [bytes(row["value"]) for row in found[:4]] == [record[1] for record in topic.records[4:8]]
@@ -214,7 +214,7 @@ def test_every_record_is_a_change_or_refused(spark: SparkSession) -> None:  # IN
     assert [row.seq for row in left] == [f"{number:08x}" for number in (1, 2, 3, 7)]
     with pytest.raises((PySparkException, Py4JJavaError)):
         decode(frame, topic.writers, topic.plan).collect()
-    odd = strange(frame, (1, 2), "some.code", "some reason")
+    odd = unknown_schema_records(frame, (1, 2), "some.code", "some reason")
     assert odd.count() == len(topic.records) - 1, "all but the truncate, whose key is null"
     frame.unpersist()
 
@@ -248,6 +248,7 @@ def test_records_of_older_versions_are_read_beside_new_ones(spark: SparkSession)
 
 
 def test_a_placeholder_is_no_value(spark: SparkSession) -> None:
+    """T-T05."""
     topic = Topic(KEYED)
     topic.tell("u", 1, (1.0, "__debezium_unavailable_value", NOON, None), unsent=["b"])
     topic.tell("u", 2, (1.0, "__debezium_unavailable_value", NOON, None))  # a row may hold this text
@@ -262,7 +263,7 @@ def test_what_was_told_under_another_key_is_left_out(spark: SparkSession) -> Non
     new.tell("r", 3, (2.0, "y", NOON, None), key="y")
     both = spark.createDataFrame(old.rows() + new.rows(), RECORDS)
     floor = floor_of_keys(
-        [Written("00000001", 1, 2), Written("00000003", 3, 2)], lambda one: (one.key_id or 0,)
+        [NewestChange("00000001", 1, 2), NewestChange("00000003", 3, 2)], lambda one: (one.key_id or 0,)
     )
     plan = replace(new.plan, upto=Applied(floor=floor))
     assert [row.seq for row in rows(decode(both, old.writers | new.writers, plan))] == [

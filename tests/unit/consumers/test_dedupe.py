@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from tests.fakes.merge_model import Change, Latest, latest
-from wrackline.consumers.dedupe import dedupe
+from wrackline.consumers.records.dedupe import dedupe
 
 COLUMNS = ("id", "a", "b")
 CHANGES = (
@@ -61,6 +61,7 @@ def of_model(folded: Sequence[Latest], ids: Sequence[object]) -> dict[str, tuple
 
 
 def test_it_folds_as_the_model_does(spark: SparkSession) -> None:
+    """T-K07."""
     for lacking, partial in ((("a", "b"), None), (("b",), ("b",)), ((), ())):
         changes = history(random.Random(len(lacking)), lacking)
         newest = {str(abs(one.key[0]) if one.key[0] == 0 else one.key[0]): one for one in changes}

@@ -3,21 +3,20 @@
 import pytest
 from pyspark.sql import types as spark
 
-from wrackline.consumers.names import target_name
+from wrackline.consumers.contract.identifiers import target_name
 from wrackline.consumers.targets.delta import PLUGIN, connect, types
-from wrackline.consumers.targets.delta.target import DeltaTarget
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Reading, Registry, Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import CheckedSettings, SettingsRegistry, Values
+from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import DELTA, HADOOP_AWS
 
 CANARY = "hush-hush-7"
 INT, LONG, FLOAT = spark.IntegerType(), spark.LongType(), spark.FloatType()
 
 
-def reading(**given: str) -> Reading:
+def reading(**given: str) -> CheckedSettings:
     named = {f"target.{name}": value for name, value in given.items()}
-    return Registry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
+    return SettingsRegistry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
 
 
 def values(**given: str) -> Values:
@@ -83,11 +82,11 @@ def test_names_are_safe_in_a_path(template: str, table: TableId, path: str) -> N
 def test_only_what_delta_does_in_place_widens(
     old: spark.DataType, new: spark.DataType, *, fits: bool
 ) -> None:
-    assert types.widens(old, new) is fits
+    assert types.can_widen(old, new) is fits
 
 
 def test_names_that_a_merge_of_delta_uses_are_moved_aside() -> None:
-    names = DeltaTarget.can.identifiers
+    names = types.IDENTIFIERS
     assert [
         target_name(name, names) for name in ("_metadata", "_row_dropped_", "_metadatas", "a.b;c=\n")
     ] == [

@@ -1,18 +1,20 @@
 """Which table is merged when: side by side, alone in failure, and until an end is asked for."""
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
 
-from wrackline.consumers.batch import SPARK_GONE
-from wrackline.consumers.driver import Driver, Pace, Wish
-from wrackline.consumers.plugin import Upkept
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.standing import Patience, Standing
-from wrackline.consumers.tending import Tended, Tending
-from wrackline.consumers.topics import Ends
+from wrackline.consumers.batch.batch import SPARK_GONE
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.target import UpkeepResult
+from wrackline.consumers.drive.claim import FENCED
+from wrackline.consumers.drive.driver import Driver, DriverPace, DriverRequest
+from wrackline.consumers.drive.retry_state import RetryLimits, TableRetryState
+from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
+from wrackline.consumers.kafka.topic_offsets import Ends
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 
 ENDS: Ends = {"s.d.p.a": {0: 4}, "s.d.p.b": {0: 6}}
@@ -31,25 +33,26 @@ class World:
     away: int = 0  # looks that Kafka does not answer
     at: dict[str, int] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)  # how much was told before each
     stood: list[tuple[str, str]] = field(default_factory=list)
     tries: dict[str, int] = field(default_factory=dict)
     asked: list[tuple[str, int]] = field(default_factory=list)  # up to where each batch may read
     looks: int = 0
     most_at_once: int = 0
-    holding: threading.Event | None = None
+    waiting_offsets: threading.Event | None = None
     at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     every: float = 0.0  # seconds between two upkeeps
     tending: threading.Event | None = None
 
-    def upkeep(self, topic: str) -> Upkept:
+    def upkeep(self, topic: str) -> UpkeepResult:
         if self.tending is not None:
             self.tending.wait(PATIENCE)
         if topic == "s.d.p.a":
             raise ValueError(topic)
-        return Upkept()
+        return UpkeepResult()
 
-    def tended(self, tended: Tended) -> None:
+    def tended(self, tended: UpkeepOutcome) -> None:
         self.told.append(f"{tended.topic} {'tended' if tended.error is None else tended.error.code}")
 
     def look(self) -> Ends:
@@ -59,32 +62,35 @@ class World:
             raise AWAY
         return dict(self.ends)
 
-    def merge(self, topic: str, ends: Mapping[int, int]) -> Range:
+    def merge(self, topic: str, ends: Mapping[int, int]) -> BatchRange:
         with self.lock:
             self.tries[topic] = self.tries.get(topic, 0) + 1
             self.asked.append((topic, ends[0]))
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            if self.holding is not None:
-                self.holding.wait(PATIENCE)
+            if self.waiting_offsets is not None:
+                self.waiting_offsets.wait(PATIENCE)
             if topic in self.wrong:
                 raise self.wrong[topic]
             begin = self.at.get(topic, 0)
             self.at[topic] = min(begin + 2, ends[0], self.open.get(topic, ends[0]))
-            return Range(topic, {0: begin}, {0: self.at[topic]})
+            return BatchRange(topic, {0: begin}, {0: self.at[topic]})
         finally:
             with self.lock:
                 self.at_once -= 1
 
-    def merged(self, topic: str, read: Range, seconds: float) -> None:
+    def merged(self, topic: str, read: BatchRange, seconds: float) -> None:
         del seconds
         self.told.append(f"{topic} +{read.offsets}")
 
-    def stands(self, topic: str, standing: Standing) -> None:
+    def looked(self) -> None:
+        self.rounds.append(len(self.told))
+
+    def stands(self, topic: str, standing: TableRetryState) -> None:
         self.stood.append((topic, standing.word))
 
-    def failed(self, topic: str, standing: Standing) -> None:
+    def failed(self, topic: str, standing: TableRetryState) -> None:
         self.told.append(f"{topic} {'stopped' if standing.stopped else 'waits'}")
 
     def recovered(self, topic: str) -> None:
@@ -94,13 +100,13 @@ class World:
         self.told.append("back" if error is None else error.code)
 
     def driver(self, *, at_once: int = 2, last_word: float = PATIENCE) -> Driver:
-        pace = Pace(0.01, at_once, Patience(0.01, None), last_word)
-        return Driver(self.look, self.merge, pace, self, Tending(self.upkeep, self.every))
+        pace = DriverPace(0.01, at_once, RetryLimits(0.01, None), last_word)
+        return Driver(self.look, self.merge, pace, self, UpkeepWorker(self.upkeep, self.every))
 
-    def until(self, holds: Callable[[], bool]) -> Callable[[], Wish]:
+    def until(self, holds: Callable[[], bool]) -> Callable[[], DriverRequest]:
         """Wish for an end once it holds, or after long enough."""
         looks = iter(range(int(PATIENCE * 100)))
-        return lambda: Wish.STOP if holds() or next(looks, None) is None else Wish.GO_ON
+        return lambda: DriverRequest.STOP if holds() or next(looks, None) is None else DriverRequest.GO_ON
 
 
 def test_once_brings_every_table_to_its_end_and_tells_what_failed() -> None:
@@ -109,6 +115,12 @@ def test_once_brings_every_table_to_its_end_and_tells_what_failed() -> None:
     assert (world.at, world.tries["s.d.p.a"]) == ({"s.d.p.b": 6}, 1)
     assert world.stood == [("s.d.p.a", "waiting")]
     assert World().driver().once() == []
+
+
+def test_a_look_that_finds_no_more_is_told_too() -> None:
+    world = World()
+    assert world.driver().run(world.until(lambda: 5 in world.rounds))
+    assert 5 in world.rounds, "two batches of one table, three of the other, then a look"
 
 
 def test_once_waits_for_no_table_that_may_take_nothing_yet() -> None:
@@ -131,10 +143,10 @@ def test_a_table_that_asks_for_somebody_is_told_once_and_the_others_go_on() -> N
 
 def test_a_stopped_table_is_tried_again_when_asked() -> None:
     world = World(wrong={"s.d.p.a": BROKEN})
-    asked = iter([Wish.RESUME])
+    asked = iter([DriverRequest.RESUME])
     stop = world.until(lambda: world.at.get("s.d.p.a") == 4)
 
-    def wish() -> Wish:
+    def wish() -> DriverRequest:
         if "s.d.p.a stopped" in world.told and world.wrong:
             world.wrong.clear()
             return next(asked)
@@ -161,8 +173,8 @@ def test_an_outage_ends_nothing() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_tables_side_by_side_are_bounded_and_none_is_merged_twice_at_once(at_once: int) -> None:
-    world = World({f"s.d.p.{number}": {0: 2} for number in range(8)}, holding=threading.Event())
-    release = threading.Timer(0.2, world.holding.set if world.holding else lambda: None)
+    world = World({f"s.d.p.{number}": {0: 2} for number in range(8)}, waiting_offsets=threading.Event())
+    release = threading.Timer(0.2, world.waiting_offsets.set if world.waiting_offsets else lambda: None)
     release.start()
     world.driver(at_once=at_once).run(world.until(lambda: len(world.at) == 8))
     assert world.most_at_once == at_once
@@ -170,15 +182,15 @@ def test_tables_side_by_side_are_bounded_and_none_is_merged_twice_at_once(at_onc
 
 
 def test_a_table_whose_turn_comes_late_is_read_to_where_its_topic_is_by_then() -> None:
-    world = World(holding=threading.Event())
+    world = World(waiting_offsets=threading.Event())
 
     def late() -> bool:
-        if world.tries and world.holding is not None and not world.holding.is_set():
+        if world.tries and world.waiting_offsets is not None and not world.waiting_offsets.is_set():
             if world.ends["s.d.p.b"] == {0: 6}:
                 world.ends["s.d.p.b"] = {0: 8}
                 world.looks = 0
             elif world.looks > 1:  # one of them began after the topic grew
-                world.holding.set()
+                world.waiting_offsets.set()
         return len(world.tries) == 2
 
     assert world.driver(at_once=1).run(world.until(late))
@@ -186,17 +198,18 @@ def test_a_table_whose_turn_comes_late_is_read_to_where_its_topic_is_by_then() -
 
 
 def test_a_batch_that_does_not_end_is_let_go() -> None:
-    world = World(holding=threading.Event())
+    world = World(waiting_offsets=threading.Event())
     try:
         assert not world.driver(last_word=0.1).run(world.until(lambda: bool(world.tries)))
     finally:
-        assert world.holding is not None
-        world.holding.set()
+        assert world.waiting_offsets is not None
+        world.waiting_offsets.set()
 
 
-def test_a_driver_without_spark_ends() -> None:
-    world = World(wrong={"s.d.p.a": SPARK_GONE()})
-    with pytest.raises(Transient, match=r"Spark driver"):
+@pytest.mark.parametrize("error", [SPARK_GONE(), FENCED(server="s", other="host h, process 1")])
+def test_a_driver_that_can_merge_no_table_ends(error: WracklineError) -> None:
+    world = World(wrong={"s.d.p.a": error})
+    with pytest.raises(type(error), match=re.escape(error.sentence)):
         world.driver().run(world.until(lambda: False))
 
 

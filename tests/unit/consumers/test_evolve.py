@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from wrackline.consumers.evolve import Behaviour, reshape
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, Deletes, MergePlan, Mode, plan_merge
-from wrackline.consumers.plugin import Capabilities, MergeStyle
+from wrackline.consumers.batch.evolve import SchemaChangeBehaviour, reshape
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, Deletes, MergePlan, TableMode, plan_merge
+from wrackline.consumers.contract.target import Capabilities, MergeStyle
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.evolution import AddColumn, ChangeType, DropColumn, RenameColumn
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 INT, LONG = ColumnType(Kind.INT32, "integer"), ColumnType(Kind.INT64, "bigint")
 TEXT, CODE = ColumnType(Kind.STRING, "text"), ColumnType(Kind.STRING, "varchar(4)")
@@ -30,7 +30,7 @@ CAN = Capabilities(
 CLUMSY = replace(CAN, renames=False, drops=False, widens=frozenset())
 
 
-def plan(*columns: Column, mode: Mode = Mode.UPSERT) -> MergePlan:
+def plan(*columns: Column, mode: TableMode = TableMode.UPSERT) -> MergePlan:
     key = tuple(column.name for column in columns if column.identity == ID.identity)
     table = TableSchema(TableId("db", "public", "orders"), columns, key, KeyKind.PRIMARY)
     return plan_merge(table, CAN.identifiers, Applied(), mode=mode)
@@ -47,77 +47,79 @@ def names(made: MergePlan) -> list[str]:
 
 
 def test_a_table_that_is_not_there_needs_no_change() -> None:
-    for behaviour in Behaviour:
+    for behaviour in SchemaChangeBehaviour:
         assert reshape(BEFORE, None, CAN, behaviour) == (BEFORE, ())
 
 
 def test_the_same_shape_needs_no_change_though_it_has_other_words() -> None:
     other = plan(replace(NOTE, type=CODE, nullable=False), ID, COUNT)
-    for behaviour in Behaviour:
+    for behaviour in SchemaChangeBehaviour:
         assert reshape(other, HELD, CAN, behaviour) == (other, ())
 
 
 def test_what_is_text_in_the_target_stays_text() -> None:
     before = plan(ID, replace(NOTE, type=ColumnType(Kind.JSON, "json")))
     after = plan(ID, replace(NOTE, type=ColumnType(Kind.XML, "xml")))
-    assert reshape(after, before.columns, CAN, Behaviour.EXCEPTION) == (after, ())
+    assert reshape(after, before.columns, CAN, SchemaChangeBehaviour.EXCEPTION) == (after, ())
 
 
 def test_evolve_follows_every_change_or_none() -> None:
     after = plan(ID, WIDE, replace(NOTE, name="remark"), EXTRA)
-    made, alterations = reshape(after, HELD, CAN, Behaviour.EVOLVE)
+    made, alterations = reshape(after, HELD, CAN, SchemaChangeBehaviour.EVOLVE)
     assert made == after
     assert [type(one) for one in alterations] == [ChangeType, RenameColumn, AddColumn]
-    _, alterations = reshape(plan(ID, COUNT), HELD, CAN, Behaviour.EVOLVE)
+    _, alterations = reshape(plan(ID, COUNT), HELD, CAN, SchemaChangeBehaviour.EVOLVE)
     assert alterations == (DropColumn(NOTE),)
     for column in (NARROW, replace(COUNT, type=TEXT)):
         with pytest.raises(OperatorNeeded, match=r"can't take.*count"):
-            reshape(plan(ID, column, NOTE, EXTRA), HELD, CAN, Behaviour.EVOLVE)
+            reshape(plan(ID, column, NOTE, EXTRA), HELD, CAN, SchemaChangeBehaviour.EVOLVE)
 
 
 def test_exception_follows_none() -> None:
     with pytest.raises(OperatorNeeded, match="'extra' is added"):
-        reshape(plan(ID, COUNT, NOTE, EXTRA), HELD, CAN, Behaviour.EXCEPTION)
+        reshape(plan(ID, COUNT, NOTE, EXTRA), HELD, CAN, SchemaChangeBehaviour.EXCEPTION)
 
 
 def test_try_evolve_leaves_what_the_target_can_not_take() -> None:
     after = plan(ID, NARROW, replace(NOTE, name="remark"), EXTRA)
-    made, alterations = reshape(after, HELD, CLUMSY, Behaviour.TRY_EVOLVE)
+    made, alterations = reshape(after, HELD, CLUMSY, SchemaChangeBehaviour.TRY_EVOLVE)
     assert alterations == (AddColumn(EXTRA, 3),)
     assert names(made) == ["id", "count", "note", "extra"]
     assert made.columns[1].type == INT  # every smallint is an integer
     with pytest.raises(OperatorNeeded):  # and not every bigint
-        reshape(plan(ID, WIDE, NOTE), HELD, CLUMSY, Behaviour.TRY_EVOLVE)
+        reshape(plan(ID, WIDE, NOTE), HELD, CLUMSY, SchemaChangeBehaviour.TRY_EVOLVE)
 
 
 def test_lenient_adds_and_widens_and_takes_nothing_away() -> None:
     after = plan(ID, WIDE, EXTRA)
-    made, alterations = reshape(after, HELD, CAN, Behaviour.LENIENT)
+    made, alterations = reshape(after, HELD, CAN, SchemaChangeBehaviour.LENIENT)
     assert made == after  # the dropped column is not written, so it keeps what it holds
     assert [type(one) for one in alterations] == [ChangeType, AddColumn]
-    made, alterations = reshape(plan(ID, COUNT, replace(NOTE, name="remark")), HELD, CAN, Behaviour.LENIENT)
+    made, alterations = reshape(
+        plan(ID, COUNT, replace(NOTE, name="remark")), HELD, CAN, SchemaChangeBehaviour.LENIENT
+    )
     assert (names(made), alterations) == (["id", "count", "note"], ())
 
 
 def test_ignore_carries_what_the_target_has() -> None:
     after = plan(replace(ID, name="number"), NARROW, replace(EXTRA, name="Note "))
-    made, alterations = reshape(after, HELD, CAN, Behaviour.IGNORE)
+    made, alterations = reshape(after, HELD, CAN, SchemaChangeBehaviour.IGNORE)
     assert alterations == ()
     assert (names(made), made.key) == (["id", "count"], ("id",))
 
 
-@pytest.mark.parametrize("behaviour", [Behaviour.LENIENT, Behaviour.TRY_EVOLVE])
-def test_two_columns_never_share_a_name(behaviour: Behaviour) -> None:
+@pytest.mark.parametrize("behaviour", [SchemaChangeBehaviour.LENIENT, SchemaChangeBehaviour.TRY_EVOLVE])
+def test_two_columns_never_share_a_name(behaviour: SchemaChangeBehaviour) -> None:
     again = plan(ID, COUNT, Column("Note", 5, TEXT))  # dropped, and made anew
     with pytest.raises(OperatorNeeded, match="'Note'"):
         reshape(again, HELD, CLUMSY, behaviour)
 
 
-@pytest.mark.parametrize("mode", [Mode.HISTORY, Mode.APPEND])
-def test_what_a_dropped_column_held_is_a_part_of_what_was(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [TableMode.HISTORY, TableMode.APPEND])
+def test_what_a_dropped_column_held_is_a_part_of_what_was(mode: TableMode) -> None:
     held = plan(ID, COUNT, NOTE, mode=mode).columns
     later = plan(ID, NOTE, EXTRA, mode=mode)
-    made, changes = reshape(later, held, CAN, Behaviour.EVOLVE)
+    made, changes = reshape(later, held, CAN, SchemaChangeBehaviour.EVOLVE)
     assert [type(change) for change in changes] == [AddColumn]
     assert made.columns == (*later.columns, held[2])
-    assert reshape(made, made.columns, CAN, Behaviour.EVOLVE) == (made, ())
+    assert reshape(made, made.columns, CAN, SchemaChangeBehaviour.EVOLVE) == (made, ())

@@ -8,26 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.consumers import metric_names
-from wrackline.consumers.account import Account, Step, Stopwatch
-from wrackline.consumers.figures import Figures
-from wrackline.consumers.looking import Looking
-from wrackline.consumers.metrics import families
-from wrackline.consumers.plan import Applied, Written
-from wrackline.consumers.plugin import Removed, Upkept
-from wrackline.consumers.retention import NEAR, SOON_GONE, retained
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.standing import Standing
-from wrackline.consumers.status import document
-from wrackline.consumers.tally import Latest, Tally
-from wrackline.consumers.tending import Tended
-from wrackline.consumers.topics import OFFSETS_GONE, Ends
+from wrackline.consumers.batch.report import BatchReport, Step, Stopwatch
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.counts import BatchCounts, LatestChange
+from wrackline.consumers.contract.plan import Applied, NewestChange
+from wrackline.consumers.contract.target import UpkeepRemoval, UpkeepResult
+from wrackline.consumers.drive.retry_state import TableRetryState
+from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
+from wrackline.consumers.kafka.retention import NEAR, SOON_GONE, retained_ratio
+from wrackline.consumers.kafka.topic_offsets import OFFSETS_GONE, Ends
+from wrackline.consumers.observe import metric_names
+from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.metrics import families
+from wrackline.consumers.observe.offset_poll import OffsetPoll
+from wrackline.consumers.observe.status import document
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.exposition import text
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.language.exposition import text
 
 TOPIC, OTHER = "s.d.p.orders", "s.d.p.items"
 BUSY = Transient("test.busy", "busy", "wait")
-APPLIED = Applied(newest=Written("0a", 1, 2))
+APPLIED = Applied(newest=NewestChange("0a", 1, 2))
 
 
 class Clock:
@@ -43,16 +44,20 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def figures(clock: Clock) -> Figures:
-    return Figures("s", clock)
+def figures(clock: Clock) -> ConsumerFigures:
+    return ConsumerFigures("s", clock)
 
 
-def batch(end: int, operations: dict[str, int], latest: Latest | None = None, start: int = 0) -> Account:
-    read = Range(TOPIC, {0: start, 1: 0}, {0: end, 1: 0})
-    return Account(read, APPLIED, Tally(operations, latest), {Step.READ: 0.5, Step.APPLY: 1.5}, 1300, 2000)
+def batch(
+    end: int, operations: dict[str, int], latest: LatestChange | None = None, start: int = 0
+) -> BatchReport:
+    read = BatchRange(TOPIC, {0: start, 1: 0}, {0: end, 1: 0})
+    return BatchReport(
+        read, APPLIED, BatchCounts(operations, latest), {Step.READ: 0.5, Step.APPLY: 1.5}, 1300, 2000
+    )
 
 
-def served(figures: Figures) -> dict[str, float]:
+def served(figures: ConsumerFigures) -> dict[str, float]:
     """Each line without the server and, of the one table, without its name."""
     lines = (line for line in text(families(figures)).splitlines() if not line.startswith("#"))
     values = (line.rpartition(" ") for line in lines)
@@ -61,9 +66,9 @@ def served(figures: Figures) -> dict[str, float]:
     }
 
 
-def test_what_is_committed_is_counted_and_how_late_it_was(figures: Figures, clock: Clock) -> None:
+def test_what_is_committed_is_counted_and_how_late_it_was(figures: ConsumerFigures, clock: Clock) -> None:
     figures.looked({TOPIC: {0: 7, 1: 0}})
-    figures.batch(batch(5, {"c": 3, "r": 1}, Latest("0a", 1000, 1200)))
+    figures.batch(batch(5, {"c": 3, "r": 1}, LatestChange("0a", 1000, 1200)))
     figures.batch(batch(5, {}, start=5))  # nothing new: no batch
     clock.seconds += 4
     found = served(figures)
@@ -85,7 +90,7 @@ def test_what_is_committed_is_counted_and_how_late_it_was(figures: Figures, cloc
     assert served(figures)["wrackline_consume_behind_seconds{}"] == 0
 
 
-def test_a_busy_table_that_keeps_up_is_not_behind_for_long(figures: Figures, clock: Clock) -> None:
+def test_a_busy_table_that_keeps_up_is_not_behind_for_long(figures: ConsumerFigures, clock: Clock) -> None:
     for end in range(2, 20, 2):
         figures.looked({TOPIC: {0: end, 1: 0}})
         figures.batch(batch(end - 1, {"u": 1}))
@@ -97,15 +102,15 @@ def test_a_busy_table_that_keeps_up_is_not_behind_for_long(figures: Figures, clo
     assert served(figures)["wrackline_consume_behind_seconds{}"] >= 20
 
 
-def test_failures_and_upkeep_are_counted_by_table(figures: Figures) -> None:
-    figures.stands(TOPIC, Standing(BUSY, 1))
-    figures.stands(TOPIC, Standing(BUSY, 2))
-    figures.stands(OTHER, Standing(BUSY, 1, stopped=True))
+def test_failures_and_upkeep_are_counted_by_table(figures: ConsumerFigures) -> None:
+    figures.stands(TOPIC, TableRetryState(BUSY, 1))
+    figures.stands(TOPIC, TableRetryState(BUSY, 2))
+    figures.stands(OTHER, TableRetryState(BUSY, 1, stopped=True))
     figures.went(BUSY)
-    went = {Removed.TOMBSTONES: 3, Removed.FILES: 4}
-    figures.tended(Tended(TOPIC, 1.5, None, Upkept(went, 7)))
-    figures.tended(Tended(TOPIC, 0.5, None, Upkept({Removed.FILES: 5}, 2)))
-    figures.tended(Tended(TOPIC, 1.0, BUSY))
+    went = {UpkeepRemoval.TOMBSTONES: 3, UpkeepRemoval.FILES: 4}
+    figures.tended(UpkeepOutcome(TOPIC, 1.5, None, UpkeepResult(went, 7)))
+    figures.tended(UpkeepOutcome(TOPIC, 0.5, None, UpkeepResult({UpkeepRemoval.FILES: 5}, 2)))
+    figures.tended(UpkeepOutcome(TOPIC, 1.0, BUSY))
     found = served(figures)
     assert found['wrackline_consume_failures_total{code="test.busy"}'] == 2
     assert found['wrackline_consume_table_standing{standing="waiting"}'] == 1
@@ -118,18 +123,18 @@ def test_failures_and_upkeep_are_counted_by_table(figures: Figures) -> None:
     assert found['wrackline_consume_upkeep_removed_total{what="tombstones"}'] == 3
     assert found["wrackline_consume_incomplete_rows{}"] == 2, "an upkeep that failed has not counted"
     figures.went(None)
-    figures.stands(TOPIC, Standing())
+    figures.stands(TOPIC, TableRetryState())
     found = served(figures)
     assert found['wrackline_consume_table_standing{standing="going"}'] == 1
     assert found["wrackline_consume_running{}"] == 1
     assert found['wrackline_consume_failures_total{code="test.busy"}'] == 2
 
 
-def test_every_declared_metric_has_its_family_and_its_labels(figures: Figures) -> None:
+def test_every_declared_metric_has_its_family_and_its_labels(figures: ConsumerFigures) -> None:
     figures.looked({TOPIC: {0: 7, 1: 0}})
-    figures.batch(batch(5, {"c": 3}, Latest("0a", 1000, 1200)))
-    figures.stands(TOPIC, Standing(BUSY, 1))
-    figures.tended(Tended(TOPIC, 2.0, None, Upkept({Removed.FILES: 1}, 0)))
+    figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
+    figures.stands(TOPIC, TableRetryState(BUSY, 1))
+    figures.tended(UpkeepOutcome(TOPIC, 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1}, 0)))
     figures.kept({TOPIC: {0: 1, 1: 0}})
     found = {family.name: family for family in families(figures)}
     assert list(found) == [metric.name for metric in metric_names.METRICS]
@@ -140,17 +145,17 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: Figures) -
 
 
 def test_two_flows_into_one_table_are_told_apart() -> None:
-    feeds = Figures("")
+    feeds = ConsumerFigures("")
     for flow in ("new", "old"):
-        feeds.batch(replace(batch(5, {}), read=Range(f"{flow}.d.p.orders", {0: 0}, {0: 5})))
+        feeds.batch(replace(batch(5, {}), read=BatchRange(f"{flow}.d.p.orders", {0: 0}, {0: 5})))
     assert served(feeds)['wrackline_consume_batches_total{server="",table="old.d.p.orders"}'] == 1
     assert document(feeds, "x", "y", 0, 0)["tables"].keys() == {"new.d.p.orders", "old.d.p.orders"}
 
 
-def test_the_document_is_what_status_asks_for(figures: Figures) -> None:
+def test_the_document_is_what_status_asks_for(figures: ConsumerFigures) -> None:
     figures.looked({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
-    figures.batch(batch(5, {"c": 3}, Latest("0a", 1000, 1200)))
-    figures.stands(TOPIC, Standing(OperatorNeeded("test.ask", "broken", "mend it"), 1, stopped=True))
+    figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
+    figures.stands(TOPIC, TableRetryState(OperatorNeeded("test.ask", "broken", "mend it"), 1, stopped=True))
     told = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 1, 2)))
     orders = told["tables"]["d.p.orders"]
     assert (orders["standing"], orders["behind"], orders["seq"]) == ("stopped", 2, "0a")
@@ -162,11 +167,13 @@ def test_the_document_is_what_status_asks_for(figures: Figures) -> None:
     assert (items["behind"], items["offsets"], items["lag_ms"]) == (None, None, None)
 
 
-def test_a_table_is_warned_of_once_before_its_events_go(figures: Figures, clock: Clock) -> None:
+def test_a_table_is_warned_of_once_before_its_events_go(figures: ConsumerFigures, clock: Clock) -> None:
     firsts: dict[str, dict[int, int]] = {TOPIC: {0: 0, 1: 0}}
     warned: list[WracklineError] = []
     ends: Ends = {TOPIC: {0: 100, 1: 0}}
-    look = Looking(lambda: ends, lambda _: firsts, "server", figures, warned.append, clock)
+    look = OffsetPoll(
+        lambda: ends, lambda _: firsts, lambda _: {}, "server.<table>", figures, warned.append, clock
+    )
     figures.batch(batch(50, {"c": 1}))
 
     def after(first: int) -> list[str]:
@@ -183,7 +190,9 @@ def test_a_table_is_warned_of_once_before_its_events_go(figures: Figures, clock:
     assert after(48) == [SOON_GONE.code]  # it has caught up
     ends = {TOPIC: {0: 200, 1: 0}}
     assert after(99) == [SOON_GONE.code] * 2
-    figures.stands(TOPIC, Standing(OFFSETS_GONE(topic=TOPIC, partition=0, first=1, applied=1, table="t"), 1))
+    figures.stands(
+        TOPIC, TableRetryState(OFFSETS_GONE(topic=TOPIC, partition=0, first=1, applied=1, table="t"), 1)
+    )
     assert after(150) == [SOON_GONE.code] * 2  # too late, and told otherwise
 
 
@@ -193,7 +202,7 @@ offsets = st.integers(0, 50)
 @given(first=offsets, kept=offsets, merged=offsets)
 def test_what_is_left_is_a_part_of_what_is_kept(first: int, kept: int, merged: int) -> None:
     applied = first + min(merged, kept)
-    left = retained({0: applied}, {0: first}, {0: first + kept})
+    left = retained_ratio({0: applied}, {0: first}, {0: first + kept})
     assert (left is None) == (first == 0 or applied == first + kept)
     if left is not None:
         assert left * kept == pytest.approx(applied - first)
@@ -201,7 +210,7 @@ def test_what_is_left_is_a_part_of_what_is_kept(first: int, kept: int, merged: i
 
 
 def test_a_partition_that_is_lost_has_nothing_left() -> None:
-    assert retained({0: 3, 1: 9}, {0: 5, 1: 1}, {0: 9, 1: 10}) == 0
+    assert retained_ratio({0: 3, 1: 9}, {0: 5, 1: 1}, {0: 9, 1: 10}) == 0
 
 
 def test_a_stopwatch_takes_each_step_and_when_it_ended() -> None:
@@ -209,20 +218,55 @@ def test_a_stopwatch_takes_each_step_and_when_it_ended() -> None:
     watch = Stopwatch(lambda: next(ticks), lambda: next(moments))
     for step in (Step.ASK, Step.READ, Step.APPLY):
         watch.lap(step)
-    made = watch.account(Range(TOPIC, {0: 0}, {0: 1}), APPLIED, Tally())
+    made = watch.account(BatchRange(TOPIC, {0: 0}, {0: 1}), APPLIED, BatchCounts())
     assert made.seconds == {Step.ASK: 1.0, Step.READ: 2.0, Step.APPLY: 4.0}
     assert (made.read_ms, made.merged_ms) == (10, 70)
 
 
-def test_no_topic_at_all_is_said_once_until_one_comes() -> None:
+@pytest.mark.parametrize(
+    ("naming", "said"),
+    [
+        (Naming.WRACKLINE, "no topic shop.<database>.<schema>.<table>,"),
+        (Naming.DEBEZIUM, "no topic shop.<schema or database>.<table>,"),
+    ],
+)
+def test_no_topic_at_all_is_said_once_until_one_comes(naming: Naming, said: str) -> None:
     found: Ends = {}
     warned: list[WracklineError] = []
-    look = Looking(lambda: found, lambda _: {}, "shop", Figures("shop"), warned.append)
+    sought = naming.form("shop")
+    look = OffsetPoll(
+        lambda: found, lambda _: {}, lambda _: {}, sought, ConsumerFigures("shop"), warned.append
+    )
     look()
     look()
     assert [error.code for error in warned] == ["consume.no_topics"]
     assert look.nothing is warned[0]
-    assert "shop.<database>" in str(look.nothing)
+    assert said in str(look.nothing)
     found = {"shop.shop.public.orders": {0: 1}}
     look()
     assert look.nothing is None, "a table that comes later is merged"
+
+
+def test_what_waits_behind_an_open_transaction_is_told_if_it_stays_so(
+    figures: ConsumerFigures, clock: Clock
+) -> None:
+    ends, written, warned = {TOPIC: {0: 5, 1: 9}}, {TOPIC: {0: 8, 1: 9}}, list[WracklineError]()
+    look = OffsetPoll(
+        lambda: ends, lambda _: {}, lambda _: written, "s.<table>", figures, warned.append, clock
+    )
+
+    def told() -> tuple[int, float]:
+        table = document(figures, "p", "fake", 1, 2)["tables"]["d.p.orders"]
+        return table["held"], table["held_s"]
+
+    look()
+    assert told() == (0, 0), "a transaction that is open for a moment is nothing to tell"
+    for seconds in (0, 10):
+        clock.seconds += 10
+        look()
+        assert told() == (3, seconds)
+    assert [error.code for error in warned] == ["consume.held"]
+    ends = {TOPIC: {0: 8, 1: 9}}
+    clock.seconds += 10
+    look()
+    assert told() == (0, 0)

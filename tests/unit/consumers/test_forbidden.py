@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped] # it ships no types
 
-from wrackline.consumers.auto_cdc.batch import flow_errors
-from wrackline.consumers.batch import our_errors
-from wrackline.consumers.forbidden import forbidden
+from wrackline.consumers.auto_cdc.flow_batch import flow_errors
+from wrackline.consumers.batch.batch import translate_errors
+from wrackline.consumers.spark.forbidden_path import find_forbidden_path
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 TABLE = TableId("d", "public", "t")
 
@@ -37,8 +37,8 @@ TABLE = TableId("d", "public", "t")
     ],
 )
 def test_a_denial_tells_the_path_and_the_cause(text: str, path: str, why: str) -> None:
-    assert forbidden(text) == (path, why)
-    with pytest.raises(OperatorNeeded) as caught, our_errors("s.d.public.t", TABLE):
+    assert find_forbidden_path(text) == (path, why)
+    with pytest.raises(OperatorNeeded) as caught, translate_errors("s.d.public.t", TABLE):
         raise RuntimeError(text)
     assert caught.value.code == "consume.target_forbidden"
     assert path in caught.value.sentence
@@ -51,16 +51,16 @@ def test_a_folder_that_is_not_made_counts_if_this_machine_says_so(
     (tmp_path / "file").touch()
     made = f"java.io.IOException: Mkdirs failed to create file:{tmp_path}/%s/t (exists=false, cwd=file:/x)"
     delta = f"[DELTA_CANNOT_CREATE_LOG_PATH] Cannot create file:{tmp_path}/file/t/_delta_log\n\tat x"
-    assert forbidden(made % "file") == (str(tmp_path / "file"), "it is not a folder")
-    assert forbidden(delta) == (str(tmp_path / "file"), "it is not a folder")
-    assert forbidden(made % "new") is None
+    assert find_forbidden_path(made % "file") == (str(tmp_path / "file"), "it is not a folder")
+    assert find_forbidden_path(delta) == (str(tmp_path / "file"), "it is not a folder")
+    assert find_forbidden_path(made % "new") is None
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert forbidden(made % "new") == (str(tmp_path), "this process may not write there")
+    assert find_forbidden_path(made % "new") == (str(tmp_path), "this process may not write there")
 
 
 def test_any_other_error_is_tried_again() -> None:
-    assert forbidden("java.net.ConnectException: Connection refused") is None
-    with pytest.raises(Transient), our_errors("s.d.public.t", TABLE):
+    assert find_forbidden_path("java.net.ConnectException: Connection refused") is None
+    with pytest.raises(Transient), translate_errors("s.d.public.t", TABLE):
         raise RuntimeError("java.net.ConnectException: Connection refused")
 
 
@@ -80,7 +80,7 @@ def test_any_other_error_is_tried_again() -> None:
     ],
 )
 def test_what_no_second_try_helps_is_for_the_operator(text: str, code: str, says: str) -> None:
-    for ours in (our_errors("s.d.public.t", TABLE), flow_errors(TABLE, "s.d.public.t")):
+    for ours in (translate_errors("s.d.public.t", TABLE), flow_errors(TABLE, "s.d.public.t")):
         with pytest.raises(OperatorNeeded) as caught, ours:
             raise RuntimeError(text)
         assert caught.value.code == code

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.consumers.applied_text import parse, text
-from wrackline.consumers.plan import Applied, TopicPartition, Written
-from wrackline.consumers.targets.iceberg.progress import Snapshot, walk
+from wrackline.consumers.contract.applied_text import parse, text
+from wrackline.consumers.contract.plan import Applied, NewestChange, TopicPartition
+from wrackline.consumers.targets.iceberg.applied import IcebergSnapshot, walk_snapshots
 from wrackline.consumers.targets.iceberg.upkeep import expires_before
 
 PARTITIONS = [TopicPartition(topic, partition) for topic in ("s.d.p.a", "s.d.p.b") for partition in (0, 1)]
@@ -18,15 +18,15 @@ appliances = st.builds(
     Applied,
     st.dictionaries(st.sampled_from(PARTITIONS), st.integers(0, 2**63 - 1)),
     st.none() | seqs,
-    st.none() | st.builds(Written, seqs, st.none() | st.integers(1, 9), st.integers(1, 9)),
+    st.none() | st.builds(NewestChange, seqs, st.none() | st.integers(1, 9), st.integers(1, 9)),
     st.dictionaries(st.sampled_from(["s.d.p.a", "s.d.p.b"]), st.sampled_from(["0a", "0b"])),
 )
 
 
-def history(*said: Applied | None) -> tuple[dict[int, Snapshot], int]:
+def history(*said: Applied | None) -> tuple[dict[int, IcebergSnapshot], int]:
     """One commit after the other; None: somebody else's."""
     snapshots = {
-        at: Snapshot(at - 1 if at else None, at * MINUTE, None if one is None else text(one))
+        at: IcebergSnapshot(at - 1 if at else None, at * MINUTE, None if one is None else text(one))
         for at, one in enumerate(said)
     }
     return snapshots, len(said) - 1
@@ -34,42 +34,42 @@ def history(*said: Applied | None) -> tuple[dict[int, Snapshot], int]:
 
 @given(appliances)
 def test_what_is_written_is_read(applied: Applied) -> None:
-    assert parse(text(applied), "t") == applied
+    assert parse(text(applied), "t", "DROP TABLE t") == applied
 
 
 def test_what_was_written_before_topics_had_ids_is_read() -> None:
     older = '{"version": 2, "offsets": {"s.d.p.a": {"0": 5}}, "floor": null, "newest": null}'
-    assert parse(older, "t") == Applied({PARTITIONS[0]: 5})
+    assert parse(older, "t", "DROP TABLE t") == Applied({PARTITIONS[0]: 5})
 
 
 @given(st.lists(st.none() | appliances, min_size=1, max_size=6))
 def test_nothing_moves_back(said: list[Applied | None]) -> None:
-    before = walk(*history(*said[:-1]), "t").applied if len(said) > 1 else Applied()
-    after = walk(*history(*said), "t").applied
+    before = walk_snapshots(*history(*said[:-1]), "t").applied if len(said) > 1 else Applied()
+    after = walk_snapshots(*history(*said), "t").applied
     assert before.then(after) == after == before.then(said[-1] or Applied())
 
 
 def test_a_late_writer_of_an_old_base_takes_nothing_back() -> None:
     here, there = PARTITIONS[:2]
-    first = Applied({here: 5}, "0004", Written("0009", 1, 2))
-    late = Applied({there: 3}, None, Written("0002", 1, 1))
-    found = walk(*history(first, late), "t")
-    assert found.applied == Applied({here: 5, there: 3}, "0004", Written("0009", 1, 2))
+    first = Applied({here: 5}, "0004", NewestChange("0009", 1, 2))
+    late = Applied({there: 3}, None, NewestChange("0002", 1, 1))
+    found = walk_snapshots(*history(first, late), "t")
+    assert found.applied == Applied({here: 5, there: 3}, "0004", NewestChange("0009", 1, 2))
     assert found.depth is None, "no snapshot knows it all: it is said anew before one expires"
     assert found.floor is None, "the late one voided nothing: the next merge has to"
 
 
 def test_others_commits_say_nothing_and_stand_between() -> None:
     said = Applied({PARTITIONS[0]: 5})
-    found = walk(*history(said, None, None), "t")
+    found = walk_snapshots(*history(said, None, None), "t")
     assert (found.applied, found.depth, len(found.ages)) == (said, 2, 3)
 
 
 def test_a_table_set_back_says_what_it_had() -> None:
     snapshots, head = history(Applied({PARTITIONS[0]: 5}), Applied({PARTITIONS[0]: 9}))
-    assert walk(snapshots, head - 1, "t").applied == Applied({PARTITIONS[0]: 5})
-    assert walk({1: replace(snapshots[1], parent=77)}, 1, "t").applied.offsets == {PARTITIONS[0]: 9}
-    assert walk(snapshots, None, "t").applied == Applied()
+    assert walk_snapshots(snapshots, head - 1, "t").applied == Applied({PARTITIONS[0]: 5})
+    assert walk_snapshots({1: replace(snapshots[1], parent=77)}, 1, "t").applied.offsets == {PARTITIONS[0]: 9}
+    assert walk_snapshots(snapshots, None, "t").applied == Applied()
 
 
 def test_what_readers_may_need_stays() -> None:

@@ -7,18 +7,18 @@ import pytest
 
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Reading, Registry, Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import CheckedSettings, SettingsRegistry, Values
+from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.versions import ICEBERG, ICEBERG_AWS
 
 PREFIX = "spark.sql.catalog.lake"
 CANARY = "hush-hush-7"
 
 
-def reading(**given: str) -> Reading:
+def reading(**given: str) -> CheckedSettings:
     named = {f"target.{name.replace('_', '.')}": value for name, value in given.items()}
-    return Registry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
+    return SettingsRegistry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
 
 
 def values(**given: str) -> Values:
@@ -85,7 +85,7 @@ def test_a_folder_without_namespaces_is_no_older_warehouse(tmp_path: Path) -> No
 def test_what_a_catalogue_wants_is_passed_on_and_not_shown() -> None:
     given = {"target.catalog.s3.secret-access-key": CANARY, "target.catalog.type": "rest"}
     given |= {"target.catalog.uri": "http://c:8181", "target.warehouse": "prod"}
-    found = Registry(PLUGIN.settings).read(given, Resolver(Allowed(), {})).values
+    found = SettingsRegistry(PLUGIN.settings).read(given, Resolver(Allowed(), {})).values
     assert found is not None
     assert CANARY not in repr(found)
     conf = PLUGIN.needs(found).conf
@@ -112,7 +112,9 @@ def test_what_can_not_be_obeyed_is_refused() -> None:
     for template in ("", "a..b", "{table}", "{schema", "."):
         assert refused(warehouse="/w", namespace=template) == ["settings.invalid"]
     for name in ("target.catalog.cache-enabled", "target.catalog.catalog-impl"):
-        found = Registry(PLUGIN.settings).read({"target.warehouse": "/w", name: "x"}, Resolver(Allowed(), {}))
+        found = SettingsRegistry(PLUGIN.settings).read(
+            {"target.warehouse": "/w", name: "x"}, Resolver(Allowed(), {})
+        )
         assert [problem.error.code for problem in found.problems] == ["iceberg.property_refused"]
 
 

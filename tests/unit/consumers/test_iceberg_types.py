@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as spark
 
-from wrackline.consumers import spark_columns
-from wrackline.consumers.names import target_name
-from wrackline.consumers.plan import PlannedColumn
+from wrackline.consumers.contract.identifiers import target_name
+from wrackline.consumers.contract.plan import PlannedColumn
+from wrackline.consumers.lake import column_types
 from wrackline.consumers.targets.iceberg import types
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.schemas.types import ColumnType, Kind, exact_number
+from wrackline.schemas.tables.types import ColumnType, Kind, exact_number
 
 LEAVES = st.builds(
     ColumnType,
@@ -26,8 +25,8 @@ TYPES = LEAVES | st.builds(lambda leaf: ColumnType(Kind.ARRAY, "x[]", element=le
 
 @given(st.builds(PlannedColumn, st.integers(0, 2000), st.text(), st.text(), TYPES))
 def test_a_column_is_read_as_it_was_planned(column: PlannedColumn) -> None:
-    kept = json.loads(spark_columns.described([column]))
-    assert spark_columns.planned(column.identity, column.target, kept[str(column.identity)]) == column
+    kept = json.loads(column_types.describe_columns([column]))
+    assert column_types.planned_column(column.identity, column.target, kept[str(column.identity)]) == column
 
 
 INT, LONG, TEXT = spark.IntegerType(), spark.LongType(), spark.StringType()
@@ -50,11 +49,11 @@ INT, LONG, TEXT = spark.IntegerType(), spark.LongType(), spark.StringType()
 def test_only_what_iceberg_does_in_place_widens(
     old: spark.DataType, new: spark.DataType, *, fits: bool
 ) -> None:
-    assert types.widens(old, new) is fits
+    assert types.can_widen(old, new) is fits
 
 
 def test_names_that_iceberg_keeps_are_moved_aside() -> None:
-    names = IcebergTarget.can.identifiers
+    names = types.IDENTIFIERS
     assert [target_name(name, names) for name in ("_file", "_row_id", "_files", "a.b", "x_file", "é `")] == [
         "_fil_",
         "_row_i_",

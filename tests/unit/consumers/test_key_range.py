@@ -7,12 +7,12 @@ from datetime import date
 import pytest
 from pyspark.sql import SparkSession
 
-from wrackline.consumers.key_range import bounds, key_ranges
-from wrackline.consumers.merge_sql import merge_statement
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, KeyRange, MergePlan, Mode, plan_merge
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.consumers.batch.key_range import bound_columns, key_ranges
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, KeyColumnRange, MergePlan, TableMode, plan_merge
+from wrackline.consumers.lake.merge_sql import merge_statement
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 KEY = {"number": Kind.INT64, "day": Kind.DATE, "name": Kind.STRING, "real": Kind.FLOAT64}
 TABLE = TableSchema(
@@ -24,7 +24,7 @@ TABLE = TableSchema(
 PLAN = plan_merge(TABLE, Identifiers(255), Applied())
 ROWS = "row struct<number: bigint, day: date, name: string, real: double>"
 DAYS = date(1969, 12, 31), date(2026, 1, 2)
-WITHIN = {"number": KeyRange(-7, 300), "day": KeyRange(*DAYS)}
+WITHIN = {"number": KeyColumnRange(-7, 300), "day": KeyColumnRange(*DAYS)}
 
 
 def joined(plan: MergePlan, *, truncated: bool = False) -> str:
@@ -38,13 +38,13 @@ def joined(plan: MergePlan, *, truncated: bool = False) -> str:
     ids=["no nulls", "a null"],
 )
 def test_ranges_hold_every_key(
-    spark: SparkSession, third: int | None, expected: Mapping[str, KeyRange]
+    spark: SparkSession, third: int | None, expected: Mapping[str, KeyColumnRange]
 ) -> None:
     keys = [(300, DAYS[0], "b", 1.0), (-7, DAYS[1], "a", -0.0), (third, DAYS[0], None, None)]
     frame = spark.createDataFrame([(key,) for key in keys], ROWS)
-    assert key_ranges(frame.agg(*bounds(PLAN)).collect()[0], PLAN) == expected
-    assert key_ranges(frame.limit(0).agg(*bounds(PLAN)).collect()[0], PLAN) == {}
-    assert bounds(replace(PLAN, mode=Mode.APPEND)) == []
+    assert key_ranges(frame.agg(*bound_columns(PLAN)).collect()[0], PLAN) == expected
+    assert key_ranges(frame.limit(0).agg(*bound_columns(PLAN)).collect()[0], PLAN) == {}
+    assert bound_columns(replace(PLAN, mode=TableMode.APPEND)) == []
 
 
 @pytest.mark.parametrize("day", ["-0043-03-15", "+12026-01-02"])
@@ -53,7 +53,7 @@ def test_a_day_that_python_has_not_makes_no_range(spark: SparkSession, day: str)
         f"SELECT named_struct('number', 7L, 'day', date(at), 'name', 'a', 'real', 1D) AS row"
         f" FROM VALUES ('2026-01-02'), ('{day}') AS days(at)"
     )
-    assert key_ranges(keys.agg(*bounds(PLAN)).collect()[0], PLAN) == {"number": KeyRange(7, 7)}
+    assert key_ranges(keys.agg(*bound_columns(PLAN)).collect()[0], PLAN) == {"number": KeyColumnRange(7, 7)}
 
 
 def test_a_merge_reads_within_the_range_unless_it_looks_for_what_was_truncated() -> None:

@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 
 from tests.fakes.merge_model import Change, Key, Rows, Values, latest, merge
 from tests.integration.targets.iceberg.world import settings as target_settings
-from wrackline.consumers.dedupe import dedupe
-from wrackline.consumers.names import Identifiers
-from wrackline.consumers.plan import Applied, MergePlan, TopicPartition, plan_merge
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, MergePlan, TopicPartition, plan_merge
+from wrackline.consumers.records.dedupe import dedupe
 from wrackline.consumers.targets.iceberg import connect
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.consumers.targets.iceberg.target import open_iceberg
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 HERE = TopicPartition("s.d.t", 0)
 COLUMNS = ("id", "a", "it's `b`")
@@ -69,7 +69,7 @@ class Merged:
         self._plan = plan(namespace, Applied())
         self._offset = 0
         settings = target_settings(spark)
-        self._place, self._target = connect.place(settings), IcebergTarget(settings, spark)
+        self._place, self._target = connect.place(settings), open_iceberg(settings, spark)
         self._target.ensure_table(self._plan)
 
     def take(self, changes: Sequence[Change], floor: str | None = None) -> None:
@@ -84,10 +84,11 @@ class Merged:
             row = (*change.key, *values)
             rows.append((row, change.seq, change.op, at, list(change.unsent), self._offset))
         random.Random(len(rows)).shuffle(rows)  # the order of a frame means nothing
+        since = self.applied()
         self._plan = plan(self._plan.table.id.schema, Applied({HERE: self._offset}, floor))
         lacking = frozenset[str]().union(*(change.unsent for change in changes))
         newest = dedupe(session.createDataFrame(rows, CHANGES), COLUMNS, ("id",), lacking)
-        merged = replace(self._plan, lacking=lacking)
+        merged = replace(self._plan, lacking=lacking, since=since)
         self._target.apply(self._target.stage(newest, merged), merged)
 
     def rows(self) -> dict[Key, Row]:
@@ -181,6 +182,7 @@ def test_what_comes_late_changes_nothing(spark: SparkSession, namespace: str) ->
 
 
 def test_a_chain_of_key_changes_leaves_each_row_where_it_ended(spark: SparkSession, namespace: str) -> None:
+    """T-K09, T-S6."""
     merged = Merged(spark, namespace)
     merged.take([event(1, 0, "c", "zero", "z"), event(2, 1, "c", "one", "o")])
     # 0 -> 9, 1 -> 0, 9 -> 1: the rows change places, each step a delete and a create
@@ -232,6 +234,7 @@ def test_a_truncate_takes_what_is_older_and_nothing_else(spark: SparkSession, na
 
 
 def test_an_empty_batch_still_moves_the_offsets(spark: SparkSession, namespace: str) -> None:
+    """T-S7."""
     merged = Merged(spark, namespace)
     merged._offset = 41
     merged.take([])

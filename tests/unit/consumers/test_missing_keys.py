@@ -2,33 +2,35 @@
 
 import pytest
 
-from wrackline.consumers.missing_keys import lacking_key
-from wrackline.consumers.plan import Applied, Written
-from wrackline.consumers.rounds import Outline, Pair
+from wrackline.consumers.batch.missing_keys import pairs_without_key
+from wrackline.consumers.contract.batch_scope import Outline, SchemaPair
+from wrackline.consumers.contract.plan import Applied, NewestChange
 
-KEYED, BARE = Pair(1, 2), Pair(None, 2)
+KEYED, BARE = SchemaPair(1, 2), SchemaPair(None, 2)
 
 
-def changes(pair: Pair, oldest: int, newest: int) -> Outline:
+def changes(pair: SchemaPair, oldest: int, newest: int) -> Outline:
     return Outline(pair, f"{newest:04}", None, 2, oldest=f"{oldest:04}")
 
 
 def truncate(at: int) -> Outline:
-    return Outline(Pair(None, 9), "", f"{at:04}", 0, 1)
+    return Outline(SchemaPair(None, 9), "", f"{at:04}", 0, 1)
 
 
 def applied(newest: int, key_id: int | None = 1, floor: int | None = None) -> Applied:
-    return Applied(floor=None if floor is None else f"{floor:04}", newest=Written(f"{newest:04}", key_id, 2))
+    return Applied(
+        floor=None if floor is None else f"{floor:04}", newest=NewestChange(f"{newest:04}", key_id, 2)
+    )
 
 
 @pytest.mark.parametrize("key", [(1,), (1, 2)])
 def test_what_the_schema_says_is_enough(key: tuple[int, ...]) -> None:
-    assert lacking_key([changes(BARE, 5, 6), truncate(4)], Applied(), lambda _: key) == {BARE}
-    assert not lacking_key([truncate(4), changes(KEYED, 5, 6)], Applied(), lambda _: key)
+    assert pairs_without_key([changes(BARE, 5, 6), truncate(4)], Applied(), lambda _: key) == {BARE}
+    assert not pairs_without_key([truncate(4), changes(KEYED, 5, 6)], Applied(), lambda _: key)
 
 
 def test_a_schema_of_a_table_without_a_key_has_none() -> None:
-    assert not lacking_key([changes(KEYED, 1, 4), changes(BARE, 5, 6)], applied(3), lambda _: ())
+    assert not pairs_without_key([changes(KEYED, 1, 4), changes(BARE, 5, 6)], applied(3), lambda _: ())
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_a_schema_of_a_table_without_a_key_has_none() -> None:
     ],
 )
 def test_an_older_worker_s_table_may_change_its_key(outlines: list[Outline], before: Applied) -> None:
-    assert not lacking_key(outlines, before, lambda _: None)
+    assert not pairs_without_key(outlines, before, lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +62,4 @@ def test_an_older_worker_s_table_may_change_its_key(outlines: list[Outline], bef
     ],
 )
 def test_no_change_without_a_key_is_older_than_one_with_it(outlines: list[Outline], before: Applied) -> None:
-    assert lacking_key(outlines, before, lambda _: None) == {BARE}
+    assert pairs_without_key(outlines, before, lambda _: None) == {BARE}

@@ -6,31 +6,26 @@ import pytest
 
 from tests.fakes.target import FakeTarget
 from tests.unit.consumers.test_evolve import CAN, COUNT, ID, NOTE
-from wrackline.consumers.modes import (
-    KEY_CHANGED,
-    NO_SUCH_DELETES,
-    NO_SUCH_MODE,
-    Keeping,
-)
-from wrackline.consumers.plan import (
+from wrackline.consumers.batch.planning import BatchRules, BatchSurvey, plan_batch
+from wrackline.consumers.contract.batch_scope import BatchRange, Outline, SchemaPair
+from wrackline.consumers.contract.modes import KEY_CHANGED, NO_SUCH_DELETES, NO_SUCH_MODE, ModeSettings
+from wrackline.consumers.contract.plan import (
     HISTORY_NAME,
     HISTORY_OF_NO_KEY,
     ROW,
     Applied,
     Deletes,
     MergePlan,
-    Mode,
+    NewestChange,
     PlannedColumn,
-    Written,
+    TableMode,
     plan_merge,
 )
-from wrackline.consumers.planning import Look, Rules, planned
-from wrackline.consumers.rounds import Outline, Pair, Range
-from wrackline.schemas.envelope import dump, key_schema, value_schema
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.setting_kinds import Value
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.schemas.settings.value_kinds import Value
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TOPIC = "server.db.public.orders"
 ORDERS = TableSchema(TableId("db", "public", "orders"), (ID, COUNT, NOTE), ("id",), KeyKind.PRIMARY)
@@ -49,26 +44,28 @@ def schema_text(number: int) -> str:
     return dump(value_schema(table, topic=TOPIC, connector="test", source_fields=[]))
 
 
-CHANGES = Outline(Pair(1, 2), "07", None, 3)
-TRUNCATES = Outline(Pair(None, 2), "", "05", 0)
-OTHER_KEY = Outline(Pair(3, 4), "09", None, 1)
+CHANGES = Outline(SchemaPair(1, 2), "07", None, 3)
+TRUNCATES = Outline(SchemaPair(None, 2), "", "05", 0)
+OTHER_KEY = Outline(SchemaPair(3, 4), "09", None, 1)
 
 
-def plan_of(mode: Mode, *outlines: Outline, before: Applied | None = None) -> tuple[MergePlan, set[Pair]]:
-    rules = Rules({}, schema_text, keeping=Keeping(mode))
-    wanted = Range(TOPIC, {0: 0}, {0: 9})
-    made = planned(Look(list(outlines)), wanted, before or Applied(), CAN.identifiers, rules)
+def plan_of(
+    mode: TableMode, *outlines: Outline, before: Applied | None = None
+) -> tuple[MergePlan, set[SchemaPair]]:
+    rules = BatchRules({}, schema_text, keeping=ModeSettings(mode))
+    wanted = BatchRange(TOPIC, {0: 0}, {0: 9})
+    made = plan_batch(BatchSurvey(list(outlines)), wanted, before or Applied(), CAN.identifiers, rules)
     assert made is not None
     return made.plan, set(made.writers)
 
 
 def test_a_target_is_asked_for_what_it_can_alone() -> None:
-    Keeping.of(PLAIN | {"target.mode": "history", "target.deletes": "hard"}).check(FakeTarget.can)
+    ModeSettings.of(PLAIN | {"target.mode": "history", "target.deletes": "hard"}).check(FakeTarget.can)
     with pytest.raises(OperatorNeeded) as refused:
-        Keeping.of(PLAIN | {"target.mode": "append"}).check(CAN)
+        ModeSettings.of(PLAIN | {"target.mode": "append"}).check(CAN)
     assert refused.value.code == NO_SUCH_MODE.code
     with pytest.raises(OperatorNeeded) as refused:
-        Keeping(deletes=Deletes.HARD).check(replace(CAN, deletes=frozenset({Deletes.SOFT})))
+        ModeSettings(deletes=Deletes.HARD).check(replace(CAN, deletes=frozenset({Deletes.SOFT})))
     assert refused.value.code == NO_SUCH_DELETES.code
 
 
@@ -80,20 +77,20 @@ def test_a_target_is_asked_for_what_it_can_alone() -> None:
     ],
 )
 def test_a_history_watches_what_the_patterns_say(setting: str, pattern: str, watched: set[str]) -> None:
-    keeping = Keeping.of(PLAIN | {"target.mode": "history", setting: (pattern,)})
-    plan = plan_merge(ORDERS, CAN.identifiers, Applied(), mode=Mode.HISTORY)
+    keeping = ModeSettings.of(PLAIN | {"target.mode": "history", setting: (pattern,)})
+    plan = plan_merge(ORDERS, CAN.identifiers, Applied(), mode=TableMode.HISTORY)
     dropped = PlannedColumn(9, "gone", "gone", NOTE.type)
     assert keeping.watching(plan, (*plan.columns, dropped)).tracked == frozenset(watched)
-    assert Keeping(Mode.HISTORY).watching(plan, plan.columns).tracked is None
+    assert ModeSettings(TableMode.HISTORY).watching(plan, plan.columns).tracked is None
 
 
 def test_a_history_needs_a_key_and_its_names() -> None:
     with pytest.raises(OperatorNeeded) as refused:
-        plan_merge(replace(ORDERS, key=()), CAN.identifiers, Applied(), mode=Mode.HISTORY)
+        plan_merge(replace(ORDERS, key=()), CAN.identifiers, Applied(), mode=TableMode.HISTORY)
     assert refused.value.code == HISTORY_OF_NO_KEY.code
     named = replace(ORDERS, columns=(*ORDERS.columns, Column("__end_at", 4, ColumnType(Kind.STRING, "text"))))
     with pytest.raises(OperatorNeeded) as refused:
-        plan_merge(named, CAN.identifiers, Applied(), mode=Mode.HISTORY)
+        plan_merge(named, CAN.identifiers, Applied(), mode=TableMode.HISTORY)
     assert refused.value.code == HISTORY_NAME.code
     assert plan_merge(named, CAN.identifiers, Applied()).key == ("id",)
 
@@ -101,7 +98,7 @@ def test_a_history_needs_a_key_and_its_names() -> None:
 def test_an_event_has_a_row_beside_the_key_or_in_its_place() -> None:
     history, append = (
         plan_merge(ORDERS, CAN.identifiers, Applied(), mode=mode, deletes=Deletes.HARD)
-        for mode in (Mode.HISTORY, Mode.APPEND)
+        for mode in (TableMode.HISTORY, TableMode.APPEND)
     )
     assert (history.key, append.key) == (("id", "_wl_row"), ("_wl_row",))
     for plan in (history, append):
@@ -112,9 +109,9 @@ def test_an_event_has_a_row_beside_the_key_or_in_its_place() -> None:
 
 
 def test_a_truncate_is_a_floor_or_an_event() -> None:
-    upsert, writers = plan_of(Mode.UPSERT, CHANGES, TRUNCATES)
+    upsert, writers = plan_of(TableMode.UPSERT, CHANGES, TRUNCATES)
     assert (upsert.floor, writers) == ("05", {CHANGES.pair})
-    for mode in (Mode.HISTORY, Mode.APPEND):
+    for mode in (TableMode.HISTORY, TableMode.APPEND):
         plan, writers = plan_of(mode, CHANGES, TRUNCATES)
         assert (plan.floor, plan.truncated) == (None, True)
         assert writers == {CHANGES.pair, TRUNCATES.pair}
@@ -122,14 +119,14 @@ def test_a_truncate_is_a_floor_or_an_event() -> None:
 
 
 def test_another_key_stops_a_history_that_has_something_to_lose() -> None:
-    plan, writers = plan_of(Mode.HISTORY, CHANGES, OTHER_KEY)
+    plan, writers = plan_of(TableMode.HISTORY, CHANGES, OTHER_KEY)
     assert (plan.floor, writers) == ("070", {OTHER_KEY.pair}), "it begins with the new key"
-    stands = Applied(newest=Written("03", 1, 2))
+    stands = Applied(newest=NewestChange("03", 1, 2))
     with pytest.raises(OperatorNeeded) as refused:
-        plan_of(Mode.HISTORY, OTHER_KEY, before=stands)
+        plan_of(TableMode.HISTORY, OTHER_KEY, before=stands)
     assert refused.value.code == KEY_CHANGED.code
-    later = Applied(newest=Written("09", 3, 4))
-    plan, writers = plan_of(Mode.HISTORY, CHANGES, before=later)
+    later = Applied(newest=NewestChange("09", 3, 4))
+    plan, writers = plan_of(TableMode.HISTORY, CHANGES, before=later)
     assert (plan.floor, OTHER_KEY.pair in writers) == ("070", True), "what comes late is void"
-    plan, writers = plan_of(Mode.APPEND, CHANGES, OTHER_KEY, before=stands)
+    plan, writers = plan_of(TableMode.APPEND, CHANGES, OTHER_KEY, before=stands)
     assert (plan.floor, writers) == (None, {CHANGES.pair, OTHER_KEY.pair})

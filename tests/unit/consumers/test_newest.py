@@ -8,37 +8,45 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.unit.consumers.test_decode import KEYED, RECORDS, TOPIC, Topic, rows
-from wrackline.consumers.as_known import can_be, counted, newest_as_known, outline
-from wrackline.consumers.decode import decode, partial_columns
-from wrackline.consumers.dedupe import dedupe
-from wrackline.consumers.newest import latest
-from wrackline.consumers.plan import Applied, Written
-from wrackline.consumers.planning import look
-from wrackline.consumers.rounds import Outline
-from wrackline.consumers.superseded import told_by_bytes, without_superseded
-from wrackline.schemas.envelope import dump, key_schema
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import ColumnType, Kind
+from tests.unit.consumers.test_decode import KEYED, PUBLISHED, RECORDS, TOPIC, Topic, rows
+from wrackline.consumers.batch.planning import survey
+from wrackline.consumers.contract.batch_scope import Outline
+from wrackline.consumers.contract.counts import LatestChange
+from wrackline.consumers.contract.plan import Applied, NewestChange
+from wrackline.consumers.records.decode import decode, partial_columns
+from wrackline.consumers.records.dedupe import dedupe
+from wrackline.consumers.records.fast_path import (
+    fast_newest_changes,
+    fits_fast_path,
+    outline_columns,
+    read_outline,
+)
+from wrackline.consumers.records.replaced_records import comparable_by_bytes, drop_replaced
+from wrackline.consumers.records.slow_path import slow_newest_changes
+from wrackline.schemas.events.envelope import dump, key_schema
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 BY_NUMBER = replace(KEYED, columns=(Column("a b", 1, ColumnType(Kind.INT64, "bigint")), *KEYED.columns[1:]))
 
 
 def newest(topic: "History", frame: DataFrame) -> DataFrame:
     texts = topic.texts | {1: dump(key_schema(BY_NUMBER if topic.by_number else KEYED, topic=TOPIC) or {})}
-    outlines = look(TOPIC, frame, Applied(), texts.__getitem__).outlines
+    outlines = survey(TOPIC, frame, Applied(), texts.__getitem__).outlines
     lacking = partial_columns({one.pair: one.unsent for one in outlines}, topic.writers, topic.plan)
-    return latest(frame, outlines, topic.writers, replace(topic.plan, lacking=frozenset(lacking)))
+    return slow_newest_changes(
+        frame, outlines, topic.writers, replace(topic.plan, lacking=frozenset(lacking))
+    )
 
 
-def as_known(topic: "History", frame: DataFrame, known: Written) -> tuple[DataFrame, Outline | None]:
+def as_known(topic: "History", frame: DataFrame, known: NewestChange) -> tuple[DataFrame, Outline | None]:
     (writer,) = topic.writers.values()
-    found = newest_as_known(frame, known, writer, topic.plan)
-    [answer] = found.agg(counted()).collect()[0]
-    return found, outline(answer, known) if can_be(topic.plan) else None
+    found = fast_newest_changes(frame, known, writer, topic.plan)
+    [answer] = found.agg(outline_columns()).collect()[0]
+    return found, read_outline(answer, known) if fits_fast_path(topic.plan) else None
 
 
-KNOWN = Written("0" * 8, 1, 2)
+KNOWN = NewestChange("0" * 8, 1, 2)
 
 
 class History(Topic):
@@ -85,12 +93,15 @@ def test_it_is_what_reading_all_records_finds(
     frame = spark.createDataFrame(history.rows(), RECORDS)
     columns = [column.target for column in history.plan.columns]
     expected = rows(dedupe(decode(frame, history.writers, history.plan), columns, history.plan.key))
-    assert without_superseded(frame, KNOWN).count() == left
+    assert drop_replaced(frame, KNOWN).count() == left
     found, outlined = as_known(history, frame, KNOWN)
     assert (outlined is not None) == is_known
     if outlined is not None:
         assert outlined.changes == left
-        assert outlined.newest == max(row["seq"] for row in expected)
+        newest_seq = max(row["seq"] for row in expected)
+        assert outlined.newest == newest_seq
+        published_ms = int(PUBLISHED.timestamp() * 1000)
+        assert outlined.latest == LatestChange(newest_seq, int(newest_seq, 16) * 1000, published_ms)
     for frame_of_all in [newest(history, frame), *([found] if is_known else [])]:
         got = rows(frame_of_all.drop("timestamp", "as_known"))
         assert Counter(map(str, got)) == Counter(map(str, expected))
@@ -102,7 +113,6 @@ def odd(topic: Topic, name: str) -> None:
     key, value = topic.records[0][:2]
     assert key is not None
     assert value is not None
-    row = (9, None, None, None)
     other_key = key[:4] + b"\x07" + key[5:]
     match name:
         case "other key schema":
@@ -117,17 +127,31 @@ def odd(topic: Topic, name: str) -> None:
             topic.raw(key[:5] + bytes(8), value[:9] + b"\xff\xff\xff\xff" + value[13:])
         case "ours by its ends alone":
             topic.raw(key[:5] + bytes(8), value[:5] + b"\x7f" + value[-9:])
+        case "not ours":
+            topic.raw(b"key", b"{}")
+        case _:
+            told_oddly(topic, name)
+
+
+def told_oddly(topic: Topic, name: str) -> None:
+    row = (9, None, None, None)
+    match name:
         case "truncate":
             topic.tell("t", 9)
         case "lacks a value":
             topic.tell("u", 9, row, unsent=["b"])
-        case "not ours":
-            topic.raw(b"key", b"{}")
+        case "an operation that nobody knows":
+            topic.tell("x", 9, row)
+        case "a seq of no form":
+            topic.tell("c", 9, row)
+            last_key, last = topic.records.pop()[:2]
+            assert last is not None
+            topic.raw(last_key, last[:-8] + b"z" * 8)
 
 
 ODD = (
     *("other key schema", "other schema", "no key", "half a key", "damaged", "ours by its ends alone"),
-    *("truncate", "lacks a value", "not ours"),
+    *("truncate", "lacks a value", "not ours", "an operation that nobody knows", "a seq of no form"),
 )
 
 
@@ -139,12 +163,12 @@ def test_one_odd_record_makes_the_batch_be_looked_at(spark: SparkSession, name: 
     odd(topic, name)
     (writer,) = topic.writers.values()
     frame = topic.frame(spark)
-    for floor in (None, "f" * 8):
+    for floor, left in ((None, 5), (f"{5:08x}", 1)):
         plan = replace(topic.plan, upto=Applied(floor=floor))
-        [answer] = newest_as_known(frame, KNOWN, writer, plan).agg(counted()).collect()[0]
+        [answer] = fast_newest_changes(frame, KNOWN, writer, plan).agg(outline_columns()).collect()[0]
         assert answer["others"] == (1 if name else 0)
-        assert (outline(answer, KNOWN) is None) == bool(name)
-        assert answer["changes"] - answer["others"] == (5 if floor is None else 0)
+        assert (read_outline(answer, KNOWN) is None) == bool(name)
+        assert answer["changes"] - answer["others"] == left
 
 
 def test_only_what_is_replaced_for_certain_is_left_out(spark: SparkSession) -> None:
@@ -159,15 +183,21 @@ def test_only_what_is_replaced_for_certain_is_left_out(spark: SparkSession) -> N
         (key, value[:-1]),
         (key, value[:-9] + b"\x12" + value[-8:] + b"0"),  # a seq of another width
         (key, b"{}"),
-        (None, value),
+        *((None, value), (None, value)),
         (key[:5] + bytes(8), value),  # another key
     ]
     for record in (*kept, (key, None)):
         topic.raw(*record)
     frame = topic.frame(spark)
-    left = Counter(map(str, without_superseded(frame, KNOWN).select("key", "value").collect()))
+    left = Counter(map(str, drop_replaced(frame, KNOWN).select("key", "value").collect()))
     expected = [topic.records[1][:2], *kept]  # the newest of the three, and no tombstone
     assert left == Counter(map(str, spark.createDataFrame(expected, "key binary, value binary").collect()))
-    assert told_by_bytes(KNOWN) is KNOWN
+    assert comparable_by_bytes(KNOWN) is KNOWN
     for unknown in (None, replace(KNOWN, key_id=None), replace(KNOWN, seq="0" * 64)):
-        assert told_by_bytes(unknown) is None
+        assert comparable_by_bytes(unknown) is None
+
+
+def test_one_column_that_may_be_written_in_two_ways_makes_a_key_such_a_one() -> None:
+    both = ("a b", "b")
+    assert fits_fast_path(Topic(replace(BY_NUMBER, key=both)).plan)
+    assert not fits_fast_path(Topic(replace(KEYED, key=both)).plan)

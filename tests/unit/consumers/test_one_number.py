@@ -9,10 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 
 from tests.unit.consumers.test_decode import KEYED
 from tests.unit.consumers.test_sift import Bin
-from wrackline.consumers.plan import Written
-from wrackline.consumers.superseded import without_superseded
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.consumers.contract.plan import NewestChange
+from wrackline.consumers.records.replaced_records import drop_replaced
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 BY_NAME = replace(
     KEYED, columns=(Column("a b", 1, ColumnType(Kind.STRING, "text"), nullable=False), *KEYED.columns[1:])
@@ -57,6 +57,6 @@ def test_both_rows_are_merged(spark: SparkSession, namespace: str) -> None:
     made.topic.tell("c", 3, (second, "other", None, None))
     keys = spark.createDataFrame([(record[0],) for record in made.topic.records], "key binary")
     assert keys.select(F.xxhash64("key")).distinct().count() == 1
-    assert without_superseded(made.frame(), Written("0" * 8, 1, 2)).count() == 2
+    assert drop_replaced(made.frame(), NewestChange("0" * 8, 1, 2)).count() == 2
     assert made.merge(0) == 0
     assert made.rows() == {first: "new", second: "other"}

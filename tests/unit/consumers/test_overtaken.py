@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 
 from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic
 from tests.unit.consumers.test_sift import LOST, TABLE, Bin
-from wrackline.consumers.account import Stopwatch
-from wrackline.consumers.batch import merge_sound
-from wrackline.consumers.evolve import Behaviour
-from wrackline.consumers.plan import Applied, TopicPartition
-from wrackline.consumers.rounds import Range
+from wrackline.consumers.batch.batch import merge_sound
+from wrackline.consumers.batch.evolve import SchemaChangeBehaviour
+from wrackline.consumers.batch.report import Stopwatch
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.plan import Applied, TopicPartition
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.table import Column
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 ENDED = Transient("test.ended", "the batch ended here", "")
 BY_NUMBER = (Column("a b", 1, ColumnType(Kind.INT64, "bigint"), nullable=False), *KEYED.columns[1:3])
@@ -32,7 +32,8 @@ LATER = 3  # the schema of the values that have the later shape
 class Changing(Bin):
     """A topic whose table takes another shape."""
 
-    behaviour = Behaviour.EVOLVE
+    behaviour = SchemaChangeBehaviour.EVOLVE
+    hold: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, spark: SparkSession, namespace: str, later: Any = WIDE) -> None:
         super().__init__(spark, namespace, SMALL)
@@ -48,8 +49,8 @@ class Changing(Bin):
     def part(self, start: int, end: int, before: Applied) -> None:
         """Merge some of the topic, as one that knows of the table what it was told before."""
         some = self.frame().where(f"offset >= {start} AND offset < {end}")
-        wanted = Range(TOPIC, {0: start}, {0: end})
-        rules = replace(self.rules(5), behaviour=self.behaviour)
+        wanted = BatchRange(TOPIC, {0: start}, {0: end})
+        rules = replace(self.rules(5), behaviour=self.behaviour, hold=self.hold)
         merge_sound(some, wanted, before, self.target, rules, Stopwatch())
 
     def on(self) -> None:
@@ -102,7 +103,9 @@ def test_a_table_that_is_dropped_under_a_batch_is_built_again(
     made.topic.tell("c", 2, (2, "y", NOON, 8))
 
     def drop() -> None:
-        made.spark.sql(f"DROP TABLE {made.lake._address(TABLE).name}")
+        table = made.lake.find(TABLE)
+        assert table is not None
+        made.spark.sql(table.address.drop)
 
     monkeypatch.setattr(made.lake, "held", once(made.lake.held, drop))
     with pytest.raises(Transient, match=r"target.set_back"):
@@ -124,9 +127,30 @@ def test_a_late_driver_takes_no_column_away(spark: SparkSession, namespace: str)
     assert made.seen("more") == {1: None, 2: "more"}
 
 
+def test_a_column_of_a_newer_consumer_that_has_not_merged_yet_stays(
+    spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Changing(spark, namespace, MORE)
+    made.topic.tell("c", 1, (1, "x", NOON, 7))
+    made.on()
+    older = made.target.applied(TABLE)
+    made.topic.tell("u", 2, (1, "y", NOON, 8))
+    made.tell_later("c", 3, (2, "z", NOON, 9, "more"))
+    with monkeypatch.context() as newer:
+        newer.setattr(made.lake, "apply", once(made.lake.apply, ended))
+        with pytest.raises(Transient, match=r"test.ended"):
+            made.on()
+    made.hold = ended
+    with pytest.raises(Transient, match=r"test.ended"):
+        made.part(1, 2, older)
+    held = made.lake.held(TABLE)
+    assert held is not None
+    assert "more" in [column.target for column in held]
+
+
 def test_what_was_not_sent_stays_under_a_name_that_was_left(spark: SparkSession, namespace: str) -> None:
     made = Changing(spark, namespace, RENAMED)
-    made.behaviour = Behaviour.LENIENT
+    made.behaviour = SchemaChangeBehaviour.LENIENT
     made.topic.tell("c", 1, (1, "kept", NOON, 7))
     made.on()
     made.tell_later("u", 2, (1, None, NOON, 8), unsent=["remark"])

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.consumers.plan import Applied, TopicPartition, Written
-from wrackline.consumers.rounds import Outline, Pair, Range, after, pairs
-from wrackline.consumers.topics import checked, same_topic
+from wrackline.consumers.contract.batch_scope import (
+    BatchRange,
+    Outline,
+    SchemaPair,
+    applied_after,
+    schema_pairs,
+)
+from wrackline.consumers.contract.plan import Applied, NewestChange, TopicPartition
+from wrackline.consumers.kafka.topic_offsets import check_range, same_topic
 from wrackline.schemas.errors import Definite
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -14,24 +20,32 @@ HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def test_the_newest_change_tells_the_shape_and_a_truncate_does_not() -> None:
     seen = [
-        Outline(Pair(1, 2), "05", None, 3),
-        Outline(Pair(3, 4), "07", None, 1),
-        Outline(Pair(3, 9), "09", "09", 0),
+        Outline(SchemaPair(1, 2), "05", None, 3),
+        Outline(SchemaPair(3, 4), "07", None, 1),
+        Outline(SchemaPair(3, 9), "09", "09", 0),
     ]
-    made = after(Applied(), "t", {0: 10, 1: 4}, seen)
-    assert made == Applied({HERE: 10, THERE: 4}, "09", Written("07", 3, 4))
-    assert pairs(made, seen) == {Pair(1, 2), Pair(3, 4)}
+    made = applied_after(Applied(), "t", {0: 10, 1: 4}, seen)
+    assert made == Applied({HERE: 10, THERE: 4}, "09", NewestChange("07", 3, 4))
+    assert schema_pairs(made, seen) == {SchemaPair(1, 2), SchemaPair(3, 4)}
+
+
+def test_the_newest_truncate_is_the_floor() -> None:
+    seen = [Outline(SchemaPair(1, 2), seq, seq, 0, 1) for seq in ("03", "07", "05")]
+    assert applied_after(Applied(), "t", {0: 3}, seen).floor == "07"
 
 
 def test_what_comes_late_reshapes_nothing() -> None:
-    before = Applied({HERE: 5}, "03", Written("08", 7, 8))
-    made = after(before, "t", {0: 6}, [Outline(Pair(1, 2), "05", "02", 1)])
-    assert made == Applied({HERE: 6}, "03", Written("08", 7, 8))
-    assert pairs(made, [Outline(Pair(1, 2), "05", "02", 1)]) == {Pair(1, 2), Pair(7, 8)}
+    before = Applied({HERE: 5}, "03", NewestChange("08", 7, 8))
+    made = applied_after(before, "t", {0: 6}, [Outline(SchemaPair(1, 2), "05", "02", 1)])
+    assert made == Applied({HERE: 6}, "03", NewestChange("08", 7, 8))
+    assert schema_pairs(made, [Outline(SchemaPair(1, 2), "05", "02", 1)]) == {
+        SchemaPair(1, 2),
+        SchemaPair(7, 8),
+    }
 
 
 def test_a_table_without_a_row_has_no_shape() -> None:
-    assert after(Applied(), "t", {0: 3}, [Outline(Pair(None, 2), "01", "01", 0)]).newest is None
+    assert applied_after(Applied(), "t", {0: 3}, [Outline(SchemaPair(None, 2), "01", "01", 0)]).newest is None
 
 
 @given(
@@ -39,7 +53,9 @@ def test_a_table_without_a_row_has_no_shape() -> None:
     st.integers(1, 50),
 )
 def test_a_cut_range_is_a_first_part_and_never_empty(sizes: dict[int, tuple[int, int]], most: int) -> None:
-    whole = Range("t", {p: at for p, (at, _) in sizes.items()}, {p: at + n for p, (at, n) in sizes.items()})
+    whole = BatchRange(
+        "t", {p: at for p, (at, _) in sizes.items()}, {p: at + n for p, (at, n) in sizes.items()}
+    )
     cut = whole.at_most(most)
     assert cut.start == whole.start
     assert all(cut.start[p] <= cut.end[p] <= whole.end[p] for p in sizes)
@@ -57,7 +73,7 @@ def test_a_topic_made_anew_is_another_however_far_it_reaches() -> None:
 
 
 def test_what_is_gone_is_never_skipped() -> None:
-    assert checked("s.d.p.t", {0: 5}, {0: 5, 1: 2}, {0: 9, 1: 4}) == Range(
+    assert check_range("s.d.p.t", {0: 5}, {0: 5, 1: 2}, {0: 9, 1: 4}) == BatchRange(
         "s.d.p.t", {0: 5, 1: 2}, {0: 9, 1: 4}
     )
     for firsts, ends, code in (
@@ -66,6 +82,6 @@ def test_what_is_gone_is_never_skipped() -> None:
         ({}, {}, "consume.topic_cut"),
     ):
         with pytest.raises(Definite) as caught:
-            checked("s.d.p.t", {0: 5}, firsts, ends)
+            check_range("s.d.p.t", {0: 5}, firsts, ends)
         assert caught.value.code == code
         assert "wrackline snapshot start <pipeline.toml> 'd.p.t'" in caught.value.hint

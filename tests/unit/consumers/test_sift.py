@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -10,25 +11,26 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.fixtures.servers import Database
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
 from tests.integration.targets.postgres.world import settings_of
+from tests.integration.targets.test_two_flows import before_the_first
 from tests.unit.consumers.test_decode import KEYED, NOON, TOPIC, Topic, wire
-from wrackline.consumers.account import Stopwatch
-from wrackline.consumers.batch import merge_sound
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.plan import Applied, TopicPartition
-from wrackline.consumers.planning import Rules
-from wrackline.consumers.plugin import SparkTarget
-from wrackline.consumers.replay import replay
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.spark_letters import as_frame
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
+from wrackline.consumers.batch.batch import merge_sound
+from wrackline.consumers.batch.planning import BatchRules
+from wrackline.consumers.batch.replay import replay
+from wrackline.consumers.batch.report import Stopwatch
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.plan import Applied, TopicPartition
+from wrackline.consumers.contract.target import SparkTarget
+from wrackline.consumers.lake.letters_table import letters_frame
+from wrackline.consumers.targets.iceberg.target import open_iceberg
 from wrackline.consumers.targets.postgres import PLUGIN
-from wrackline.consumers.writers import table_id
-from wrackline.schemas import registry
-from wrackline.schemas.envelope import dump, key_schema, value_schema
-from wrackline.schemas.errors import OperatorNeeded, WracklineError
-from wrackline.schemas.table import TableSchema
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.schemas.kafka import schema_registry
+from wrackline.schemas.kafka.topic_names import table_of
+from wrackline.schemas.tables.table import Column, TableSchema
 
-TABLE = table_id(TOPIC)
+TABLE = table_of(TOPIC)
 LOST = 99  # a schema's id
 
 
@@ -39,30 +41,39 @@ class Bin:
         self.spark = spark.newSession()
         for name, value in FEW_ROWS.items():
             self.spark.conf.set(name, value)
-        self.lake = IcebergTarget(settings(spark, namespace=namespace), self.spark)
+        self.lake = open_iceberg(settings(spark, namespace=namespace), self.spark)
         self.target: SparkTarget = self.lake
         self.topic = Topic(table)
         self.texts: dict[int, str] = {1: dump(key_schema(table, topic=TOPIC) or {}), **self.topic.texts}
 
-    def rules(self, most_letters: int) -> Rules:
+    def rules(self, most_letters: int) -> BatchRules:
         def text(schema_id: int) -> str:
             if schema_id not in self.texts:
-                raise registry.UNKNOWN_ID(url="http://registry", id=schema_id)
+                raise schema_registry.UNKNOWN_ID(url="http://registry", id=schema_id)
             return self.texts[schema_id]
 
-        return Rules({}, text, most_letters=most_letters)
+        return BatchRules({}, text, most_letters=most_letters)
 
     def frame(self) -> DataFrame:
         records = [
-            Letter(Spot(TOPIC, partition, offset), "", "", key, value, 0)
+            DeadLetter(RecordPosition(TOPIC, partition, offset), "", "", key, value, 0)
             for key, value, partition, offset in self.topic.records
         ]
-        return as_frame(self.spark.newSession(), records).withColumnRenamed("kept_at", "timestamp")
+        return letters_frame(self.spark.newSession(), records).withColumnRenamed("kept_at", "timestamp")
 
     def merge(self, most_letters: int) -> int:
-        wanted = Range(TOPIC, {0: 0}, {0: len(self.topic.records)})
+        wanted = BatchRange(TOPIC, {0: 0}, {0: len(self.topic.records)})
         before, rules = self.target.applied(TABLE), self.rules(most_letters)
         return merge_sound(self.frame(), wanted, before, self.target, rules, Stopwatch())[1]
+
+    def on(self) -> None:
+        """Merge what has come since."""
+        before = self.target.applied(TABLE)
+        start, end = before.offsets.get(TopicPartition(TOPIC, 0), 0), len(self.topic.records)
+        records = self.frame().where(f"offset >= {start}")
+        merge_sound(
+            records, BatchRange(TOPIC, {0: start}, {0: end}), before, self.target, self.rules(0), Stopwatch()
+        )
 
     def replay(self) -> tuple[int, Mapping[str, int]]:
         found = replay(self.spark, TABLE, self.target, self.rules(0))
@@ -194,3 +205,40 @@ def test_a_topic_of_nothing_but_broken_records_makes_no_table(spark: SparkSessio
     assert made.replay()[0] == 1
     assert made.rows() == {1.0: "x"}
     assert made.target.applied(TABLE) == replace(Applied(), newest=made.target.applied(TABLE).newest)
+
+
+def test_a_replay_drops_no_column_that_a_consumer_adds_beside_it(
+    spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The consumer alters the table before it merges, so the table is wider than all that is applied says."""
+    made = Bin(spark, namespace)
+    made.topic.tell("c", 1, (1.0, "x", NOON, None))
+    made.topic.tell("c", 2, (2.0, "late", NOON, None))
+    late = made.topic.records.pop()
+    made.topic.raw(late[0], b"\0" + LOST.to_bytes(4, "big") + (late[1] or b"")[5:])
+    assert made.merge(1) == 1
+    made.texts[LOST] = made.texts[2]
+    wider = Topic(replace(KEYED, columns=(*KEYED.columns, Column("more", 5, KEYED.columns[1].type))))
+    wider.value_is(wider.value_schema, 3)
+    made.texts |= wider.texts
+    wider.tell("c", 3, (3.0, "z", NOON, None, "of the new column"))
+    made.topic.raw(*wider.records[0][:2])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(made.target, "apply", interrupted)
+        with pytest.raises(Transient, match="InterruptedError"):
+            made.on()  # up to its merge
+    monkeypatch.setattr(made.target, "alter", before_the_first(made.target.alter, made.on))  # its merge comes
+    assert made.replay()[0] == 1
+    made.on()
+    rows = made.lake.rows(TABLE)
+    assert rows is not None
+    assert {row["a b"]: (row["b"], row["more"]) for row in rows.collect()} == {
+        1.0: ("x", None),
+        2.0: ("late", None),
+        3.0: ("z", "of the new column"),
+    }
+
+
+def interrupted(*_: object) -> NoReturn:
+    raise InterruptedError

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.consumers.names import Case, Identifiers, target_name, target_names
+from wrackline.consumers.contract.identifiers import Case, Identifiers, target_name, target_names
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import Column, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TEXT = ColumnType(Kind.STRING, "text")
 LOOSE = Identifiers(most_characters=63)
@@ -56,7 +56,7 @@ def test_two_columns_in_one_are_refused(identifiers: Identifiers) -> None:
     with pytest.raises(OperatorNeeded) as caught:
         target_names(table("a", "A"), identifiers, reserved_prefix="_wl_")
     assert caught.value.code == "target.names_collide"
-    assert "column.exclude.list=db.public.t.A" in caught.value.hint
+    assert "column.exclude.list = 'db.public.t.A'" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["_wl_seq", "_WL_other"])

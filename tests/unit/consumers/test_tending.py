@@ -4,8 +4,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from wrackline.consumers.plugin import Upkept
-from wrackline.consumers.tending import Tended, Tending
+from wrackline.consumers.contract.target import UpkeepResult
+from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome, UpkeepWorker
 
 HOUR = 3600.0
 
@@ -18,10 +18,10 @@ class Upkeep:
         self.go_on = threading.Event()
         self.go_on.set()
 
-    def __call__(self, topic: str) -> Upkept:
+    def __call__(self, topic: str) -> UpkeepResult:
         assert self.go_on.wait(20)
         self.tended.append(topic)
-        return Upkept(incomplete=len(self.tended))
+        return UpkeepResult(incomplete=len(self.tended))
 
 
 class Clock:
@@ -31,8 +31,8 @@ class Clock:
         return self.now
 
 
-def until(tending: Tending, holds: Callable[[list[Tended]], bool]) -> list[Tended]:
-    done: list[Tended] = []
+def until(tending: UpkeepWorker, holds: Callable[[list[UpkeepOutcome]], bool]) -> list[UpkeepOutcome]:
+    done: list[UpkeepOutcome] = []
     deadline = time.monotonic() + 20
     while not holds(done):
         assert time.monotonic() < deadline
@@ -42,7 +42,7 @@ def until(tending: Tending, holds: Callable[[list[Tended]], bool]) -> list[Tende
 
 def test_a_table_is_tended_an_interval_after_its_first_batch_and_then_after_its_last_upkeep() -> None:
     upkeep, clock = Upkeep(), Clock()
-    tending = Tending(upkeep, HOUR, clock)
+    tending = UpkeepWorker(upkeep, HOUR, clock)
     for late in (0, 1, HOUR - 1):
         clock.now = 50 + late
         tending.merged("s.d.p.a")
@@ -63,7 +63,7 @@ def test_a_table_is_tended_an_interval_after_its_first_batch_and_then_after_its_
 def test_a_table_is_not_tended_twice_at_once() -> None:
     upkeep, clock = Upkeep(), Clock()
     upkeep.go_on.clear()
-    tending = Tending(upkeep, 1.0, clock)
+    tending = UpkeepWorker(upkeep, 1.0, clock)
     for _ in range(5):
         tending.merged("s.d.p.a")
         clock.now += 1
@@ -76,7 +76,7 @@ def test_a_table_is_not_tended_twice_at_once() -> None:
 
 def test_nothing_is_tended_where_the_interval_is_nothing() -> None:
     upkeep, clock = Upkeep(), Clock()
-    tending = Tending(upkeep, 0.0, clock)
+    tending = UpkeepWorker(upkeep, 0.0, clock)
     for _ in range(3):
         tending.merged("s.d.p.a")
         clock.now += HOUR

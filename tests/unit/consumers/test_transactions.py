@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from wrackline.consumers.boundaries import Stretch
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.topics import Ends
-from wrackline.consumers.transactions import WholeTransactions
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.kafka.boundaries import TransactionSpan
+from wrackline.consumers.kafka.topic_offsets import Ends
+from wrackline.consumers.kafka.transactions import WholeTransactions
 
 TOPIC = "s.d.p.t"
 MANY = 1000
@@ -29,7 +29,7 @@ class Kafka:
         self.asked.append("ends of transactions")
         return self.news
 
-    def ended(self, part: Stretch) -> bool:
+    def ended(self, part: TransactionSpan) -> bool:
         return part.transaction in self.over
 
     def marks(self, topic: str, known: Collection[int]) -> Mapping[int, int]:
@@ -41,15 +41,15 @@ class Kafka:
         self.asked.append("ends")
         return {TOPIC: {0: self.readable}} if wanted(TOPIC) else {}
 
-    def range_of(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> Range:
-        return Range(topic, {0: applied.get(0, 0)}, ends)
+    def range_of(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> BatchRange:
+        return BatchRange(topic, {0: applied.get(0, 0)}, ends)
 
-    def look(self, window: Range) -> list[Stretch]:
+    def look(self, window: BatchRange) -> list[TransactionSpan]:
         self.asked.append("records")
         found: dict[str, list[int]] = {}
         for offset in range(window.start[0], window.end[0]):
             found.setdefault(self.log[offset], []).append(offset)
-        return [Stretch(name, 0, at[0], at[-1], name, name, 0) for name, at in found.items()]
+        return [TransactionSpan(name, 0, at[0], at[-1], name, name, 0) for name, at in found.items()]
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from wrackline.consumers.spark_columns import planned
-from wrackline.consumers.writers import NOT_OUR_SCHEMA, writer
-from wrackline.schemas.envelope import dump, key_schema, value_schema
+from wrackline.consumers.lake.column_types import planned_column
+from wrackline.consumers.records.writer_schema import NOT_OUR_SCHEMA, read_writer_schema
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TOPIC = "server.shop.public.things"
 COLUMNS = (
@@ -25,10 +25,10 @@ BEFORE = {"name": "before", "type": ["null", {"type": "record", "name": "v", "fi
 
 
 def test_a_pair_of_schemas_is_a_table() -> None:
-    made = writer(TOPIC, KEY, VALUE)
+    made = read_writer_schema(TOPIC, KEY, VALUE)
     assert made.table == TABLE
     assert (made.key_fields, made.fields) == ({1: "a_b"}, {1: "a_b", 2: "n", 3: "d"})
-    keyless = writer(TOPIC, None, VALUE)
+    keyless = read_writer_schema(TOPIC, None, VALUE)
     assert (keyless.table.key, keyless.table.key_kind, keyless.key_fields) == ((), KeyKind.NONE, {})
 
 
@@ -48,7 +48,7 @@ def test_a_pair_of_schemas_is_a_table() -> None:
 def test_what_is_not_ours_is_refused(foreign: str) -> None:
     for key, value, part in ((KEY, foreign, "value"), (foreign, VALUE, "key")):
         with pytest.raises(OperatorNeeded) as refused:
-            writer(TOPIC, key, value)
+            read_writer_schema(TOPIC, key, value)
         assert refused.value.code == NOT_OUR_SCHEMA.code
         assert f"whose {part} schema" in refused.value.sentence
 
@@ -105,7 +105,7 @@ def spoilt(text: str, at: str, attribute: str, value: object) -> str:
 )
 def test_an_attribute_that_is_none_of_ours_is_refused(at: str, attribute: str, value: object) -> None:
     with pytest.raises(OperatorNeeded) as refused:
-        writer(TOPIC, KEY, spoilt(VALUE, at, attribute, value))
+        read_writer_schema(TOPIC, KEY, spoilt(VALUE, at, attribute, value))
     assert refused.value.code == NOT_OUR_SCHEMA.code
     assert "whose value schema" in refused.value.sentence
 
@@ -116,19 +116,20 @@ def test_an_attribute_that_is_none_of_ours_is_refused(at: str, attribute: str, v
 )
 def test_so_is_one_of_the_key(attribute: str, value: object) -> None:
     with pytest.raises(OperatorNeeded) as refused:
-        writer(TOPIC, spoilt(KEY, "a_b", attribute, value), VALUE)
+        read_writer_schema(TOPIC, spoilt(KEY, "a_b", attribute, value), VALUE)
     assert refused.value.code == NOT_OUR_SCHEMA.code
     assert "whose key schema" in refused.value.sentence
 
 
 def test_a_schema_that_is_nested_without_end_is_refused() -> None:
+    """A-DATA-03."""
     for deep in (
         "[" * 100_000,
         json.dumps({"name": 5, "fields": []}),
         json.dumps({"name": "v", "fields": 3}),
     ):
         with pytest.raises(OperatorNeeded):
-            writer(TOPIC, KEY, deep)
+            read_writer_schema(TOPIC, KEY, deep)
 
 
 @pytest.mark.parametrize(
@@ -143,4 +144,4 @@ def test_a_schema_that_is_nested_without_end_is_refused() -> None:
 )
 def test_so_is_what_a_table_says_of_its_columns(written: dict[str, object]) -> None:
     with pytest.raises((KeyError, TypeError, ValueError)):
-        planned(1, "d", written)
+        planned_column(1, "d", written)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from wrackline.control.rest import passwords
+from wrackline.control.runtime.rest.access import passwords
 
 PASSWORD = "correct horse: battery ä"
 TOKENS = {role: f"wrackline_token-of-a-{role}" for role in ("viewer", "operator", "admin")}
@@ -13,7 +13,7 @@ TOKENS = {role: f"wrackline_token-of-a-{role}" for role in ("viewer", "operator"
 @cache
 def kept() -> str:
     """What is kept of the password; made once, for it is slow."""
-    return passwords.kept(PASSWORD)
+    return passwords.hash_password(PASSWORD)
 
 
 def written(folder: Path, ann: str | None = None) -> Path:

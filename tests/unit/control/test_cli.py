@@ -2,16 +2,21 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from wrackline.control import cli
-from wrackline.control.exits import Exit, exit_of
+from tests.fixtures.prepared import run_command
+from wrackline.control.cli import command_line
+from wrackline.control.runtime.ground.exits import Exit, exit_of
+from wrackline.control.runtime.ground.revision import commit
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
+from wrackline.schemas.versions import PYSPARK_LINE
 
 CANARY = "c4n4ry-hunter2"
 GOOD = f"""
@@ -32,14 +37,7 @@ url = "http://r:8081"
 
 
 def wrackline(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wrackline.control", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environ},
-    )
+    return run_command(arguments, env={**os.environ, **environ})
 
 
 @pytest.fixture
@@ -114,7 +112,8 @@ def test_a_wrong_command_line_says_how_it_is_used(arguments: list[str]) -> None:
 
 
 def test_the_version_and_short_help_are_where_people_look() -> None:
-    assert wrackline("--version").stdout == f"wrackline {version('wrackline')}\n"
+    assert wrackline("--version").stdout == f"wrackline {version('wrackline')} (commit {commit()})\n"
+    assert re.fullmatch("[0-9a-f]{40}|unknown", commit())
     assert wrackline("status", "-h").stdout == wrackline("status", "--help").stdout != ""
 
 
@@ -159,6 +158,41 @@ def test_the_doctor_looks_at_everything() -> None:
     assert wrackline("doctor").stdout.count("\n") >= len(facts)
 
 
+def doctors_pyspark(tmp_path: Path, package: str) -> dict[str, Any]:
+    """What the doctor says where this is the first PySpark that Python finds."""
+    folder = tmp_path / "pyspark"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(package)
+    command = [sys.executable, "-m", "wrackline.control", "doctor", "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False, env=environment)
+    facts = json.loads(done.stdout)["facts"]
+    found: dict[str, Any] = next(fact for fact in facts if fact["name"] == "PySpark")
+    return found
+
+
+def test_the_doctor_says_which_pyspark_is_here() -> None:
+    facts = json.loads(wrackline("doctor", "--json").stdout)["facts"]
+    assert [(fact["found"], fact["good"]) for fact in facts if fact["name"] == "PySpark"] == [
+        (version("pyspark"), True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("package", "said"),
+    [
+        ("__version__ = '3.5.1'", "3.5.1"),
+        ("raise ImportError('a library of it is not here')", "not found"),
+    ],
+)
+def test_the_doctor_says_how_a_pyspark_comes_that_consume_takes(
+    tmp_path: Path, package: str, said: str
+) -> None:
+    found = doctors_pyspark(tmp_path, package)
+    assert (found["found"], found["good"]) == (said, False)
+    assert f"pip install 'pyspark~={PYSPARK_LINE}.0'" in found["hint"]
+
+
 def test_colours_only_on_a_terminal(good: Path) -> None:
     good.write_text("a = ")
     assert "\x1b[" not in wrackline("check", str(good)).stdout
@@ -171,9 +205,9 @@ def test_a_fault_of_our_own_shows_no_text_of_it(
     def broken() -> object:
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(cli, "examine", broken)
+    monkeypatch.setattr(command_line, "examine", broken)
     with pytest.raises(SystemExit) as caught:
-        cli.main(["doctor"])
+        command_line.main(["doctor"])
     shown = capsys.readouterr()
     assert caught.value.code == Exit.FAULT
     assert CANARY not in shown.out + shown.err
@@ -187,7 +221,7 @@ def test_each_kind_of_error_has_its_exit_code() -> None:
 
 def test_the_command_line_needs_no_spark() -> None:
     """Spark is an extra: who only publishes has none."""
-    code = "import sys; sys.modules['pyspark'] = None; import wrackline.control.cli"
+    code = "import sys; sys.modules['pyspark'] = None; import wrackline.control.cli.command_line"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
@@ -212,14 +246,7 @@ def test_who_stops_reading_is_told_nothing_more(words: list[str], code: int) -> 
     reads, writes = os.pipe()
     os.close(reads)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "wrackline.control", *words],
-            stdout=writes,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = run_command(words, stdout=writes)
     finally:
         os.close(writes)
     assert done.returncode == code

@@ -2,32 +2,37 @@
 
 import json
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
 from tests.contract.target_suite import TABLE
 from tests.fakes.target_world import FakeTargetWorld
 from tests.unit.settings.shop import GOOD, checked
-from wrackline.consumers.account import Account
-from wrackline.consumers.figures import Figures
-from wrackline.consumers.letters import Letter, Spot
-from wrackline.consumers.plan import Applied
-from wrackline.consumers.plugin import Upkept
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.standing import Standing
-from wrackline.control.consume import consume
-from wrackline.control.consume_boundaries import check_boundaries
-from wrackline.control.consume_telling import Teller
-from wrackline.control.driving import pace, upkeep
-from wrackline.control.exits import Exit, exit_of_all
-from wrackline.control.logs.lines import log_to
-from wrackline.control.target_alone import NO_TARGET
+from wrackline.consumers.batch.replay import ReplayResult
+from wrackline.consumers.batch.report import BatchReport
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
+from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.contract.target import UpkeepResult
+from wrackline.consumers.drive.retry_state import TableRetryState
+from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.control.cli import command_line
+from wrackline.control.cli.commands import letters_commands
+from wrackline.control.runtime.ground.exits import Exit, exit_of_all
+from wrackline.control.runtime.logs.lines import log_to
+from wrackline.control.runtime.running.consume import consume
+from wrackline.control.runtime.running.consumer_log import ConsumerLog
+from wrackline.control.runtime.running.consumer_loop import pace, table_upkeep
+from wrackline.control.runtime.running.transaction_boundaries import check_boundaries
+from wrackline.control.runtime.spark.target_access import NO_TARGET
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
 
 BUSY = Transient("test.busy", "busy", "wait")
-READ = Range("s.d.p.t", {0: 3}, {0: 7})
+READ = BatchRange("s.d.p.t", {0: 3}, {0: 7})
 
 
 def values(**given: str) -> Values:
@@ -60,13 +65,13 @@ def test_one_round_ends_with_what_is_hardest_to_mend(
 def test_no_delete_is_forgotten_while_a_letter_may_be_older(monkeypatch: pytest.MonkeyPatch) -> None:
     world = FakeTargetWorld()
     asked: list[int] = []
-    kept = Letter(Spot("s.db.public.orders", 0, 1), "some.code", "why", None, None, 1)
-    tend = upkeep(world.target, values())
+    kept = DeadLetter(RecordPosition("s.db.public.orders", 0, 1), "some.code", "why", None, None, 1)
+    tend = table_upkeep(world.target, values())
 
-    def noted(table: TableId, *, forget_before_ms: int) -> Upkept:
+    def noted(table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         assert table.schema == "public"
         asked.append(forget_before_ms)
-        return Upkept()
+        return UpkeepResult()
 
     monkeypatch.setattr(world.target, "upkeep", noted)
     tend("s.db.public.orders")
@@ -104,6 +109,7 @@ def test_boundaries_need_somebody_who_publishes_them() -> None:
 
 
 def test_what_makes_values_right_is_not_set_from_outside() -> None:
+    """T-K11."""
     (problem,) = checked({**GOOD, "spark.sql.session.timeZone": "Asia/Tokyo"}).problems
     assert problem.error.code == "settings.invalid"
     assert dict(values(**{"spark.executor.cores": "2"}).below("spark."))["executor.cores"] == "2"
@@ -112,10 +118,10 @@ def test_what_makes_values_right_is_not_set_from_outside() -> None:
 def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     now = iter([0.0, 0.0, 1.0, 10.0])
     log = log_to(sys.stdout, for_programs=True).bind(pipeline="shop")
-    teller = Teller(log, Figures("s"), clock=lambda: next(now, 10.0))
+    teller = ConsumerLog(log, ConsumerFigures("s"), clock=lambda: next(now, 10.0))
     teller.merged("s.d.p.t", READ, 1.5)
     teller.merged("s.d.p.t", READ, 1.5)  # too soon for a line
-    teller.failed("s.d.p.t", Standing(BUSY, stopped=True))
+    teller.failed("s.d.p.t", TableRetryState(BUSY, stopped=True))
     teller.outage(None)
     teller.ends(whole=True)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -125,11 +131,53 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1]["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
 
 
+def test_the_last_batches_are_told_by_a_look_that_finds_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    teller = ConsumerLog(log_to(sys.stdout, for_programs=True), ConsumerFigures("s"), clock=lambda: now[0])
+    for at in (0.0, 1.0, 2.0):
+        now[0] = at
+        teller.merged("s.d.p.t", READ, 1.5)
+        teller.looked()  # a trickle does not bring a line a look
+    for at in (9.9, 10.0, 30.0):
+        now[0] = at
+        teller.looked()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["event"], line["batches"], line["offsets"]) for line in lines] == [
+        ("merged", 1, 4),
+        ("merged", 3, 12),
+    ]
+    assert [line["line"].partition(" offsets")[0] for line in lines] == [
+        "merged 1 batch, 4",
+        "merged 3 batches, 12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (ReplayResult(0, {}), "no letter is kept\n"),
+        (ReplayResult(2, {}), "d.p.t: merged 2, left 0\n"),
+    ],
+)
+def test_a_replay_without_letters_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, done: ReplayResult, said: str
+) -> None:
+    table = TableId("d", "p", "t")
+    opened = SimpleNamespace(
+        desk=SimpleNamespace(tables=lambda: [table]), replay=lambda _: done, failed=[], exit=Exit.OK
+    )
+    monkeypatch.setattr(letters_commands, "_open_replays", lambda _: nullcontext(opened))
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["letters", "replay", "pipeline.toml"])
+    assert ended.value.code in {None, Exit.OK}
+    assert capsys.readouterr().out == said
+
+
 def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixture[str]) -> None:
-    figures = Figures("s")
-    teller = Teller(log_to(sys.stdout, for_programs=True), figures, clock=lambda: 0.0)
+    figures = ConsumerFigures("s")
+    teller = ConsumerLog(log_to(sys.stdout, for_programs=True), figures, clock=lambda: 0.0)
     for letters in (2, 0, 1):
-        figures.batch(Account(READ, Applied(), letters=letters))
+        figures.batch(BatchReport(READ, Applied(), letters=letters))
         teller.merged("s.d.p.t", READ, 0.1)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     told = [(one["table"], one["letters"], one["in_all"]) for one in lines if one["event"] == "set aside"]
@@ -137,8 +185,8 @@ def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixtu
 
 
 def test_lines_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    teller = Teller(log_to(sys.stdout, for_programs=False), Figures("s"))
-    teller.failed("s.d.p.t", Standing(BUSY))
+    teller = ConsumerLog(log_to(sys.stdout, for_programs=False), ConsumerFigures("s"))
+    teller.failed("s.d.p.t", TableRetryState(BUSY))
     teller.ends(whole=False)
     said = capsys.readouterr().out
     assert said.startswith("d.p.t waits: [test.busy] busy\n  hint: wait\n")

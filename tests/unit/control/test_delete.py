@@ -6,17 +6,22 @@ from typing import Any, cast
 
 import pytest
 
-from wrackline.control.delete.finding import Found, Places, Wanted, find
-from wrackline.producers.kafka import removal
-from wrackline.producers.plugin import Kept
+from wrackline.control.runtime.services.deletion_plan import (
+    DeletionPlan,
+    DeletionRequest,
+    PipelineParts,
+    plan_deletion,
+)
+from wrackline.producers.contract.optional_parts import ServerObject
+from wrackline.producers.kafka import topic_deletion
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Offset, PositionKey, canonical
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, canonical_json
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("s", "db")
 ORDERS = TableId("db", "public", "orders")
-SLOT = Kept("replication slot a", "drop it", 5)
+SLOT = ServerObject("replication slot a", "drop it", 5)
 POSITION = {"lsn": "0/1"}
 INTERNAL = ["wrackline-shop-requests", "wrackline-shop-offset-history", "wrackline-shop-offsets"]
 DATA = ["s.db.public.orders", "s", "s-signal"]
@@ -25,7 +30,7 @@ DATA = ["s.db.public.orders", "s", "s-signal"]
 class Source:
     """A source that has this on its server."""
 
-    def __init__(self, *kept: Kept) -> None:
+    def __init__(self, *kept: ServerObject) -> None:
         self.has, self.asked = kept, list[Any]()
 
     def partitions(self) -> list[SourcePartition]:
@@ -35,7 +40,7 @@ class Source:
         assert partition == PARTITION
         return [ORDERS]
 
-    def kept(self, partition: SourcePartition, saved: object) -> tuple[Kept, ...]:
+    def kept(self, partition: SourcePartition, saved: object) -> tuple[ServerObject, ...]:
         self.asked.append((partition, saved))
         return self.has
 
@@ -43,9 +48,9 @@ class Source:
         raise AssertionError((partition, saved))
 
 
-def state(connector: str = "shop") -> State:
-    offset = Offset(1, 1, canonical(POSITION), None, 0, 0)
-    return State({PositionKey(connector, "s", "db"): offset}, {}, ())
+def state(connector: str = "shop") -> OffsetsState:
+    offset = Offset(1, 1, canonical_json(POSITION), None, 0, 0)
+    return OffsetsState({PositionKey(connector, "s", "db"): offset}, {}, ())
 
 
 def found(
@@ -53,26 +58,33 @@ def found(
     source: object,
     there: list[str],
     *,
-    stored: State | None = None,
+    stored: OffsetsState | None = None,
     target: object = None,
     written: int | None = 1,
-    wanted: Wanted | None = None,
-) -> Found:
+    wanted: DeletionRequest | None = None,
+    naming: str = "wrackline",
+) -> DeletionPlan:
 
-    def asked(*, over_broken: bool) -> State:
+    def asked(*, over_broken: bool) -> OffsetsState:
         assert over_broken, "records that can't be read must stop no deletion"
         return stored or state()
 
-    monkeypatch.setattr(removal, "existing", lambda _: frozenset(there))
-    texts = {"name": "shop", "topic.prefix": "s", "topic.heartbeat.prefix": "__debezium-heartbeat"}
+    monkeypatch.setattr(topic_deletion, "list_topics", lambda _: frozenset(there))
+    texts = {
+        "name": "shop",
+        "topic.prefix": "s",
+        "topic.naming": naming,
+        "topic.heartbeat.prefix": "__debezium-heartbeat",
+    }
     values = SimpleNamespace(text=texts.__getitem__, integer=lambda _: 0)
     ownership = SimpleNamespace(state=asked, last_written_ms=lambda: written)
     at = cast(
-        "Places", SimpleNamespace(values=values, name="shop", source=source, ownership=ownership, admin=0)
+        "PipelineParts",
+        SimpleNamespace(values=values, name="shop", source=source, ownership=ownership, admin=0),
     )
-    at = cast("Places", SimpleNamespace(**{**vars(at), "target": target}))
+    at = cast("PipelineParts", SimpleNamespace(**{**vars(at), "target": target}))
     pipeline = cast("Any", SimpleNamespace(target=None if target is None else "made-up"))
-    return find(at, pipeline, wanted or Wanted(topics=True, tables=True))
+    return plan_deletion(at, pipeline, wanted or DeletionRequest(topics=True, tables=True))
 
 
 def test_what_grows_goes_first_and_the_positions_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,13 +98,14 @@ def test_what_grows_goes_first_and_the_positions_last(monkeypatch: pytest.Monkey
 
 def test_of_nothing_nothing_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
-        found(monkeypatch, Source(), ["x", "wrackline-shop-2-offsets"], stored=State({}, {}, ())).goes == []
+        found(monkeypatch, Source(), ["x", "wrackline-shop-2-offsets"], stored=OffsetsState({}, {}, ())).goes
+        == []
     )
 
 
-@pytest.mark.parametrize("stored", [State({}, {}, ()), state("another")])
+@pytest.mark.parametrize("stored", [OffsetsState({}, {}, ()), state("another")])
 def test_without_a_position_of_the_pipeline_no_data_goes(
-    monkeypatch: pytest.MonkeyPatch, stored: State
+    monkeypatch: pytest.MonkeyPatch, stored: OffsetsState
 ) -> None:
     seen = found(monkeypatch, Source(), [*DATA, *INTERNAL], stored=stored)
     assert seen.topics == ()
@@ -106,13 +119,13 @@ def test_where_others_share_the_prefix_the_control_topics_stay(monkeypatch: pyte
 
 
 def test_who_holds_what_is_the_pipelines_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Kept("replication slot a", "drop it", held_by="somebody")
+    held = ServerObject("replication slot a", "drop it", held_by="somebody")
     with pytest.raises(OperatorNeeded, match="shop runs"):
         found(monkeypatch, Source(held), INTERNAL)
-    unknown = Kept("replication slot a", "drop it", held_by="somebody", left="no position")
+    unknown = ServerObject("replication slot a", "drop it", held_by="somebody", left="no position")
     with pytest.raises(OperatorNeeded, match="shop runs"):  # it may have just begun
-        found(monkeypatch, Source(unknown), INTERNAL, stored=State({}, {}, ()))
-    seen = found(monkeypatch, Source(unknown), [], stored=State({}, {}, ()), written=None)
+        found(monkeypatch, Source(unknown), INTERNAL, stored=OffsetsState({}, {}, ()))
+    seen = found(monkeypatch, Source(unknown), [], stored=OffsetsState({}, {}, ()), written=None)
     assert (seen.goes, seen.left[0].why, seen.left[0].drop) == ([], "no position", "drop it")
 
 
@@ -147,3 +160,19 @@ def test_a_target_that_drops_none_and_a_table_that_is_anothers_stay(monkeypatch:
     seen = found(monkeypatch, Source(), INTERNAL, target=Anothers())
     assert seen.tables == ()
     assert "it is another's" in [left.why for left in seen.left]
+
+
+def test_a_table_of_the_target_is_named_after_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debezium's form has no database, so the merge knew the table by its schema alone."""
+    merged = TableId("public", "public", "orders")
+
+    class Target:
+        def held(self, table: TableId) -> tuple[()] | None:
+            return () if table == merged else None
+
+        def drop(self, table: TableId) -> bool:
+            raise AssertionError(table)
+
+    topic = "s.public.orders"
+    seen = found(monkeypatch, Source(), [topic], target=Target(), naming="debezium")
+    assert (seen.tables, seen.topics) == ((merged,), (topic,))

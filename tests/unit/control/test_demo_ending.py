@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from wrackline.control.demo.command import print_ending
-from wrackline.control.demo.equality import Verdict
-from wrackline.control.demo.story import Ending
+from wrackline.control.local.demo.command import print_ending
+from wrackline.control.local.demo.parts.comparison import CopyComparison
+from wrackline.control.local.demo.story import Ending
 
-GOOD = Ending(Verdict(10, 20), changes=50, events=50, doubled=0, rolled_back=2, killed=11, goes_on=12)
+GOOD = Ending(CopyComparison(10, 20), changes=50, events=50, doubled=0, rolled_back=2, killed=11, goes_on=12)
 
 
 def printed(ending: Ending, *, terminal: bool = False) -> str:
@@ -38,17 +38,17 @@ def test_a_terminal_breaks_no_word() -> None:
 @pytest.mark.parametrize(
     ("verdict", "line"),
     [
-        (Verdict(10, 20, missing=("1", "2")), "2 rows are missing: 1; 2"),
-        (Verdict(10, 20, surplus=("7",)), "1 rows are too many: 7"),
-        (Verdict(10, 20, changed=("3: note",)), "1 rows differ: 3: note"),
-        (Verdict(10, 20, absent=("gift_wrap",)), "1 columns on one side only: gift_wrap"),
+        (CopyComparison(10, 20, missing=("1", "2")), "2 rows are missing: 1; 2"),
+        (CopyComparison(10, 20, surplus=("7",)), "1 rows are too many: 7"),
+        (CopyComparison(10, 20, changed=("3: note",)), "1 rows differ: 3: note"),
+        (CopyComparison(10, 20, absent=("gift_wrap",)), "1 columns on one side only: gift_wrap"),
         (
-            Verdict(10, 20, missing=tuple(map(str, range(15)))),
+            CopyComparison(10, 20, missing=tuple(map(str, range(15)))),
             "15 rows are missing: 0; 1; 2; 3; 4; 5; 6; 7; 8; 9",
         ),
     ],
 )
-def test_a_difference_is_no_good_end(verdict: Verdict, line: str) -> None:
+def test_a_difference_is_no_good_end(verdict: CopyComparison, line: str) -> None:
     ending = replace(GOOD, verdict=verdict)
     assert not ending.good
     said = printed(ending)

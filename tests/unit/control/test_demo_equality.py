@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from wrackline.control.demo.equality import Row, Verdict, compare, same
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.control.local.demo.parts.comparison import CopyComparison, Row, compare_rows, is_same_cell
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TABLE = TableSchema(
     TableId("shop", "public", "orders"),
@@ -22,8 +22,8 @@ ROWS: dict[Row, Row] = {(n,): (n, f"canary {n}", 0.5) for n in range(3)}
 
 
 def test_equal_tables_are_equal() -> None:
-    assert compare(TABLE, ROWS, dict(ROWS)) == Verdict(3, 3)
-    assert Verdict(3, 3).equal
+    assert compare_rows(TABLE, ROWS, dict(ROWS)) == CopyComparison(3, 3)
+    assert CopyComparison(3, 3).equal
 
 
 def test_each_kind_of_difference_is_named_by_key_and_column_and_without_a_value() -> None:
@@ -31,8 +31,8 @@ def test_each_kind_of_difference_is_named_by_key_and_column_and_without_a_value(
     del lake[0,]
     lake[1,] = (1, "canary X", None)
     lake[7,] = (7, "canary 7", 0.5)
-    verdict = compare(TABLE, ROWS, lake)
-    assert verdict == Verdict(3, 3, missing=("0",), surplus=("7",), changed=("1: note, weight",))
+    verdict = compare_rows(TABLE, ROWS, lake)
+    assert verdict == CopyComparison(3, 3, missing=("0",), surplus=("7",), changed=("1: note, weight",))
     assert not verdict.equal
     assert "canary" not in repr(verdict)
 
@@ -52,12 +52,12 @@ def test_each_kind_of_difference_is_named_by_key_and_column_and_without_a_value(
     ],
 )
 def test_what_only_looks_alike_differs(ours: object, theirs: object) -> None:
-    assert not same(ours, theirs)
-    assert not same(theirs, ours)
+    assert not is_same_cell(ours, theirs)
+    assert not is_same_cell(theirs, ours)
 
 
 @pytest.mark.parametrize(
     "cell", [None, 1, "a", Decimal("1.50"), float("nan"), float("-inf"), -0.0, [1, None]]
 )
 def test_a_value_is_itself(cell: object) -> None:
-    assert same(cell, cell)
+    assert is_same_cell(cell, cell)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import typer
 
-from wrackline.control.cli import app
-from wrackline.control.demo import looks
-from wrackline.control.demo.shops.mariadb import MariadbShop
-from wrackline.control.demo.shops.postgres import PostgresShop
-from wrackline.control.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
-from wrackline.control.stack import mariadb
+from wrackline.control.cli.command_line import app
+from wrackline.control.local.demo import paste_lines
+from wrackline.control.local.demo.shops.mariadb import MariadbShop
+from wrackline.control.local.demo.shops.postgres import PostgresShop
+from wrackline.control.local.demo.shops.shop import COUNT_SQL, SEND_SQL, Shop
+from wrackline.control.local.stack import mariadb
 
 FOLDER = Path("/some where/it's the demo")
 POSTGRES, MARIADB = PostgresShop(1), MariadbShop(1)
@@ -26,16 +26,20 @@ def a_client(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def words(name: str) -> list[str]:
-    (found,) = (line for _, line in looks.live(FOLDER, "127.0.0.1:9092", POSTGRES) if name in line)
+    (found,) = (
+        line
+        for _, line in paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", POSTGRES)
+        if name in line
+    )
     return shlex.split(found)
 
 
 @pytest.mark.parametrize(("shop", "client"), [(POSTGRES, "psql"), (MARIADB, CLIENT)])
 def test_every_line_is_one_command_of_a_program_that_is_named(shop: Shop, client: str) -> None:
-    lines = looks.live(FOLDER, "127.0.0.1:9092", shop)
+    lines = paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", shop)
     programs = [shlex.split(line)[0] for _, line in lines]
     assert set(programs) == {client, "kcat", "./run", sys.executable}
-    assert lines[-1:] == looks.at_rest(FOLDER)
+    assert lines[-1:] == paste_lines.lines_after_end(FOLDER)
 
 
 @pytest.mark.parametrize("shop", [POSTGRES, MARIADB])
@@ -53,7 +57,7 @@ def test_wrackline_takes_the_line_of_the_tail() -> None:
 
 
 def test_spark_sql_gets_folder_and_query_as_one_word_each() -> None:
-    program, *module, folder, query = words("demo.look")
-    assert (program, module) == (sys.executable, ["-m", "wrackline.control.demo.look"])
+    program, *module, folder, query = words("demo.warehouse_query")
+    assert (program, module) == (sys.executable, ["-m", "wrackline.control.local.demo.warehouse_query"])
     assert folder == str(FOLDER)
     assert query.startswith("SELECT status, count(*) FROM orders")

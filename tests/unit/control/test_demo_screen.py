@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from wrackline.control.demo.screen import Numbers, Screen
+from wrackline.control.local.demo.demo_screen import DemoNumbers, DemoScreen
 
-NUMBERS = Numbers(
+NUMBERS = DemoNumbers(
     "live workload, with a new worker",
     source_rows=1_234_567,
     changes=12_345_678,
@@ -23,7 +23,7 @@ NUMBERS = Numbers(
 def test_the_picture_fits_80_by_24() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
-    with Screen(console, "PostgreSQL") as screen:
+    with DemoScreen(console, "PostgreSQL") as screen:
         screen.show(NUMBERS)
         for number in range(20):
             screen.say(f"{number} " + "a sentence that is much longer than a line of the terminal " * 2)
@@ -49,7 +49,7 @@ def test_the_numbers_stay_where_they_are() -> None:
     for changes in (0, NUMBERS.changes):
         out = io.StringIO()
         console = Console(file=out, force_terminal=True, width=80, height=24, color_system=None)
-        with Screen(console, "MariaDB") as screen:
+        with DemoScreen(console, "MariaDB") as screen:
             screen.show(replace(NUMBERS, changes=changes, doubled=changes))
         places.update(line.index(" rows ") for line in out.getvalue().splitlines() if " rows " in line)
     assert len(places) == 1
@@ -57,7 +57,7 @@ def test_the_numbers_stay_where_they_are() -> None:
 
 def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
     out = io.StringIO()
-    with Screen(Console(file=out, width=80), "MariaDB") as screen:
+    with DemoScreen(Console(file=out, width=80), "MariaDB") as screen:
         screen.say("the shop is open")
         screen.show(NUMBERS)
         screen.show(NUMBERS)

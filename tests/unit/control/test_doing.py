@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from wrackline.control.doing import doing
+from wrackline.control.cli.terminal.progress import show_progress
 
 WORKS = """
-from wrackline.control.doing import doing
-from wrackline.control.output import say
-with doing("it is asked", json={json}) as shown:
+from wrackline.control.cli.terminal.progress import show_progress
+from wrackline.control.cli.terminal.output import say
+with show_progress("it is asked", json={json}) as shown:
     shown.now("shop.[bold]a", 1, 3)
     say("a line")
 print("the end")
@@ -57,7 +57,7 @@ def test_a_pipe_is_shown_nothing_whatever_the_colours(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with doing("it is asked", json=False) as shown:
+    with show_progress("it is asked", json=False) as shown:
         shown.now("a", 1, 2)
     said = capsys.readouterr()
     assert said.out + said.err == ""

@@ -1,20 +1,20 @@
 """What one worker says and does of its group's records, whatever else stands among them."""
 
-from wrackline.control.group import records, reports
-from wrackline.control.group.hands import Hands
-from wrackline.control.group.records import Change, Connector
-from wrackline.control.group.reports import Report
-from wrackline.control.logs.lines import log_through
-from wrackline.control.rest.shapes import Standing
-from wrackline.control.worker_telling import Telling
+from wrackline.control.runtime.group import config_records, status_records
+from wrackline.control.runtime.group.config_records import Change, Connector
+from wrackline.control.runtime.group.status_records import TaskReport
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.logs.lines import log_through
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.worker.worker_log import WorkerLog
 from wrackline.producers.connect.child import Begin
-from wrackline.producers.connect.supervision import State, Wish
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import Supervisor
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.topics import internal_topics
+from wrackline.schemas.kafka.topic_names import internal_topics
 
 TOPICS = internal_topics("g")
-SHOP = Connector("shop", {}, 7, Wish.RUN, 5)
+SHOP = Connector("shop", {}, 7, DesiredState.RUN, 5)
 
 
 class Heard:
@@ -23,21 +23,21 @@ class Heard:
     def __init__(self) -> None:
         self.reported: list[Change] = []
         self.said: list[WracklineError] = []
-        telling = Telling(lambda *_: None, log_through(lambda _: None), str)
+        telling = WorkerLog(lambda *_: None, log_through(lambda _: None), str)
         supervisor = Supervisor({}, telling, for_somebody=lambda _: False, asked=lambda: True)
-        self.hands = Hands(TOPICS, supervisor, _never, self.reported.append, self.said.append)
+        self.hands = WorkerTasks(TOPICS, supervisor, _never, self.reported.append, self.said.append)
         self.hands.begin("b")
         self.hands.owns(frozenset([SHOP.slot]))
-        for key, value in records.put(SHOP):
+        for key, value in config_records.connector_record(SHOP):
             self.hears(TOPICS.configs, key, value)
 
     def hears(self, topic: str, key: bytes, value: bytes | None) -> None:
         self.hands.hears(topic, 0, key, value)
 
-    def hears_of_task(self, report: Report) -> list[Change]:
+    def hears_of_task(self, report: TaskReport) -> list[Change]:
         """Hear a report; return what is reported for that."""
         before = len(self.reported)
-        self.hears(TOPICS.status, *reports.of_task("shop", report))
+        self.hears(TOPICS.status, *status_records.task_record("shop", report))
         return self.reported[before:]
 
 
@@ -50,14 +50,32 @@ def _never(connector: Connector) -> Begin:
 
 def test_who_has_a_task_repeats_its_word_once_somebody_late_has_spoken() -> None:
     worker = Heard()
-    worker.hands.stands("shop", Standing(State.RUNNING))
-    own = Report(State.RUNNING, "b", 1, 7)
+    worker.hands.stands("shop", ConnectorState(TaskState.RUNNING))
+    own = TaskReport(TaskState.RUNNING, "b", 1, 7)
     assert worker.hears_of_task(own) == []
-    assert worker.hears_of_task(Report(State.FAILED, "a", 0, 7)) == [reports.of_task("shop", own)]
+    assert worker.hears_of_task(TaskReport(TaskState.FAILED, "a", 0, 7)) == [
+        status_records.task_record("shop", own)
+    ]
+
+
+def test_tables_with_errors_are_known_to_the_whole_group() -> None:
+    worker = Heard()
+    tables = {"count": 1, "first": [{"table": "t", "code": "a.b", "sentence": "s", "hint": "h"}]}
+    worker.hands.stands("shop", ConnectorState(TaskState.RUNNING, tables=tables))
+    other = Heard()
+    other.hears(TOPICS.status, *worker.reported[-1])
+    assert other.hands.standing(SHOP) == ConnectorState(TaskState.RUNNING, None, "b", tables)
+    broken_ones: list[dict[str, object]] = [{"count": "x", "first": []}, {"count": 1}, {"first": []}]
+    for broken in broken_ones:
+        other.hears_of_task(TaskReport(TaskState.PAUSED, "b", 9, 7, tables=broken))
+    assert len(other.said) == 3
+    assert other.hands.standing(SHOP).state is TaskState.RUNNING
 
 
 def test_who_was_late_does_not_repeat_it_for_ever() -> None:
     worker = Heard()
-    worker.hands.stands("shop", Standing(State.RUNNING))
-    assert worker.hears_of_task(Report(State.RUNNING, "c", 2, 7)) == []
-    assert worker.hears_of_task(Report(State.RUNNING, "b", 1, 7)) == [], "its own late word, heard again"
+    worker.hands.stands("shop", ConnectorState(TaskState.RUNNING))
+    assert worker.hears_of_task(TaskReport(TaskState.RUNNING, "c", 2, 7)) == []
+    assert worker.hears_of_task(TaskReport(TaskState.RUNNING, "b", 1, 7)) == [], (
+        "its own late word, heard again"
+    )

@@ -6,26 +6,27 @@ from typing import Any, cast
 
 import pytest
 
-from wrackline.control.group import records
-from wrackline.control.group.crew import GroupCrew
-from wrackline.control.group.records import Kept, Office
+from wrackline.control.runtime.group import config_records
+from wrackline.control.runtime.group.config_records import CoordinatorTerm, GroupConfig
+from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.schemas.errors import WracklineError
 
 OTHER = "b:8083"
 
 
-def worker(office: Office, *, users: bool) -> GroupCrew:
+def worker(office: CoordinatorTerm, *, users: bool) -> GroupConnectors:
     hands = SimpleNamespace(office=lambda: office, owners=lambda: {0: OTHER})
     threads = SimpleNamespace(make=lambda *_: SimpleNamespace(start=lambda: None))
     group = SimpleNamespace(client=None, id="g")
-    parts = (group, hands, None, print, threads)
-    made = GroupCrew(*cast("tuple[Any, Any, Any, Any, Any]", parts))
+    parts = (group, "kafka-1", hands, None, print, threads)
+    made = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
     made.begin("a:8083", "http://a:8083", print, users=users)
     return made
 
 
 def test_a_worker_with_users_sends_nothing_to_a_coordinator_without() -> None:
-    follower = worker(Office(OTHER, f"http://{OTHER}", "1"), users=True)
+    """A-ROLE-09."""
+    follower = worker(CoordinatorTerm(OTHER, f"http://{OTHER}", "1"), users=True)
     with pytest.raises(WracklineError) as raised:
         follower.elsewhere()
     assert raised.value.code == "group.open_coordinator"
@@ -34,7 +35,7 @@ def test_a_worker_with_users_sends_nothing_to_a_coordinator_without() -> None:
 
 @pytest.mark.parametrize(("here", "there"), [(False, False), (False, True), (True, True)])
 def test_other_workers_send_it(*, here: bool, there: bool) -> None:
-    office = Office(OTHER, f"http://{OTHER}", "1", users=there)
+    office = CoordinatorTerm(OTHER, f"http://{OTHER}", "1", users=there)
     assert worker(office, users=here).elsewhere() == f"http://{OTHER}"
 
 
@@ -48,12 +49,12 @@ def test_who_is_in_the_group_is_said_when_it_changes() -> None:
             owners[1] = "c:8083"
         return look == 4
 
-    office = Office(OTHER, f"http://{OTHER}", "1")
+    office = CoordinatorTerm(OTHER, f"http://{OTHER}", "1")
     hands = SimpleNamespace(office=lambda: office, owners=lambda: owners)
     runs: list[Callable[[], None]] = []
     threads = SimpleNamespace(make=lambda _, run: SimpleNamespace(start=lambda: runs.append(run)))
-    parts = (SimpleNamespace(client=None, id="g"), hands, None, print, threads)
-    crew = GroupCrew(*cast("tuple[Any, Any, Any, Any, Any]", parts))
+    parts = (SimpleNamespace(client=None, id="g"), "kafka-1", hands, None, print, threads)
+    crew = GroupConnectors(*cast("tuple[Any, Any, Any, Any, Any, Any]", parts))
     crew.begin("a:8083", "http://a:8083", lambda *who: said.append(cast("Any", who)), users=False)
     crew._stop = cast("Any", SimpleNamespace(wait=stopped))
     runs[0]()
@@ -61,14 +62,20 @@ def test_who_is_in_the_group_is_said_when_it_changes() -> None:
 
 
 def test_an_office_is_read_as_it_was_written() -> None:
-    kept = Kept()
-    for office in (Office(OTHER, f"https://{OTHER}", "1", users=True), Office(OTHER, f"http://{OTHER}", "2")):
-        kept.apply(*records.office(office))
+    kept = GroupConfig()
+    for office in (
+        CoordinatorTerm(OTHER, f"https://{OTHER}", "1", users=True),
+        CoordinatorTerm(OTHER, f"http://{OTHER}", "2"),
+    ):
+        kept.apply(*config_records.term_record(office))
         assert kept.office == office
 
 
 def test_an_address_that_is_not_the_workers_own_is_not_taken() -> None:
-    kept = Kept()
+    """A-HOST-08."""
+    kept = GroupConfig()
     with pytest.raises(ValueError, match="not the worker's"):
-        kept.apply(*records.office(Office(OTHER, "http://elsewhere:80", "1", users=True)))
+        kept.apply(
+            *config_records.term_record(CoordinatorTerm(OTHER, "http://elsewhere:80", "1", users=True))
+        )
     assert kept.office is None

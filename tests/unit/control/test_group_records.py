@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.control.group import records, reports
-from wrackline.control.group.records import Connector, Kept, Office
-from wrackline.control.group.reports import Heard, Report
-from wrackline.producers.connect.supervision import State, Wish
+from wrackline.control.runtime.group import config_records, status_records
+from wrackline.control.runtime.group.config_records import Connector, CoordinatorTerm, GroupConfig
+from wrackline.control.runtime.group.status_records import GroupState, TaskReport
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 
 CONNECTORS = st.builds(
     Connector,
     st.sampled_from(["shop", "shop-0", "task-shop", "a.b_c", "-", "0"]),
     st.dictionaries(st.sampled_from(["a", "b"]), st.text(max_size=3)),
     st.integers(1, 9),
-    st.sampled_from([Wish.RUN, Wish.PAUSE, Wish.STOP]),
+    st.sampled_from([DesiredState.RUN, DesiredState.PAUSE, DesiredState.STOP]),
     st.integers(0, 127),
 )
 
@@ -24,41 +24,45 @@ def test_what_was_kept_and_not_removed_is_there_also_once_the_topic_is_compacted
     changes: list[tuple[bool, Connector]],
 ) -> None:
     expected: dict[str, Connector] = {}
-    written: list[records.Change] = []
+    written: list[config_records.Change] = []
     for removes, connector in changes:
         if removes:
             expected.pop(connector.name, None)
-            written += records.remove(connector.name)
+            written += config_records.removal_records(connector.name)
         else:
             expected[connector.name] = connector
-            written += records.put(connector)
+            written += config_records.connector_record(connector)
     for log in (written, list(dict(written).items())):
-        kept = Kept()
+        kept = GroupConfig()
         for key, value in log:
             assert kept.apply(key, value) is None
         assert kept.connectors == expected
 
 
 def test_a_connector_that_is_half_there_is_not_there() -> None:
-    connector = Connector("shop", {"a": "b"}, 1, Wish.RUN, 5)
+    """T-C01."""
+    connector = Connector("shop", {"a": "b"}, 1, DesiredState.RUN, 5)
     for missing in range(3):
-        kept = Kept()
-        for key, value in records.put(connector)[:missing] + records.put(connector)[missing + 1 :]:
+        kept = GroupConfig()
+        for key, value in (
+            config_records.connector_record(connector)[:missing]
+            + config_records.connector_record(connector)[missing + 1 :]
+        ):
             kept.apply(key, value)
         assert kept.connectors == {}
 
 
 def test_a_restart_is_told_and_not_kept() -> None:
-    kept = Kept()
-    assert kept.apply(*records.restart("shop", 1)) == "shop"
+    kept = GroupConfig()
+    assert kept.apply(*config_records.restart_record("shop", 1)) == "shop"
     assert kept.apply(b"restart-shop", None) is None
     assert kept.connectors == {}
 
 
 def test_who_writes_is_who_said_so_last() -> None:
-    kept = Kept()
-    for office in (Office("a:1", "http://a:1", "x"), Office("b:2", "http://b:2", "y")):
-        kept.apply(*records.office(office))
+    kept = GroupConfig()
+    for office in (CoordinatorTerm("a:1", "http://a:1", "x"), CoordinatorTerm("b:2", "http://b:2", "y")):
+        kept.apply(*config_records.term_record(office))
         assert kept.office == office
 
 
@@ -70,9 +74,11 @@ def test_who_writes_is_who_said_so_last() -> None:
         (b"connector-shop", b'{"config":{}}'),
         (b"connector-shop", b"[]"),
         (b"target-shop", b'{"state":"DANCING"}'),
-        (b"task-shop-0", b'{"slot":"x"}'),
         (b"task-shop-0", b'{"slot":128}'),
-        (b"task-shop-0", b'{"slot":-1}'),
+        (b"task-shop-0", b'{"slot":"5"}'),
+        (b"connector-shop", b'{"config":{},"cut":"1"}'),
+        (b"coordinator", b'{"worker":5,"url":"http://5","term":"x"}'),
+        (b"coordinator", b'{"worker":"a","url":"http://a","term":[]}'),
         (b"coordinator", None),
         (b"coordinator", b"{}"),
         (b"", b"{}"),
@@ -81,8 +87,8 @@ def test_who_writes_is_who_said_so_last() -> None:
     ],
 )
 def test_a_record_that_cannot_be_read_changes_nothing(key: bytes, value: bytes | None) -> None:
-    kept, connector = Kept(), Connector("shop", {"a": "b"}, 1, Wish.RUN, 5)
-    for change in records.put(connector):
+    kept, connector = GroupConfig(), Connector("shop", {"a": "b"}, 1, DesiredState.RUN, 5)
+    for change in config_records.connector_record(connector):
         kept.apply(*change)
     with pytest.raises((ValueError, KeyError, TypeError, AttributeError)):
         kept.apply(key, value)
@@ -90,49 +96,69 @@ def test_a_record_that_cannot_be_read_changes_nothing(key: bytes, value: bytes |
 
 
 def test_secrets_are_not_in_what_python_prints_of_a_connector() -> None:
-    assert "c4n4ry" not in repr(Connector("shop", {"database.password": "c4n4ry"}, 1, Wish.RUN, 5))
+    assert "c4n4ry" not in repr(Connector("shop", {"database.password": "c4n4ry"}, 1, DesiredState.RUN, 5))
 
 
-def told(heard: Heard, worker: str, claim: int, state: State = State.RUNNING) -> str | None:
-    return heard.apply(*reports.of_task("shop", Report(state, worker, claim, 7, "why")))
+def told(heard: GroupState, worker: str, claim: int, state: TaskState = TaskState.RUNNING) -> str | None:
+    return heard.apply(*status_records.task_record("shop", TaskReport(state, worker, claim, 7, "why")))
 
 
 def test_a_worker_that_lost_a_task_and_does_not_know_it_is_not_heard() -> None:
-    heard = Heard()
+    heard = GroupState()
     assert told(heard, "a", heard.next_claim("shop")) is None
     assert told(heard, "b", heard.next_claim("shop")) is None
-    assert told(heard, "a", 1, State.FAILED) == "shop", "who has it is to repeat its own word"
-    assert heard.tasks["shop"] == Report(State.RUNNING, "b", 2, 7, "why")
-    assert told(heard, "b", 2, State.FAILED) is None
-    assert heard.tasks["shop"].state is State.FAILED
+    assert told(heard, "a", 1, TaskState.FAILED) == "shop", "who has it is to repeat its own word"
+    assert heard.tasks["shop"] == TaskReport(TaskState.RUNNING, "b", 2, 7, "why")
+    assert told(heard, "b", 2, TaskState.FAILED) is None
+    assert heard.tasks["shop"].state is TaskState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"worker-a", b'{"slots":[1],"since":"1"}'),
+        (b"worker-a", b'{"slots":[128],"since":1}'),
+        (b"worker-a", b'{"slots":"123","since":1}'),
+        (b"status-shop-0", b'{"state":"RUNNING","worker":[],"claim":1,"cut":1}'),
+        (b"status-shop-0", b'{"state":"RUNNING","worker":"a","claim":-1,"cut":1}'),
+        (b"status-shop-0", b'{"state":"RUNNING","worker":"a","claim":1,"cut":"1"}'),
+        (b"status-shop-0", b'{"state":"RUNNING","worker":"a","claim":1,"cut":1,"reason":{"a":1}}'),
+    ],
+)
+def test_a_report_that_cannot_be_read_changes_nothing(key: bytes, value: bytes) -> None:
+    heard = GroupState()
+    heard.apply(*status_records.worker_record("b", [5], 1))
+    with pytest.raises((ValueError, KeyError, TypeError, AttributeError)):
+        heard.apply(key, value)
+    assert (heard.owners, heard.since, heard.tasks) == ({5: "b"}, {"b": 1}, {})
 
 
 def test_a_late_word_on_a_connector_that_was_deleted_does_not_outweigh_the_one_made_again() -> None:
-    heard = Heard()
-    heard.apply(*reports.of_task("shop", Report(State.RUNNING, "b", 1, 8)))
-    assert told(heard, "a", 5, State.STARTING) == "shop"
-    assert heard.tasks["shop"] == Report(State.RUNNING, "b", 1, 8)
-    late = Heard()
-    told(late, "a", 5, State.STARTING)
-    assert late.apply(*reports.of_task("shop", Report(State.RUNNING, "b", 1, 8))) is None
+    heard = GroupState()
+    heard.apply(*status_records.task_record("shop", TaskReport(TaskState.RUNNING, "b", 1, 8)))
+    assert told(heard, "a", 5, TaskState.STARTING) == "shop"
+    assert heard.tasks["shop"] == TaskReport(TaskState.RUNNING, "b", 1, 8)
+    late = GroupState()
+    told(late, "a", 5, TaskState.STARTING)
+    assert late.apply(*status_records.task_record("shop", TaskReport(TaskState.RUNNING, "b", 1, 8))) is None
     assert late.tasks["shop"].worker == "b"
 
 
 def test_a_slot_is_whose_word_was_heard_last_and_who_leaves_has_none() -> None:
-    heard = Heard()
-    heard.apply(*reports.of_worker("a", range(4), 5))
-    heard.apply(*reports.of_worker("b", [2, 3], 5))
+    heard = GroupState()
+    heard.apply(*status_records.worker_record("a", range(4), 5))
+    heard.apply(*status_records.worker_record("b", [2, 3], 5))
     assert heard.owners == {0: "a", 1: "a", 2: "b", 3: "b"}
-    heard.apply(*reports.of_worker("a", [0], 6))
-    heard.apply(*reports.gone("b"))
+    heard.apply(*status_records.worker_record("a", [0], 6))
+    heard.apply(*status_records.worker_left("b"))
     assert heard.owners == {0: "a"}
     assert heard.since == {"a": 6, "b": 0}
 
 
 def test_a_task_that_is_forgotten_is_claimed_from_the_beginning() -> None:
-    heard = Heard()
+    heard = GroupState()
     told(heard, "a", 3)
-    heard.apply(*reports.forget("shop"))
+    heard.apply(*status_records.task_forgotten("shop"))
     assert (heard.tasks, heard.next_claim("shop")) == ({}, 1)
     with pytest.raises(ValueError, match="unknown"):
         heard.apply(b"unknown-shop", None)

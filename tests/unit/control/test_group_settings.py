@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from wrackline.control.check_file import Checked
-from wrackline.control.group.settings import Group, load
-from wrackline.control.group.threads import Threads
+from wrackline.control.runtime.check.file_check import Checked
+from wrackline.control.runtime.group.group_settings import WorkerGroup, load_group
+from wrackline.control.runtime.group.threads import Threads
 
 FILE = """
 group.id = "prod"
@@ -24,15 +24,15 @@ basic.auth.user.info = "wrackline:c4n4ry"
 
 
 @pytest.fixture
-def group(tmp_path: Path) -> Group:
+def group(tmp_path: Path) -> WorkerGroup:
     file = tmp_path / "group.toml"
     file.write_text(FILE)
-    loaded = load(file, {})
-    assert isinstance(loaded, Group)
+    loaded = load_group(file, {})
+    assert isinstance(loaded, WorkerGroup)
     return loaded
 
 
-def test_a_connector_gets_what_it_does_not_name(group: Group) -> None:
+def test_a_connector_gets_what_it_does_not_name(group: WorkerGroup) -> None:
     whole = group.whole({"name": "shop", "kafka.linger.ms": "1"})
     assert whole["kafka.linger.ms"] == "1"
     assert whole["kafka.sasl.password"] == "c4n4ry"
@@ -50,14 +50,15 @@ def test_a_connector_gets_what_it_does_not_name(group: Group) -> None:
         "kafka.enable.ssl.certificate.verification",
     ],
 )
-def test_who_names_another_kafka_gets_no_password_of_this_one(group: Group, named: str) -> None:
+def test_who_names_another_kafka_gets_no_password_of_this_one(group: WorkerGroup, named: str) -> None:
+    """A-ROLE-11."""
     whole = group.whole({named: "x"})
     assert {name for name in whole if name.startswith("kafka.")} == {named}
     assert whole["schema.registry.basic.auth.user.info"] == "wrackline:c4n4ry"
 
 
 @pytest.mark.parametrize("named", ["schema.registry.url", "schema.registry.ssl.ca.location"])
-def test_who_names_another_registry_gets_no_password_of_this_one(group: Group, named: str) -> None:
+def test_who_names_another_registry_gets_no_password_of_this_one(group: WorkerGroup, named: str) -> None:
     whole = group.whole({named: "x"})
     assert {name for name in whole if name.startswith("schema.registry.")} == {named}
     assert whole["kafka.sasl.password"] == "c4n4ry"
@@ -75,25 +76,25 @@ def test_who_names_another_registry_gets_no_password_of_this_one(group: Group, n
 def test_a_faulty_file_is_told_of_without_what_it_holds(tmp_path: Path, line: str, code: str) -> None:
     file = tmp_path / "group.toml"
     file.write_text(FILE.replace('group.id = "prod"', line))
-    found = load(file, {})
+    found = load_group(file, {})
     assert isinstance(found, Checked)
     assert code in [finding.id for finding in found.findings]
     assert "c4n4ry" not in str(found)
 
 
-def test_the_passwords_are_not_in_what_python_prints_of_a_group(group: Group) -> None:
+def test_the_passwords_are_not_in_what_python_prints_of_a_group(group: WorkerGroup) -> None:
     assert "c4n4ry" not in repr(group)
 
 
 def test_what_is_of_a_member_is_read_and_no_connector_gets_it(tmp_path: Path) -> None:
     file = tmp_path / "group.toml"
     file.write_text(FILE.replace("linger.ms = 7", "session.timeout.ms = 9000\nheartbeat.interval.ms = 900"))
-    loaded = load(file, {})
-    assert isinstance(loaded, Group)
+    loaded = load_group(file, {})
+    assert isinstance(loaded, WorkerGroup)
     assert loaded.client.given["session.timeout.ms"] == 9000
     assert not {name for name in loaded.whole({}) if "session" in name or "heartbeat" in name}
     file.write_text(FILE.replace("linger.ms = 7", "heartbeat.interval.ms = 6001"))
-    assert isinstance(load(file, {}), Checked)
+    assert isinstance(load_group(file, {}), Checked)
 
 
 def test_an_error_of_a_thread_is_not_lost() -> None:

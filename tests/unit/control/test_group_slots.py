@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.control.group.records import SLOTS, Connector
-from wrackline.control.group.slots import slot_for
-from wrackline.producers.connect.supervision import Wish
+from wrackline.control.runtime.group.config_records import SLOTS, Connector
+from wrackline.control.runtime.group.slots import slot_for
+from wrackline.producers.connect.restart_policy import DesiredState
 
 
 def placed(
@@ -17,7 +17,7 @@ def placed(
     made = dict(connectors or {})
     for number in range(len(made), len(made) + count):
         name = f"c{number}"
-        made[name] = Connector(name, {}, 1, Wish.RUN, slot_for(name, made, owners))
+        made[name] = Connector(name, {}, 1, DesiredState.RUN, slot_for(name, made, owners))
     return made
 
 
@@ -72,8 +72,8 @@ def test_a_task_that_begins_again_keeps_its_slot_unless_another_worker_has_less(
     two = joined(ALONE, "b")
     made = placed(count, two)
     name = data.draw(st.sampled_from(sorted(made)))
-    rests = made | {name: Connector(name, {}, 1, Wish.PAUSE, made[name].slot)}
-    others = Counter(two[one.slot] for one in rests.values() if one.wish is Wish.RUN)
+    rests = made | {name: Connector(name, {}, 1, DesiredState.PAUSE, made[name].slot)}
+    others = Counter(two[one.slot] for one in rests.values() if one.wish is DesiredState.RUN)
     again = slot_for(name, rests, two)
     if others[two[made[name].slot]] <= min(others["a"], others["b"]):
         assert again == made[name].slot
@@ -99,7 +99,9 @@ def test_paused_tasks_count_for_no_worker_and_take_no_slot_that_another_could_ha
     two = joined(ALONE, "b")
     made = placed(10, two)
     paused = {
-        name: Connector(name, {}, 1, Wish.PAUSE if two[one.slot] == "a" else Wish.RUN, one.slot)
+        name: Connector(
+            name, {}, 1, DesiredState.PAUSE if two[one.slot] == "a" else DesiredState.RUN, one.slot
+        )
         for name, one in made.items()
     }
     more = placed(5, two, paused)

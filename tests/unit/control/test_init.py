@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import stat
 import subprocess
 import sys
@@ -13,16 +14,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.main import get_command
 
-from wrackline.control import cli
-from wrackline.control.check_file import check_file
-from wrackline.control.exits import Exit
-from wrackline.control.init import answers, document, writing
-from wrackline.control.installed import Installed
-from wrackline.schemas.core_settings import CORE
+from wrackline.control.cli import command_line
+from wrackline.control.cli.init import answers, file_text, file_writer
+from wrackline.control.cli.init.init_command import prefix_of
+from wrackline.control.runtime.check.file_check import check_file
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.setting import Declared
-from wrackline.schemas.settings import Registry
+from wrackline.schemas.kafka.topic_names import check_server
+from wrackline.schemas.pipelines.pipeline import Side
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.setting import Declared
+from wrackline.schemas.settings.settings_registry import SettingsRegistry
 
 CANARY = "c4n4ry-hunter2"
 FLAGS = {
@@ -41,8 +46,38 @@ def init(file: Path, *more: str, without: tuple[str, ...] = (), **flags: str) ->
     chosen = {**FLAGS, **{f"--{name.replace('_', '-')}": text for name, text in flags.items()}}
     arguments = [part for flag, text in chosen.items() if flag not in without for part in (flag, text)]
     with pytest.raises(SystemExit) as ended:
-        cli.main(["init", str(file), *arguments, *more])
+        command_line.main(["init", str(file), *arguments, *more])
     return int(ended.value.code or 0)
+
+
+def help_of(flag: str) -> str:
+    """What `--help` says of a flag of init."""
+    command = getattr(get_command(command_line.app), "commands", {})["init"]
+    return next(str(one.help) for one in command.params if flag in one.opts)
+
+
+@pytest.mark.parametrize(("flag", "side"), [("--source", "source"), ("--target", "target")])
+def test_help_lists_the_kinds(flag: str, side: Side) -> None:
+    assert help_of(flag).endswith(f": {', '.join(Installed().kinds(side))}.")
+
+
+@pytest.mark.parametrize(
+    ("flag", "side", "name"),
+    [
+        ("--tls", "source", "database.sslmode"),
+        ("--tls", "source", "database.ssl.mode"),
+        ("--target-tls", "target", "target.sslmode"),
+    ],
+)
+def test_help_lists_the_modes_that_each_kind_recommends(flag: str, side: Side, name: str) -> None:
+    declared = {kind: Installed().declared(side, kind).settings for kind in Installed().kinds(side)}
+    modes = {
+        kind: setting.recommended for kind in declared for setting in declared[kind] if setting.name == name
+    }
+    assert modes
+    said = f"{', '.join(modes)}: {', '.join(next(iter(modes.values())))}"
+    assert len(set(modes.values())) == 1
+    assert re.search(rf"\bfor {re.escape(said)}[;.]", help_of(flag), re.IGNORECASE)
 
 
 def settings(file: Path) -> dict[str, Any]:
@@ -84,6 +119,31 @@ def test_it_says_what_it_wrote_and_what_comes_next(
     assert "WRACKLINE_DB_PASSWORD" in told["not_yet"][0]
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["Postgres", "POSTGRES", "PostgresConnector", "io.debezium.connector.postgresql.PostgresConnector"],
+)
+def test_a_kind_may_be_named_as_its_question_says_and_in_any_case(tmp_path: Path, source: str) -> None:
+    file = tmp_path / "shop.toml"
+    assert init(file, "--target", "Iceberg", "--warehouse", "/data/lake", source=source) == Exit.OK
+    written = settings(file)
+    assert (written["source"]["connector"]["class"], written["target"]["kind"]) == ("postgres", "iceberg")
+    assert check_file(file, Installed(), PASSWORD).findings == ()
+
+
+def test_both_processes_can_be_asked_how_it_goes(tmp_path: Path) -> None:
+    file = tmp_path / "shop.toml"
+    lake = ["--target", "iceberg", "--warehouse", "/data/lake"]
+    assert init(file, *lake) == Exit.OK
+    assert (settings(file)["metrics"]["port"], settings(file)["consume"]["metrics"]["port"]) == (9401, 9402)
+    said = " ".join(file.read_text().replace("\n#", " ").split())
+    assert said.count("A second pipeline on the machine needs another") == 2
+    assert init(file, "--force", *lake, "--set", "metrics.port=9501") == Exit.OK
+    assert (settings(file)["metrics"]["port"], settings(file)["consume"]["metrics"]["port"]) == (9501, 9402)
+    assert init(file, "--force") == Exit.OK
+    assert "consume" not in settings(file), "without a target nobody consumes"
+
+
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_without_a_terminal_it_names_every_flag_that_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
@@ -92,10 +152,10 @@ def test_without_a_terminal_it_names_every_flag_that_is_missing(
     missing = ("--host", "--kafka", "--topic-prefix")
     assert init(file, *more, "--target", "iceberg", without=missing) == Exit.USAGE
     said = capsys.readouterr()
-    assert "--topic-prefix, --host, --kafka, --warehouse\n" in said.err
+    assert "--host, --topic-prefix, --kafka, --warehouse\n" in said.err
     assert not more or json.loads(said.out)["missing"] == [
-        "--topic-prefix",
         "--host",
+        "--topic-prefix",
         "--kafka",
         "--warehouse",
     ]
@@ -222,15 +282,15 @@ def test_a_link_is_not_followed_and_a_folder_not_replaced(tmp_path: Path, force:
 
 def test_a_file_that_comes_meanwhile_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "shop.toml"
-    fill = writing._fill
+    fill = file_writer._fill
 
     def slowly(path: Path, content: bytes) -> None:
         fill(path, content)
         file.write_text("mine")
 
-    monkeypatch.setattr(writing, "_fill", slowly)
+    monkeypatch.setattr(file_writer, "_fill", slowly)
     with pytest.raises(WracklineError, match="is there already"):
-        writing.write(file, "ours", force=False)
+        file_writer.write_file(file, "ours", force=False)
     assert [found.read_text() for found in tmp_path.iterdir()] == ["mine"]
 
 
@@ -243,7 +303,7 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(WracklineError, match="No space left"):
-        writing.write(file, "ours", force=True)
+        file_writer.write_file(file, "ours", force=True)
     assert [found.read_text() for found in tmp_path.iterdir()] == ["mine"]
 
 
@@ -261,7 +321,7 @@ def test_a_document_says_what_was_answered_and_nothing_else(user: str, tables: l
     declared = Declared(settings=())
     read: dict[str, Any] = {}
     try:
-        text = document.written(given, Registry(CORE), declared, ())
+        text = file_text.write_toml(given, SettingsRegistry(CORE), declared, ())
     except ValueError:  # a list that splits and joins to another text is never written
         return
     read = tomllib.loads(text)
@@ -273,17 +333,17 @@ def test_a_document_says_what_was_answered_and_nothing_else(user: str, tables: l
 
 def test_a_password_is_told_from_the_name_of_a_variable() -> None:
     environ = {"shop_pw": CANARY}
-    assert answers.place_of_password("shop_pw", environ).variable == "shop_pw"
+    assert answers.password_place("shop_pw", environ).variable == "shop_pw"
     for typed in ("hunter2", "Hunter2", "hunter 2", "${env:X}", "", "/no/such/file", "~nobody/x", "a\nb"):
         with pytest.raises(ValueError, match="expected") as refused:
-            answers.place_of_password(typed, environ)
+            answers.password_place(typed, environ)
         assert not typed or typed not in str(refused.value)
 
 
 def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
     file = tmp_path / "shop.toml"
-    typed = ["bad.prefix", "shop1", "", "postgers", "postgres", "a b", "db", "99999", "", "reader", "hunter2"]
-    typed += ["WRACKLINE_DB_PASSWORD", "shop", "", "broker:9092", "http://registry:8081", ""]
+    typed = ["postgers", "Postgres", "a b", "db", "99999", "", "reader", "hunter2", "WRACKLINE_DB_PASSWORD"]
+    typed += ["shop", "require", "bad.prefix", "", "", "", "broker:9092", "http://registry:8081", ""]
     ours, theirs = pty.openpty()
     asked = subprocess.Popen(
         [sys.executable, "-m", "wrackline.control", "init", str(file)],
@@ -300,7 +360,32 @@ def test_on_a_terminal_it_asks_and_asks_again(tmp_path: Path) -> None:
     assert said.count("expected") == 4
     assert check_file(file, Installed(), PASSWORD).findings == ()
     assert settings(file)["source"]["database"]["hostname"] == "db"
+    assert settings(file)["source"]["database"]["sslmode"] == "require"
+    assert settings(file)["topic"]["prefix"] == "shop", "the database's name is offered"
+    assert said.index("connector.class") < said.index("database.hostname") < said.index("topic.prefix")
+    assert "One of: mariadb, mysql, postgres." in said
+    assert "Press Enter to copy all tables" in said
+    assert "Press Enter for none: the pipeline then ends in Kafka." in said
     assert said.rstrip().endswith(f"next: wrackline check {file}")
+
+
+@pytest.mark.parametrize(
+    ("database", "offered"),
+    [
+        ("shop", "shop"),
+        ("shop.eu", "shop-eu"),
+        ("Shop \xe9t\xe9", "Shop--t"),
+        ("shop.*,inv", None),
+        (r"shop\.eu", None),
+        ("\xe9", None),
+        ("", None),
+    ],
+)
+def test_the_prefix_that_is_offered_for_a_database_is_one_that_is_taken(
+    database: str, offered: str | None
+) -> None:
+    assert prefix_of(database) == offered
+    assert offered is None or check_server(offered) == offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import typer
 
-from wrackline.control import cli
-from wrackline.control.exits import Exit
+from wrackline.control.cli import command_line
+from wrackline.control.runtime.ground.exits import Exit
 
 LOGS = {"run", "worker", "consume"}  # who says all in the lines of a log, an object a line
 NOBODY = "http://127.0.0.1:1"  # where no worker listens
@@ -32,7 +32,7 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
         yield from leaves(one, (*path, name))
 
 
-COMMANDS = dict(leaves(typer.main.get_command(cli.app)))
+COMMANDS = dict(leaves(typer.main.get_command(command_line.app)))
 
 
 def options(command: Any) -> set[str]:
@@ -41,7 +41,7 @@ def options(command: Any) -> set[str]:
 
 def end(*words: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        cli.main(words)
+        command_line.main(words)
     assert isinstance(ended.value.code, int)
     return ended.value.code
 
@@ -106,7 +106,7 @@ def test_a_fault_of_our_own_is_a_document_without_its_text(
     def broken() -> object:
         raise RuntimeError("c4n4ry")
 
-    monkeypatch.setattr(cli, "examine", broken)
+    monkeypatch.setattr(command_line, "examine", broken)
     assert end("doctor", "--json") == Exit.FAULT
     error = json.loads(capsys.readouterr().out)["error"]
     assert error["code"] == "cli.fault"
@@ -119,6 +119,6 @@ def test_a_question_answered_with_no_ends_as_left(
     def refused() -> object:
         raise typer.Abort
 
-    monkeypatch.setattr(cli, "examine", refused)
+    monkeypatch.setattr(command_line, "examine", refused)
     assert end("doctor", "--json") == Exit.LEFT
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "cli.left"

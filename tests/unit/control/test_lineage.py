@@ -10,26 +10,26 @@ import pytest
 
 from tests.fixtures.openlineage import faults
 from tests.unit.settings.shop import CANARY, GOOD, checked, codes
-from wrackline.consumers import plugin as targets
-from wrackline.consumers.account import Account
-from wrackline.consumers.plan import ROW, Applied, PlannedColumn, Written
-from wrackline.consumers.rounds import Range
-from wrackline.control.installed import Installed
-from wrackline.control.lineage.events import Became, Dataset, Flow, Job
-from wrackline.control.lineage.flows import kafka_at, kind_of, merged, published
-from wrackline.control.lineage.runs import _MOST_FLOWS, Run, told
-from wrackline.control.lineage.source_half import SourceHalf
-from wrackline.control.lineage.target_half import heard
-from wrackline.control.logs.lines import log_through
-from wrackline.producers.plugin import load
+from wrackline.consumers.batch.report import BatchReport
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.plan import ROW, Applied, NewestChange, PlannedColumn
+from wrackline.consumers.contract.target import load_target
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.lineage.flows import kafka_at, kind_of, merge_flow, publish_flow
+from wrackline.control.runtime.lineage.run_events import Dataset, LineageFlow, LineageJob, RunState
+from wrackline.control.runtime.lineage.runs import _MOST_FLOWS, LineageRun, report_run
+from wrackline.control.runtime.lineage.source_half import SourceHalf
+from wrackline.control.runtime.lineage.target_half import report_batches
+from wrackline.control.runtime.logs.lines import log_through
+from wrackline.producers.contract.source_plugin import load
 from wrackline.schemas.errors import Transient
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.located import Located, Locating, by_address
-from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import Column, SourcePartition, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.pipelines.lineage_names import Located, Locating, by_address
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import Column, SourcePartition, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 ORDERS = TableId("shop", "public", "orders")
 TEXT = ColumnType(Kind.STRING, "text")
@@ -40,7 +40,7 @@ TABLE = TableSchema(
 HASH = "column.mask.hash.v2.SHA-256.with.salt.peppercorn"
 AT = Located("postgres://db.internal:5432", "shop.public.orders")
 TOPIC = Located("kafka://broker1:9092", "shop1.shop.public.orders")
-JOB = Job("ns", "shop.run", "0195f1a0-0000-4000-8000-000000000001")
+JOB = LineageJob("ns", "shop.run", "0195f1a0-0000-4000-8000-000000000001")
 BUSY = Transient("test.busy", "busy", "wait")
 
 
@@ -59,12 +59,14 @@ def events() -> Iterator[list[Any]]:
     assert [fault for event in said for fault in faults(event)] == []
 
 
-def run_into(said: list[Any]) -> Run:
-    return Run(JOB, lambda event: said.append(orjson.loads(orjson.dumps(event))), lambda: 1_700_000_000_123)
+def run_into(said: list[Any]) -> LineageRun:
+    return LineageRun(
+        JOB, lambda event: said.append(orjson.loads(orjson.dumps(event))), lambda: 1_700_000_000_123
+    )
 
 
 def test_the_schemas_find_what_is_wrong() -> None:
-    event: Any = orjson.loads(orjson.dumps(JOB.event(Became.START, 0, error="x")))
+    event: Any = orjson.loads(orjson.dumps(JOB.event(RunState.START, 0, error="x")))
     assert faults(event) == []
     for spoiled in (
         {**event, "eventType": "BEGUN"},
@@ -83,7 +85,7 @@ def test_what_goes_into_a_topic_says_what_was_masked(events: list[Any]) -> None:
         {HASH: ("public.orders.mail",), "column.truncate.to.3.chars": ("public.orders.id",)}
     )
     run = run_into(events)
-    run.knows(published(TABLE, rules, AT, TOPIC))
+    run.knows(publish_flow(TABLE, rules, AT, TOPIC))
     run.begins()
     (event,) = events
     (source,), (topic,) = event["inputs"], event["outputs"]
@@ -114,7 +116,7 @@ def test_what_goes_into_a_copy_says_what_was_renamed(events: list[Any]) -> None:
         PlannedColumn(1, "Id", "id", ColumnType(Kind.ARRAY, "int[]", element=ColumnType(Kind.INT32, "int"))),
     ]
     run = run_into(events)
-    run.begins([merged(columns, TOPIC, AT)])
+    run.begins([merge_flow(columns, TOPIC, AT)])
     lines = events[0]["outputs"][0]["facets"]["columnLineage"]["fields"]
     assert list(lines) == ["id"]
     assert lines["id"]["inputFields"][0]["field"] == "Id"
@@ -123,14 +125,14 @@ def test_what_goes_into_a_copy_says_what_was_renamed(events: list[Any]) -> None:
 
 def test_a_shape_is_told_once_and_an_end_has_a_beginning(events: list[Any]) -> None:
     run = run_into(events)
-    flow = published(TABLE, ColumnRules(), AT, TOPIC)
-    run.begins([Flow(Dataset(AT), Dataset(TOPIC))])
+    flow = publish_flow(TABLE, ColumnRules(), AT, TOPIC)
+    run.begins([LineageFlow(Dataset(AT), Dataset(TOPIC))])
     run.begins()
     run.knows(flow)
     run.knows(flow)
-    run.knows(published(TableSchema(ORDERS, TABLE.columns[:2], ("id",)), ColumnRules(), AT, TOPIC))
-    run.ends(Became.FAIL, BUSY)
-    run_into(events).ends(Became.ABORT)
+    run.knows(publish_flow(TableSchema(ORDERS, TABLE.columns[:2], ("id",)), ColumnRules(), AT, TOPIC))
+    run.ends(RunState.FAIL, BUSY)
+    run_into(events).ends(RunState.ABORT)
     assert [event["eventType"] for event in events] == [
         "START",
         "RUNNING",
@@ -147,7 +149,8 @@ def test_a_shape_is_told_once_and_an_end_has_a_beginning(events: list[Any]) -> N
 
 def test_a_beginning_with_many_tables_comes_in_pieces(events: list[Any]) -> None:
     many = [
-        Flow(Dataset(Located("a", str(n))), Dataset(Located("b", str(n)))) for n in range(2 * _MOST_FLOWS + 1)
+        LineageFlow(Dataset(Located("a", str(n))), Dataset(Located("b", str(n))))
+        for n in range(2 * _MOST_FLOWS + 1)
     ]
     run_into(events).begins(many)
     assert [(event["eventType"], len(event["inputs"])) for event in events] == [
@@ -184,12 +187,12 @@ def test_the_target_half_looks_when_another_schema_was_merged(events: list[Any])
             raise OSError("c4n4ry")
         return columns
 
-    counted: list[Account] = []
-    hears = heard(run_into(events), targets.load("postgres"), given, held, counted.append)
+    counted: list[BatchReport] = []
+    hears = report_batches(run_into(events), load_target("postgres"), given, held, counted.append)
     topic = TOPIC.name
 
-    def account(value_id: int) -> Account:
-        return Account(Range(topic, {}, {}), Applied(newest=Written("1", None, value_id)))
+    def account(value_id: int) -> BatchReport:
+        return BatchReport(BatchRange(topic, {}, {}), Applied(newest=NewestChange("1", None, value_id)))
 
     for value_id in (7, 7, 7, 8):
         hears(account(value_id))
@@ -232,14 +235,14 @@ def test_a_copy_is_named_as_other_tools_name_it(
     kind: str, given: dict[str, str], at: tuple[str, str]
 ) -> None:
     found = values(target__kind=kind, **{f"target__{name}": text for name, text in given.items()})
-    plugin = targets.load(kind)
+    plugin = load_target(kind)
     assert isinstance(plugin, Locating)
     assert plugin.located(found, ORDERS) == at
 
 
 def test_every_part_says_where_its_tables_are() -> None:
     for kind in ("iceberg", "delta", "postgres"):
-        assert isinstance(targets.load(kind), Locating)
+        assert isinstance(load_target(kind), Locating)
 
 
 def test_names_of_places() -> None:
@@ -281,7 +284,7 @@ def test_settings_that_go_together() -> None:
 
 
 def test_a_pipeline_that_names_no_place_tells_nobody() -> None:
-    with told(values(), "run", log_through(lambda _: None)) as run:
+    with report_run(values(), "run", log_through(lambda _: None)) as run:
         assert run is None
 
 
@@ -297,13 +300,13 @@ def test_how_a_run_ends_is_told_in_the_file(
     tmp_path: Path, error: Exception | None, became: str, message: str | None
 ) -> None:
     file = tmp_path / "lineage.jsonl"
-    given, allowed = {**GOOD, "lineage.file": str(file)}, Allowed().widened((), (str(tmp_path),))
+    given, allowed = {**GOOD, "lineage.file": str(file)}, Allowed().widen((), (str(tmp_path),))
     found = check(given, Installed(), Resolver(allowed, {})).values
     assert found is not None
     leaves = nullcontext() if error is None else pytest.raises(type(error))
-    with leaves, told(found, "run", log_through(lambda _: None)) as run:
+    with leaves, report_run(found, "run", log_through(lambda _: None)) as run:
         assert run is not None
-        run.begins([Flow(Dataset(AT), Dataset(TOPIC))])
+        run.begins([LineageFlow(Dataset(AT), Dataset(TOPIC))])
         if error is not None:
             raise error
     started, ended = [orjson.loads(line) for line in file.read_bytes().splitlines()]

@@ -12,8 +12,8 @@ from threading import Event, Thread
 import orjson
 import pytest
 
-from wrackline.control.lineage import sending
-from wrackline.control.lineage.sending import NotTakenError, Outbox, appending, posting
+from wrackline.control.runtime.lineage import sending
+from wrackline.control.runtime.lineage.sending import NotTakenError, Outbox, file_sender, http_sender
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.redaction import Secret
 
@@ -75,7 +75,7 @@ def told() -> list[WracklineError]:
 
 def test_events_arrive_whole_and_in_order(told: list[WracklineError]) -> None:
     with receiving(says(201)) as server:
-        outbox = Outbox(posting(server.url, Secret(KEY)), "there", told.append)
+        outbox = Outbox(http_sender(server.url, Secret(KEY)), "there", told.append)
         for number in range(20):
             outbox.offer({"number": number})
         outbox.close()
@@ -87,10 +87,11 @@ def test_events_arrive_whole_and_in_order(told: list[WracklineError]) -> None:
 
 
 def test_who_sends_on_is_not_followed(told: list[WracklineError]) -> None:
+    """A-HOST-07."""
     with receiving(says(200)) as elsewhere:
         for status in (301, 302, 303, 307, 308):
             with receiving(says(status, Location=elsewhere.url)) as server:
-                outbox = Outbox(posting(server.url, Secret(KEY)), "there", told.append)
+                outbox = Outbox(http_sender(server.url, Secret(KEY)), "there", told.append)
                 outbox.offer({})
                 outbox.close()
                 assert len(server.came) == 1
@@ -111,7 +112,7 @@ def test_a_passing_fault_is_tried_again(told: list[WracklineError], monkeypatch:
             whole.set()
 
     with receiving(answer) as server:
-        outbox = Outbox(posting(server.url, None), "there", told.append)
+        outbox = Outbox(http_sender(server.url, None), "there", told.append)
         for number in range(3):
             outbox.offer(number)
         assert whole.wait(60)
@@ -136,7 +137,7 @@ def test_nobody_waits_for_who_does_not_answer(
         leave.wait(60)
 
     with receiving(answer) as server:
-        outbox = Outbox(posting(server.url, None), "there", told.append)
+        outbox = Outbox(http_sender(server.url, None), "there", told.append)
         outbox.offer(0)
         assert arrived.wait(60)
         for number in range(1, 101):  # nobody takes any of them meanwhile
@@ -159,7 +160,7 @@ def test_who_answers_byte_by_byte_ends_with_the_patience(monkeypatch: pytest.Mon
 
     with receiving(answer) as server:
         with pytest.raises(NotTakenError) as caught:
-            posting(server.url, None)(b"{}")
+            http_sender(server.url, None)(b"{}")
         leave.set()
     assert caught.value.later
 
@@ -171,7 +172,7 @@ def test_what_is_no_http_is_no_crash(answer: bytes) -> None:
         handler.close_connection = True
 
     with receiving(garbage) as server, pytest.raises(NotTakenError):
-        posting(server.url, None)(b"{}")
+        http_sender(server.url, None)(b"{}")
 
 
 def test_an_outbox_that_has_nothing_to_do_ends_at_once() -> None:
@@ -181,7 +182,7 @@ def test_an_outbox_that_has_nothing_to_do_ends_at_once() -> None:
 
 def test_a_file_has_an_event_a_line_whoever_writes(tmp_path: Path) -> None:
     file = tmp_path / "lineage.jsonl"
-    outboxes = [Outbox(appending(file), "there", lambda _: None) for _ in range(4)]
+    outboxes = [Outbox(file_sender(file), "there", lambda _: None) for _ in range(4)]
     for number in range(200):
         for outbox in outboxes:
             outbox.offer({"number": number, "padding": "x" * 2000})
@@ -192,7 +193,7 @@ def test_a_file_has_an_event_a_line_whoever_writes(tmp_path: Path) -> None:
 
 
 def test_a_file_that_can_not_be_written_is_told_once(tmp_path: Path, told: list[WracklineError]) -> None:
-    outbox = Outbox(appending(tmp_path), str(tmp_path), told.append)
+    outbox = Outbox(file_sender(tmp_path), str(tmp_path), told.append)
     for number in range(5):
         outbox.offer(number)
     outbox.close()
@@ -211,9 +212,9 @@ def test_an_event_that_is_no_json_is_let_go(told: list[WracklineError]) -> None:
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from wrackline.control.lineage.sending import NotTakenError, appending
+from wrackline.control.runtime.lineage.sending import (NotTakenError, file_sender)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-send = appending(Path(sys.argv[1]))
+send = file_sender(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (15, 99))
 send(b"0123456789")
 for _ in range(2):

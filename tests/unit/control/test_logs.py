@@ -15,27 +15,34 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from rich.text import Text
 
+from tests.fixtures.prepared import run_command
 from tests.unit.settings.shop import GOOD
 from tests.unit.test_house import ROOT, imported
-from wrackline.control.exits import Exit
-from wrackline.control.logs.libraries import QUIET, Libraries, Repeats, libraries_say
-from wrackline.control.logs.lines import log_through, log_to, say_again
-from wrackline.control.output import say
-from wrackline.control.rest.shapes import Standing
-from wrackline.control.worker_telling import Telling
-from wrackline.producers.connect.supervision import State, Status
+from wrackline.control.cli.terminal.output import say
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.logs.libraries import QUIET, LibraryHandler, RepeatFilter, log_libraries
+from wrackline.control.runtime.logs.lines import log_through, log_to, relay_line
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.worker.worker_log import WorkerLog
+from wrackline.producers.connect.restart_policy import TaskState, TaskStatus
 from wrackline.producers.kafka.client import client
 from wrackline.schemas.errors import Transient
 from wrackline.schemas.redaction import Redactor, Secret
 
 BUSY = Transient("test.busy", "busy", "wait")
-LONG_RUNNING = ("control.run", "control.worker", "control.worker_task", "control.consume", "control.auto_cdc")
+LONG_RUNNING = (
+    "control.runtime.running.run",
+    "control.runtime.worker.worker",
+    "control.runtime.worker.task_process",
+    "control.runtime.running.consume",
+    "control.auto_cdc",
+)
 PRINTS = {
-    "control.logs.lines",  # the one way out
-    "control.status_line",  # a terminal's last line
-    "control.output",  # findings, for people
+    "control.runtime.logs.lines",  # the one way out
+    "control.runtime.running.status_line",  # a terminal's last line
+    "control.cli.terminal.output",  # findings, for people
     "producers.connect.nursery",  # gives a task's process the outputs that its worker hears
-    "control.spark_session",  # flushes what is ours before Java gets the descriptor
+    "control.runtime.spark.spark_session",  # flushes what is ours before Java gets the descriptor
 }
 
 
@@ -57,7 +64,7 @@ def test_a_line_for_programs_begins_with_what_every_line_has() -> None:
 def test_the_kafka_clients_words_beside_an_error_that_it_raises_are_not_said() -> None:
     out = io.StringIO()
     logger = logging.getLogger("wrackline.kafka")
-    with libraries_say(log_to(out, for_programs=False), str):
+    with log_libraries(log_to(out, for_programs=False), str):
         logger.error("GETPID [rdkafka#producer-2] [thrd:main]: Failed to acquire transactional PID: retrying")
         logger.error("TXNERR [rdkafka#producer-1] [thrd:main]: Fatal transaction error: fenced")
         logger.error("FAIL [rdkafka#producer-2] [thrd:127.0.0.1:1/1]: Connect failed")
@@ -108,7 +115,7 @@ def test_what_another_process_hands_on_is_said_again_as_it_was() -> None:
     sent = json.loads(json.dumps([{**record, "ts_ms": 7} for record in handed]))  # through a line, long ago
     out = io.StringIO()
     for record in sent:
-        say_again(log_to(out, for_programs=True), record, "shop")
+        relay_line(log_to(out, for_programs=True), record, "shop")
     assert lines(out) == [{**record, "pipeline": "shop"} for record in sent]
 
 
@@ -121,26 +128,50 @@ def test_what_is_no_text_is_said_all_the_same() -> None:
 
 
 def test_a_worker_says_states_lines_and_what_was_printed() -> None:
-    out, stands = io.StringIO(), list[tuple[str, Standing]]()
-    telling = Telling(lambda *stand: stands.append(stand), log_to(out, for_programs=True), Redactor([]).clean)
-    telling.changed("shop", Status(State.RUNNING, 1.0), 7, None)
+    out, stands = io.StringIO(), list[tuple[str, ConnectorState]]()
+    telling = WorkerLog(
+        lambda *stand: stands.append(stand), log_to(out, for_programs=True), Redactor([]).clean
+    )
+    telling.changed("shop", TaskStatus(TaskState.RUNNING, 1.0), 7, None)
     telling.said("shop", "java says password=c4n4ry")
     telling.reported("shop", {"line": {"event": "tables", "level": "info", "line": "tables: 1", "ts_ms": 5}})
     telling.reported("shop", {"error": BUSY.document()})
-    telling.changed("shop", Status(State.FAILED, 2.0), None, 3)
+    telling.changed("shop", TaskStatus(TaskState.FAILED, 2.0), None, 3)
     state, printed, own, failed = lines(out)
     assert (state["event"], state["state"], state["pid"]) == ("state", "RUNNING", 7)
     assert (printed["event"], printed["line"]) == ("printed", "java says password=***")
     assert own == {"ts_ms": 5, "level": "info", "event": "tables", "pipeline": "shop", "line": "tables: 1"}
     assert (failed["level"], failed["error"], failed["exit"]) == ("error", BUSY.document(), 3)
     assert failed["line"] == "FAILED exit=3: [test.busy] busy"
-    assert stands[-1] == ("shop", Standing(State.FAILED, str(BUSY)))
+    assert stands[-1] == ("shop", ConnectorState(TaskState.FAILED, str(BUSY)))
     assert telling.failed == {"shop": 3}
+
+
+def test_a_worker_keeps_the_tables_errors_of_the_process_that_runs() -> None:
+    stands = list[tuple[str, ConnectorState]]()
+    telling = WorkerLog(lambda *stand: stands.append(stand), log_to(io.StringIO(), for_programs=True), str)
+    tables = {"count": 1, "first": [{"table": "t", **BUSY.document()}]}
+    telling.reported("shop", {"tables": tables})
+    assert stands == [], "nothing is known of it"
+    telling.changed("shop", TaskStatus(TaskState.RUNNING, 1.0), 7, None)
+    telling.reported("shop", {"tables": tables})
+    telling.changed("shop", TaskStatus(TaskState.RECOVERING, 2.0), 7, None)
+    telling.changed("shop", TaskStatus(TaskState.STARTING, 2.0), 7, None)  # it opens its log again
+    telling.changed("shop", TaskStatus(TaskState.PAUSED, 2.0), None, 0)
+    telling.changed("shop", TaskStatus(TaskState.STARTING, 3.0), 8, None)
+    assert [(one.state, one.tables) for _, one in stands] == [
+        (TaskState.RUNNING, None),
+        (TaskState.RUNNING, tables),
+        (TaskState.RECOVERING, tables),
+        (TaskState.STARTING, tables),
+        (TaskState.PAUSED, tables),
+        (TaskState.STARTING, None),
+    ]
 
 
 def test_a_repeated_line_is_said_once_in_a_while() -> None:
     now = [0.0]
-    repeats = Repeats(lambda: now[0])
+    repeats = RepeatFilter(lambda: now[0])
     assert [repeats.admit(f"{count} errors") for count in range(5)] == [0, None, None, None, None]
     assert repeats.admit("another") == 0
     now[0] = QUIET
@@ -149,18 +180,19 @@ def test_a_repeated_line_is_said_once_in_a_while() -> None:
 
 
 def test_repeats_are_remembered_within_a_bound() -> None:
-    repeats = Repeats(lambda: 0.0)
+    repeats = RepeatFilter(lambda: 0.0)
     for number in range(2000):
         repeats.admit("x" * number)
     assert len(repeats._said) <= 200
 
 
 def test_libraries_are_said_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A-SECRET-12."""
     out = io.StringIO()
     root = logging.getLogger()
     before = list(root.handlers)
     monkeypatch.setattr(warnings, "filters", [])
-    with libraries_say(log_to(out, for_programs=True), Redactor([Secret("c4n4ry")]).clean):
+    with log_libraries(log_to(out, for_programs=True), Redactor([Secret("c4n4ry")]).clean):
         broker = logging.getLogger("wrackline.kafka")
         for number in range(50):
             broker.log(logging.WARNING, "FAIL [rdkafka#%s] c4n4ry refused, token=abc", number)
@@ -180,7 +212,7 @@ def test_libraries_are_said_without_secrets(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_how_often_a_line_was_left_out_is_said() -> None:
     out, now = io.StringIO(), [0.0]
-    handler = Libraries(log_to(out, for_programs=True), lambda text: text, lambda: now[0])
+    handler = LibraryHandler(log_to(out, for_programs=True), lambda text: text, lambda: now[0])
     record = logging.LogRecord("x", logging.ERROR, "", 0, "away", (), None)
     for _ in range(3):
         handler.handle(record)
@@ -193,7 +225,7 @@ def test_how_often_a_line_was_left_out_is_said() -> None:
 
 def test_a_broker_that_is_not_there_is_said_among_our_lines() -> None:
     out = io.StringIO()
-    with libraries_say(log_to(out, for_programs=True), lambda text: text):
+    with log_libraries(log_to(out, for_programs=True), lambda text: text):
         admin = AdminClient(client("127.0.0.1:1").admin())
         while not out.getvalue():  # ends with the test's own limit
             admin.poll(0.1)
@@ -233,7 +265,12 @@ def printing(tree: ast.AST) -> Iterator[str]:
 
 def test_nobody_prints_beside_the_log() -> None:
     found = reached(LONG_RUNNING)
-    assert {"control.driving", "producers.task", "consumers.driver", "control.logs.libraries"} <= found.keys()
+    assert {
+        "control.runtime.running.consumer_loop",
+        "producers.task",
+        "consumers.drive.driver",
+        "control.runtime.logs.libraries",
+    } <= found.keys()
     beside = {name: said for name, tree in found.items() if (said := set(printing(tree)))}
     assert beside.keys() <= PRINTS | {"control.auto_cdc"}, beside
     assert beside["control.auto_cdc"] == {"sys.stdout"}  # where its log goes
@@ -241,9 +278,7 @@ def test_nobody_prints_beside_the_log() -> None:
 
 
 def wrackline(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "wrackline.control", *words]
-    environment = {**os.environ, "NO_COLOR": "1"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return run_command(words, env={**os.environ, "NO_COLOR": "1"})
 
 
 def test_off_a_terminal_the_error_that_ends_it_is_a_line_too(tmp_path: Path) -> None:

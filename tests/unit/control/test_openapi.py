@@ -14,16 +14,16 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.unit.control.test_status import BUSY, GONE, MEND, consumer, status
 from tests.unit.corpus.worker import GOOD, Worker, exchange, request, working, writing
-from wrackline.control.output import plain
 from wrackline.control.pages.openapi_page import page
-from wrackline.control.rest.described import ROUTES
-from wrackline.control.rest.openapi import document
-from wrackline.control.rest.roles import ROLES
-from wrackline.control.status import Status
-from wrackline.control.status_documents import lag, tables
-from wrackline.producers.connect.supervision import Wish
-from wrackline.schemas.findings import Finding, Severity
-from wrackline.schemas.table import TableId
+from wrackline.control.runtime.ground.plain_json import plain_values
+from wrackline.control.runtime.rest.access.roles import ROLES
+from wrackline.control.runtime.rest.describe.openapi import document
+from wrackline.control.runtime.rest.describe.route_descriptions import ROUTES
+from wrackline.control.runtime.services.status import PipelineStatus
+from wrackline.control.runtime.services.status_documents import lag_document, tables_document
+from wrackline.producers.connect.restart_policy import DesiredState
+from wrackline.schemas.language.findings import Finding, Severity
+from wrackline.schemas.tables.table import TableId
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
@@ -89,10 +89,10 @@ def test_names_of_operations_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("Tables", tables(status(BUSY, MEND))),
-        ("Tables", tables(Status("shop", MEND, GONE, consumer(outage=BUSY)))),
-        ("Lag", lag(status(BUSY))),
-        ("Lag", lag(Status("shop", {}, GONE, None))),
+        ("Tables", tables_document(status(BUSY, MEND))),
+        ("Tables", tables_document(PipelineStatus("shop", MEND, GONE, consumer(outage=BUSY)))),
+        ("Lag", lag_document(status(BUSY))),
+        ("Lag", lag_document(PipelineStatus("shop", {}, GONE, None))),
     ],
 )
 def test_looks_are_as_they_are_described(name: str, told: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ def test_looks_are_as_they_are_described(name: str, told: Mapping[str, Any]) -> 
 def test_findings_are_as_they_are_described() -> None:
     table = TableId("shop", "public", "orders")
     found = Finding("pg.wal_level", "n", "d", "s", "i", Severity.ERROR, table, "id")
-    told = {"pipeline": "shop", "ok": False, "findings": plain([found]), "at_ms": 1}
+    told = {"pipeline": "shop", "ok": False, "findings": plain_values([found]), "at_ms": 1}
     schema = {"$ref": "#/components/schemas/Assessment"}
     _holds({"content": {"application/json": {"schema": schema}}}, told)
 
@@ -139,7 +139,7 @@ def test_so_it_is_in_a_group(route: str) -> None:
     with writing() as (port, group):
         for name in ("shop", "orders"):
             group.put(name, {"name": name, **GOOD}, None)
-        group.wish("orders", Wish.STOP)
+        group.wish("orders", DesiredState.STOP)
         _asks_all(port, route)
 
 

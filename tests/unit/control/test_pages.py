@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from wrackline.control.pages.errors_page import cell, page
+from wrackline.control.pages.stages_section import in_page
+from wrackline.producers.snapshot.table_state import TableStatus
 from wrackline.schemas.errors import Definite, ErrorCode
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -20,6 +22,14 @@ def test_the_committed_page_is_what_the_code_prints(name: str) -> None:
     committed = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     remedy = f"run: python -m wrackline.control.pages.{name}_page > docs/{name}.md"
     assert committed == printed, remedy
+
+
+def test_the_life_of_a_table_is_printed_from_the_code() -> None:
+    committed = (DOCS / "snapshots.md").read_text(encoding="utf-8")
+    assert in_page(committed) == committed, "run: ./run pages"
+    assert all(f"| `{status.value}` |" in committed for status in TableStatus)
+    with pytest.raises(ValueError, match="has no part"):
+        in_page("a page\n")
 
 
 def test_a_cell_is_text_and_not_markup() -> None:

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.unit.corpus.worker import working
-from wrackline.control import cli
-from wrackline.control.exits import Exit
-from wrackline.control.remote import access, commands
-from wrackline.control.remote.states import UNSEEN, Course, Verb, now
+from wrackline.control.cli import command_line
+from wrackline.control.cli.remote import remote_commands, worker_access
+from wrackline.control.cli.remote.connector_states import UNSEEN, Verb, VerbCourse, read_state
+from wrackline.control.runtime.ground.exits import Exit
 from wrackline.schemas.errors import WracklineError
 
 CANARY = "c4n4ry-hunter2"
@@ -113,7 +113,7 @@ class Wrackline:
 
     def __call__(self, *words: str) -> Ended:
         with pytest.raises(SystemExit) as ended:
-            cli.main([*words, "--rest", self.url])
+            command_line.main([*words, "--rest", self.url])
         assert isinstance(ended.value.code, int)
         said = self.capsys.readouterr()
         return Ended(ended.value.code, said.out, said.err)
@@ -121,8 +121,8 @@ class Wrackline:
 
 @pytest.fixture
 def wrackline(worker: Told, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Wrackline:
-    monkeypatch.setattr(commands, "_LOOK", 0.0)
-    for variable in (access.ADDRESS, access.PASSWORD, access.TOKEN, access.CA):
+    monkeypatch.setattr(remote_commands, "_LOOK", 0.0)
+    for variable in (worker_access.ADDRESS, worker_access.PASSWORD, worker_access.TOKEN, worker_access.CA):
         monkeypatch.delenv(variable, raising=False)
     return Wrackline(worker.url, capsys)
 
@@ -193,18 +193,18 @@ def test_waiting_has_an_end(wrackline: Wrackline, worker: Told, monkeypatch: pyt
     worker.answers.append((202, b""))
     worker.states("RUNNING", "RUNNING")
     ticks = iter([0.0, 1.0, 1.0, 5.0, 6.0])
-    monkeypatch.setattr(commands, "_clock", lambda: next(ticks))
+    monkeypatch.setattr(remote_commands, "_clock", lambda: next(ticks))
     said = wrackline("pause", "shop", "--wait", "5")
     assert said.code == Exit.TRANSIENT
-    assert "[remote.not_yet] shop was told to pause, and is RUNNING after 5 s" in said.err
+    assert "[remote.not_yet] shop was asked to pause, and is RUNNING after 5 s" in said.err
 
 
 @pytest.mark.parametrize("ended", ["FAILED", "RUNNING"])
 def test_what_is_as_before_for_long_has_begun_anew_between_two_looks(ended: str) -> None:
-    course = Course(Verb.RESTART, ended)
+    course = VerbCourse(Verb.RESTART, ended)
     assert not course.over(ended, UNSEEN)
     assert course.over(ended, UNSEEN + 0.1)
-    assert not Course(Verb.PAUSE, ended).over(ended, UNSEEN + 0.1)
+    assert not VerbCourse(Verb.PAUSE, ended).over(ended, UNSEEN + 0.1)
 
 
 def test_the_worst_task_speaks_for_its_connector() -> None:
@@ -212,16 +212,16 @@ def test_the_worst_task_speaks_for_its_connector() -> None:
         {"id": n, "state": state, "worker_id": "w"} for n, state in enumerate(["RUNNING", "FAILED", "PAUSED"])
     ]
     connector = {"state": "RUNNING", "worker_id": "c"}
-    assert now({"connector": connector, "tasks": tasks}).state == "FAILED"
-    assert now({"connector": connector, "tasks": tasks[:1]}).state == "RUNNING"
-    assert now({"connector": {"state": "STOPPED", "worker_id": "c"}, "tasks": []}).state == "STOPPED"
+    assert read_state({"connector": connector, "tasks": tasks}).state == "FAILED"
+    assert read_state({"connector": connector, "tasks": tasks[:1]}).state == "RUNNING"
+    assert read_state({"connector": {"state": "STOPPED", "worker_id": "c"}, "tasks": []}).state == "STOPPED"
     failed = {"state": "FAILED", "worker_id": "c", "trace": "why"}
-    assert now({"connector": failed, "tasks": []}).trace == "why"
-    assert now({"connector": connector, "tasks": [{"state": "ODD", "worker_id": "w"}]}).state == "ODD"
+    assert read_state({"connector": failed, "tasks": []}).trace == "why"
+    assert read_state({"connector": connector, "tasks": [{"state": "ODD", "worker_id": "w"}]}).state == "ODD"
 
 
 def test_what_completes_while_it_is_awaited_is_an_end() -> None:
-    course = Course(Verb.RESUME, "PAUSED")
+    course = VerbCourse(Verb.RESUME, "PAUSED")
     assert [course.over(state, 0.0) for state in ("PAUSED", "UNASSIGNED", "STOPPED")] == [False, False, True]
 
 
@@ -244,6 +244,7 @@ def test_connectors_are_listed_with_their_states(wrackline: Wrackline, worker: T
     told = {name: {"status": status(state, trace)} for name, state, trace in (
         ("shop", "RUNNING", ""), ("orders", "FAILED", "[a.b] it\x1b]0;x\n  hint: do"),
     )}  # fmt: skip
+    told["shop"]["status"]["tables_with_errors"] = {"count": 1200, "first": []}
     worker.answers += [(200, told), (200, told), (200, {})]
     said = wrackline("connectors")
     assert said.out.splitlines() == [
@@ -251,12 +252,15 @@ def test_connectors_are_listed_with_their_states(wrackline: Wrackline, worker: T
         "  [a.b] it\\u001b]0;x",
         "  hint: do",
         "shop    RUNNING     w:1",
+        "  tables with errors: 1,200; which: GET /connectors/shop/tables",
     ]  # fmt: skip
     assert said.code == Exit.OPERATOR
-    worker.answers.insert(0, (200, {"a": {"status": status("UP\x1b[2J")}}))
+    strange = {**status("UP\x1b[2J"), "tables_with_errors": {"count": "\x1b"}}
+    worker.answers.insert(0, (200, {"a": {"status": strange}}))
     assert "\x1b" not in wrackline("connectors").out
     (first, second) = json.loads(wrackline("connectors", "--json").out)["connectors"]
     assert (first["name"], first["state"], second["trace"]) == ("orders", "FAILED", None)
+    assert (first["tables_with_errors"], second["tables_with_errors"]) == (0, 1200)
     assert wrackline("connectors").out == "the worker has no connectors\n"
 
 
@@ -278,6 +282,23 @@ def test_settings_are_applied_as_they_stand(
     assert json.loads(said.out) == {"name": "shop", "done": done}
     assert worker.asked == ["PUT /connectors/shop/config"]
     assert json.loads(worker.bodies[0]) == config
+
+
+def test_apply_shows_what_the_worker_warns_of(wrackline: Wrackline, worker: Told, tmp_path: Path) -> None:
+    file = tmp_path / "shop.json"
+    file.write_text('{"name": "shop", "poll.interval.ms": "1"}')
+    warning = {"setting": "a", "code": "settings.not_honoured", "sentence": "no\x1b", "hint": "take it out"}
+    answer = {"name": "shop", "warnings": [warning, {"code": 1}, 1]}
+    worker.answers += [(201, answer), (200, answer), (201, {"name": "shop", "warnings": 1})]
+    said = wrackline("apply", str(file))
+    assert said.out.splitlines() == [
+        "shop: made; see: wrackline connectors",
+        "warning [settings.not_honoured] no\\u001b",
+        "  hint: take it out",
+    ]
+    told = json.loads(wrackline("apply", str(file), "--json").out)
+    assert told == {"name": "shop", "done": "changed", "warnings": [warning]}
+    assert json.loads(wrackline("apply", str(file), "--json").out) == {"name": "shop", "done": "made"}
 
 
 @pytest.mark.parametrize(
@@ -339,10 +360,10 @@ def test_a_worker_of_files_says_that_it_makes_no_connectors(
 def test_the_log_in_goes_along_and_is_never_shown(
     wrackline: Wrackline, worker: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(access.TOKEN, f" {CANARY}\n")
+    monkeypatch.setenv(worker_access.TOKEN, f" {CANARY}\n")
     worker.answers += [(200, {}), (200, {}), (401, {"error_code": 401, "message": "no"})]
     assert wrackline("connectors").code == Exit.OK
-    monkeypatch.setenv(access.PASSWORD, CANARY)
+    monkeypatch.setenv(worker_access.PASSWORD, CANARY)
     assert wrackline("connectors", "--user", "anna").code == Exit.OK
     assert [one["Authorization"] for one in worker.headers] == [
         f"Bearer {CANARY}",
@@ -350,9 +371,9 @@ def test_the_log_in_goes_along_and_is_never_shown(
     ]
     refused = wrackline("connectors", "--user", "anna", "--json")
     assert CANARY not in refused.out + refused.err
-    monkeypatch.delenv(access.PASSWORD)
+    monkeypatch.delenv(worker_access.PASSWORD)
     assert "[remote.no_password]" in wrackline("connectors", "--user", "anna").err
-    monkeypatch.setenv(access.TOKEN, f"{CANARY}\r\nHost: evil")
+    monkeypatch.setenv(worker_access.TOKEN, f"{CANARY}\r\nHost: evil")
     injected = wrackline("connectors")
     assert "[remote.token]" in injected.err
     assert CANARY not in injected.err
@@ -368,21 +389,21 @@ def test_the_log_in_goes_along_and_is_never_shown(
 )  # fmt: skip
 def test_an_address_is_a_host_and_no_more(url: str) -> None:
     with pytest.raises(WracklineError, match=r"remote\.address"):
-        access.access(url, None, None, {})
+        worker_access.open_access(url, None, None, {})
 
 
 def test_a_secret_leaves_this_machine_over_tls_alone() -> None:
-    token = {access.TOKEN: CANARY}
+    token = {worker_access.TOKEN: CANARY}
     for url in ("http://localhost:1", "http://127.9.9.9", "http://[::1]:8083", "https://far.example/x/"):
-        assert access.access(url, None, None, token).headers
+        assert worker_access.open_access(url, None, None, token).headers
     for url in ("http://far.example", "http://127.0.0.1.far.example", "http://10.0.0.1"):
         with pytest.raises(WracklineError, match=r"remote\.plain") as refused:
-            access.access(url, None, None, token)
+            worker_access.open_access(url, None, None, token)
         assert CANARY not in str(refused.value)
-        far = access.access(url, None, None, {})
+        far = worker_access.open_access(url, None, None, {})
         with pytest.raises(WracklineError, match=r"remote\.plain"):
             far.keep_secret("settings")
-    assert access.access("https://far.example/x/", None, None, {}).url == "https://far.example/x"
+    assert worker_access.open_access("https://far.example/x/", None, None, {}).url == "https://far.example/x"
 
 
 def test_nobody_answers(wrackline: Wrackline, worker: Told) -> None:

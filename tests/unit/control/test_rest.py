@@ -12,14 +12,14 @@ from urllib.parse import unquote
 import orjson
 import pytest
 
-from wrackline.control.rest import requests
-from wrackline.control.rest import serving as rest_serving
-from wrackline.control.rest.door import Door, opened
-from wrackline.control.rest.listening import PORT_TAKEN
-from wrackline.control.rest.settings import LOOPBACK as HOST
-from wrackline.control.rest.settings import RestSettings
-from wrackline.schemas import signals
+from wrackline.control.runtime.rest.routes import request_routes
+from wrackline.control.runtime.rest.server import serving as rest_serving
+from wrackline.control.runtime.rest.server.endpoint import RestEndpoint, open_endpoint
+from wrackline.control.runtime.rest.server.listener import PORT_TAKEN
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.kafka import signals
 
 AWAY = define("test.kafka_away", Transient, "{who} does not answer", hint="wait")
 SIGNAL = {"type": "execute-snapshot", "data": {"data-collections": ["public.orders"]}}
@@ -67,8 +67,8 @@ def desk() -> Desk:
     return Desk()
 
 
-def served(desk: Desk, port: int = 0) -> AbstractContextManager[Door]:
-    return opened(RestSettings(port), [requests.routes({"shop": desk})], tell=print)
+def served(desk: Desk, port: int = 0) -> AbstractContextManager[RestEndpoint]:
+    return open_endpoint(RestSettings(port), [request_routes.routes({"shop": desk})], tell=print)
 
 
 @pytest.fixture
@@ -141,6 +141,7 @@ def test_a_kafka_that_is_away_is_for_another_try(client: Client, desk: Desk) -> 
 
 
 def test_a_page_that_names_another_host_is_not_heard(client: Client, desk: Desk) -> None:
+    """A-HOST-09."""
     connection = HTTPConnection(HOST, client.port, timeout=10)
     evil = {**JSON, "Host": "evil.example"}
     connection.request("POST", "/connectors/shop/requests", orjson.dumps(SIGNAL), evil)
@@ -241,6 +242,8 @@ def test_who_hangs_up_before_the_end_has_asked_nothing_and_fills_no_log(
 def test_what_nobody_foresaw_is_an_error_as_all_others_are(
     client: Client, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A-SECRET-11."""
+
     def receipts() -> Sequence[Mapping[str, Any]]:
         raise KeyError("canary")
 

@@ -20,9 +20,10 @@ from tests.fixtures.certificates import issue
 from tests.integration.running.world import free_port
 from tests.unit.control.rest_users import private
 from tests.unit.control.test_cli import GOOD, wrackline
-from wrackline.control import cli, rest_cli
-from wrackline.control.exits import Exit
-from wrackline.control.rest import passwords
+from wrackline.control.cli import command_line
+from wrackline.control.cli.commands import rest_commands
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.rest.access import passwords
 from wrackline.schemas.errors import WracklineError
 
 COMMAND = [sys.executable, "-m", "wrackline.control"]
@@ -97,7 +98,7 @@ def test_a_worker_that_may_not_listen_so_does_not_start(pipeline: Path, words: l
 
 
 def test_what_is_said_of_rest_without_a_port_is_a_mistake(pipeline: Path) -> None:
-    said = CliRunner().invoke(cli.app, ["worker", str(pipeline), "--rest-users", "users.toml"])
+    said = CliRunner().invoke(command_line.app, ["worker", str(pipeline), "--rest-users", "users.toml"])
     assert said.exit_code == Exit.USAGE
     assert "--rest-port" in said.stderr
 
@@ -107,7 +108,7 @@ def test_what_is_said_of_rest_without_a_port_is_a_mistake(pipeline: Path) -> Non
     [b"", b"\n", b"short\n", b"x" * 513, b"tab\tin a password\n", b"\xff" * 5, "\u202e".encode() * 20],
 )
 def test_what_is_no_good_password_is_refused(given: bytes) -> None:
-    said = CliRunner().invoke(rest_cli.app, ["password"], input=given)
+    said = CliRunner().invoke(rest_commands.app, ["password"], input=given)
     assert isinstance(said.exception, WracklineError)
     assert said.exception.code == "rest.bad_password"
 
@@ -122,7 +123,7 @@ def test_what_is_made_is_told_once_with_what_is_kept_of_it() -> None:
 
 
 def made(*words: str) -> str:
-    said = CliRunner().invoke(rest_cli.app, words)
+    said = CliRunner().invoke(rest_commands.app, words)
     assert said.exit_code == Exit.OK, said
     return said.stdout
 

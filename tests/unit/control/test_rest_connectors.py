@@ -7,15 +7,15 @@ import pytest
 from kafka_connect import KafkaConnect  # type: ignore[import-untyped]  # it has none
 
 from tests.unit.control.test_rest import JSON, Client
-from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, plugins
-from wrackline.control.rest.door import opened
-from wrackline.control.rest.settings import LOOPBACK as HOST
-from wrackline.control.rest.settings import RestSettings
-from wrackline.control.rest.shapes import Standing
-from wrackline.producers.connect.supervision import State, Wish
-from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes
+from wrackline.control.runtime.rest.server.endpoint import open_endpoint
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 CONFIG = {"connector.class": "postgres", "name": "shop"}
 WORKER = "127.0.0.1:8083"
@@ -28,10 +28,10 @@ class Crew:
 
     def __init__(self) -> None:
         self.standings = {
-            "shop": Standing(State.RUNNING),
-            "orders": Standing(State.FAILED, "[pg.slot_lost] it went"),
+            "shop": ConnectorState(TaskState.RUNNING),
+            "orders": ConnectorState(TaskState.FAILED, "[pg.slot_lost] it went"),
         }
-        self.wished: list[tuple[str, Wish]] = []
+        self.wished: list[tuple[str, DesiredState]] = []
 
     def names(self) -> Sequence[str]:
         return ["shop", "orders"]
@@ -39,10 +39,10 @@ class Crew:
     def config(self, name: str) -> Mapping[str, str]:
         return {**CONFIG, "name": name}
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, name: str) -> ConnectorState:
         return self.standings[name]
 
-    def wish(self, name: str, wish: Wish) -> None:
+    def wish(self, name: str, wish: DesiredState) -> None:
         self.wished.append((name, wish))
 
     def topics(self, name: str) -> Sequence[str]:
@@ -50,6 +50,9 @@ class Crew:
 
     def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
         return [({"server": name, "database": "d"}, {"lsn": "0/1"})]
+
+
+TABLES = {"count": 1, "first": [{"table": "t", "code": "a.b", "sentence": "s", "hint": "h"}]}
 
 
 @pytest.fixture
@@ -60,9 +63,9 @@ def crew() -> Crew:
 @pytest.fixture
 def port(crew: Crew) -> Iterator[int]:
     resolver = Resolver(Allowed(), {"SHOP_PASSWORD": "c4n4ry"})
-    installed = plugins.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3")
-    routes = (connectors.routes(crew), connectors.by_file(), installed)
-    with opened(RestSettings(0), routes, tell=print) as door:
+    installed = plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3")
+    routes = (connector_routes.routes(crew), connector_routes.file_routes(), installed)
+    with open_endpoint(RestSettings(0), routes, tell=print) as door:
         yield door.port
 
 
@@ -105,21 +108,29 @@ def test_a_task_that_failed_says_why_and_its_connector_runs(connect: Any) -> Non
     assert (status["tasks"][0]["state"], status["tasks"][0]["trace"]) == ("FAILED", "[pg.slot_lost] it went")
 
 
+def test_a_task_that_runs_without_a_table_says_so_beside_what_connect_says(crew: Crew, connect: Any) -> None:
+    before = connect.get_connector_status("shop")
+    for tables, more in ((TABLES, {"tables_with_errors": TABLES}), ({"count": 0, "first": []}, {})):
+        crew.standings["shop"] = ConnectorState(TaskState.RUNNING, tables=tables)
+        assert connect.get_connector_status("shop") == {**before, **more}
+        assert connect.list_connectors(expand="status")["shop"] == {"status": {**before, **more}}
+
+
 @pytest.mark.parametrize(
     ("state", "of_connector", "of_task"),
     [
-        (State.STARTING, "UNASSIGNED", "UNASSIGNED"),
-        (State.RECOVERING, "RUNNING", "RUNNING"),
-        (State.RESTARTING, "RUNNING", "RESTARTING"),
-        (State.PAUSED, "PAUSED", "PAUSED"),
-        (State.STOPPED, "STOPPED", None),
-        (State.COMPLETED, "STOPPED", None),
+        (TaskState.STARTING, "UNASSIGNED", "UNASSIGNED"),
+        (TaskState.RECOVERING, "RUNNING", "RUNNING"),
+        (TaskState.RESTARTING, "RUNNING", "RESTARTING"),
+        (TaskState.PAUSED, "PAUSED", "PAUSED"),
+        (TaskState.STOPPED, "STOPPED", None),
+        (TaskState.COMPLETED, "STOPPED", None),
     ],
 )
 def test_states_have_connects_words(
-    crew: Crew, connect: Any, state: State, of_connector: str, of_task: str | None
+    crew: Crew, connect: Any, state: TaskState, of_connector: str, of_task: str | None
 ) -> None:
-    crew.standings["shop"] = Standing(state)
+    crew.standings["shop"] = ConnectorState(state)
     status = connect.get_connector_status("shop")
     assert status["connector"]["state"] == of_connector
     assert [task["state"] for task in status["tasks"]] == ([] if of_task is None else [of_task])
@@ -137,7 +148,14 @@ def test_a_client_of_connect_has_its_wishes_heard(crew: Crew, connect: Any) -> N
     connect.restart_connector("shop")
     connect.restart_connector_task("shop", 0)
     assert crew.wished == [
-        ("shop", wish) for wish in (Wish.PAUSE, Wish.STOP, Wish.RUN, Wish.RESTART, Wish.RESTART)
+        ("shop", wish)
+        for wish in (
+            DesiredState.PAUSE,
+            DesiredState.STOP,
+            DesiredState.RUN,
+            DesiredState.RESTART,
+            DesiredState.RESTART,
+        )
     ]
 
 
@@ -164,10 +182,10 @@ def test_answers_have_connects_codes(client: Client, asked: str, status: int) ->
 def test_only_failed_leaves_who_runs_alone_and_who_rests_is_only_resumed(crew: Crew, client: Client) -> None:
     assert client.ask("POST", "/connectors/shop/restart?includeTasks=true&onlyFailed=true")[0] == 202
     assert client.ask("POST", "/connectors/orders/restart?includeTasks=true&onlyFailed=true")[0] == 202
-    crew.standings["shop"] = Standing(State.PAUSED)
+    crew.standings["shop"] = ConnectorState(TaskState.PAUSED)
     assert client.ask("POST", "/connectors/shop/restart")[0] == 204
     assert client.ask("POST", "/connectors/shop/tasks/0/restart")[0] == 204
-    assert crew.wished == [("orders", Wish.RESTART)]
+    assert crew.wished == [("orders", DesiredState.RESTART)]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +240,10 @@ def test_a_client_of_connect_has_settings_validated(connect: Any) -> None:
     }
     told = connect.validate_connector_config("postgres", given)
     of = {one["value"]["name"]: one["value"] for one in told["configs"]}
-    assert told["error_count"] == sum(bool(one["errors"]) for one in of.values()) > 2
+    warned = {"database.sslmode"}  # said beside the setting, and no reason to refuse
+    assert of["database.sslmode"]["errors"][0].startswith("[settings.left_out]")
+    assert told["error_count"] == sum(bool(one["errors"]) for name, one in of.items() if name not in warned)
+    assert told["error_count"] > 2
     assert "setting" in of["database.port"]["errors"][0]
     assert of["topic.prefix"]["errors"]
     assert of["x.y"]["errors"]

@@ -17,13 +17,14 @@ from tests.fakes.group import FakeGroup
 from tests.fixtures.certificates import issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.control.test_rest import Client
-from wrackline.control.rest import connectors, forward, writes
-from wrackline.control.rest.crews import NO_COORDINATOR
-from wrackline.control.rest.door import opened
-from wrackline.control.rest.forward import MARK, Forward
-from wrackline.control.rest.settings import LOOPBACK as HOST
-from wrackline.control.rest.settings import RestSettings
-from wrackline.control.rest.tls import to_other_workers
+from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
+from wrackline.control.runtime.rest.routes import connector_routes, write_routes
+from wrackline.control.runtime.rest.server import forward
+from wrackline.control.runtime.rest.server.endpoint import open_endpoint
+from wrackline.control.runtime.rest.server.forward import MARK, Forward
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.rest.server.tls import client_tls
 
 Serve = Callable[..., int]
 Says = Callable[..., tuple[str, list[bytes]]]
@@ -39,9 +40,9 @@ def serve() -> Iterator[Serve]:
         def serves(
             group: FakeGroup, tls: ssl.SSLContext | None = None, settings: RestSettings = ALONE
         ) -> int:
-            routes = (connectors.routes(group), writes.routes(group))
+            routes = (connector_routes.routes(group), write_routes.routes(group))
             hop = Middleware(Forward, elsewhere=group.elsewhere, tls=tls)
-            return held.enter_context(opened(settings, routes, print, [hop])).port
+            return held.enter_context(open_endpoint(settings, routes, print, [hop])).port
 
         yield serves
 
@@ -276,6 +277,7 @@ def test_an_answer_without_end_is_not_kept(
 def test_a_redirect_is_not_followed_and_leads_nobody_elsewhere(
     client: Client, follower: FakeGroup, says: Says, elsewhere: bytes
 ) -> None:
+    """A-HOST-07."""
     follower.coordinator, heard = says(
         b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + elsewhere + b"\r\nSet-Cookie: a=b\r\n"
         b"Content-Length: 0\r\n\r\n"
@@ -351,6 +353,7 @@ def test_who_is_not_heard_is_not_heard_elsewhere(client: Client, coordinator: Fa
 def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
     serve: Serve, coordinator: FakeGroup, follower: FakeGroup, tmp_path: Path
 ) -> None:
+    """A-ROLE-08."""
     authority = issue("authority", authority=True)
     ca = Path(authority.write(tmp_path, "ca")[0])
     shown = map(Path, issue("worker", by=authority, hosts=("localhost", HOST)).write(tmp_path, "worker"))
@@ -360,7 +363,7 @@ def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
     )
     port = serve(coordinator, None, settings)
     follower.coordinator = f"https://localhost:{port}"
-    asked = serve(follower, to_other_workers(settings), settings)
+    asked = serve(follower, client_tls(settings), settings)
     for who, status in (({}, 401), (bearer("operator"), 403), (bearer("admin"), 201)):
         answer = requests.post(
             f"https://localhost:{asked}/connectors",
@@ -375,6 +378,7 @@ def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
 
 
 def test_a_role_is_looked_at_before_anything_is_sent(serve: Serve, says: Says, tmp_path: Path) -> None:
+    """A-ROLE-07."""
     url, heard = says(ACCEPTED)
     follower = FakeGroup()
     follower.coordinator = url

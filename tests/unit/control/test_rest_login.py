@@ -13,11 +13,11 @@ from starlette.types import Message
 
 from tests.unit.control.rest_users import PASSWORD, bearer, private, written
 from tests.unit.corpus.worker import Heard, Worker, exchange, request, working
-from wrackline.control.rest import passwords
-from wrackline.control.rest.attempts import FAILURES
-from wrackline.control.rest.login import Login
-from wrackline.control.rest.settings import RestSettings
-from wrackline.control.rest.users import UsersFile
+from wrackline.control.runtime.rest.access import passwords
+from wrackline.control.runtime.rest.access.failed_logins import FAILURES
+from wrackline.control.runtime.rest.access.login import Login
+from wrackline.control.runtime.rest.access.users_file import UsersFile
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
 SIGNAL = b'{"type":"execute-snapshot","data":{"data-collections":["public.orders"]}}'
 JSON = {"Content-Type": "application/json"}
@@ -45,6 +45,7 @@ def basic(name: str, password: str) -> Mapping[str, str]:
 
 
 def test_a_web_socket_is_closed_before_it_is_open(users: Path) -> None:
+    """A-LOGIN-14."""
     sent: list[Message] = []
 
     async def keep(message: Message) -> None:
@@ -84,6 +85,7 @@ def test_a_failure_is_told_without_what_was_sent(worker: Worker) -> None:
 
 
 def test_a_token_is_good_through_its_last_day(worker: Worker, users: Path) -> None:
+    """A-LOGIN-09."""
     for until, status in (("2026-01-31", 401), ("9999-12-31", 200)):
         one = f'{{ sha256 = "{passwords.digest("t")}", until = {until} }}'
         private(users, f'[users.bob]\nrole = "viewer"\ntokens = [{one}]\n')
@@ -91,6 +93,7 @@ def test_a_token_is_good_through_its_last_day(worker: Worker, users: Path) -> No
 
 
 def test_a_file_with_a_fault_lets_nobody_in_and_is_told_once(worker: Worker, users: Path) -> None:
+    """A-LOGIN-10."""
     assert asked(worker, "GET /connectors", bearer("admin")).status == 200
     private(users, "[users")
     for _ in range(2):
@@ -139,7 +142,7 @@ def test_a_password_that_was_right_is_not_tried_again_until_it_changes(
     for _ in range(3):
         assert asked(worker, "GET /connectors", basic("ann", PASSWORD)).status == 200
     assert tries.count == 1
-    written(users.parent, ann=passwords.kept("another password"))
+    written(users.parent, ann=passwords.hash_password("another password"))
     asked(worker, "GET /connectors", basic("ann", PASSWORD))
     assert tries.count == 2
 
@@ -156,12 +159,14 @@ def test_a_page_that_asks_much_at_once_has_its_password_tried_twice_at_most(
 
 @pytest.mark.parametrize("name", ["ann", "viewer", "nobody", ""])
 def test_a_name_that_nobody_has_costs_a_try_as_any_other(worker: Worker, tries: Tries, name: str) -> None:
+    """A-LOGIN-04."""
     tries.let.set()
     assert asked(worker, "GET /connectors", basic(name, "wrong password")).status == 401
     assert tries.count == 1
 
 
 def test_few_passwords_are_tried_at_once_and_few_wait(worker: Worker, tries: Tries) -> None:
+    """A-LOGIN-07."""
     strangers = [basic(f"nobody{number}", "wrong password") for number in range(50)]
     with ThreadPoolExecutor(50) as pool:
         asking = [pool.submit(asked, worker, "GET /", who) for who in strangers]
@@ -184,6 +189,7 @@ def _answered(asking: list[Future[Heard]], count: int) -> bool:
 
 
 def test_who_guesses_is_not_tried_for_a_while_and_others_are(worker: Worker, tries: Tries) -> None:
+    """A-LOGIN-05."""
     tries.let.set()
     assert asked(worker, "GET /", basic("viewer", "wrong password")).status == 401
     for _ in range(FAILURES):

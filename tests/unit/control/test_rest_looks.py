@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from wrackline.control.rest import asked_once, looks
-from wrackline.control.rest.asked_once import AskedOnce
-from wrackline.control.rest.door import opened
-from wrackline.control.rest.settings import LOOPBACK as HOST
-from wrackline.control.rest.settings import RestSettings
-from wrackline.control.status import Status
+from wrackline.control.runtime.rest.routes import answer_cache, view_routes
+from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
+from wrackline.control.runtime.rest.server.endpoint import open_endpoint
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.schemas.errors import OperatorNeeded
 
 MANY = 8
@@ -33,9 +33,9 @@ class Looks:
     def names(self) -> Sequence[str]:
         return ["shop", "a", "b", "c", "d"]
 
-    def status(self, name: str) -> Status:
+    def status(self, name: str) -> PipelineStatus:
         self._look(name)
-        return Status(name, {}, {"databases": {}}, None)
+        return PipelineStatus(name, {}, {"databases": {}}, None)
 
     def assess(self, name: str) -> Mapping[str, Any]:
         self._look(f"{name}!")
@@ -87,14 +87,18 @@ def clock() -> Clock:
 
 @pytest.fixture
 def ask(made: Looks, clock: Clock) -> Iterator[Asking]:
-    with opened(RestSettings(0), [looks.routes(made, AskedOnce(clock=clock))], tell=print) as door:
+    with open_endpoint(
+        RestSettings(0), [view_routes.routes(made, AnswerCache(clock=clock))], tell=print
+    ) as door:
         yield Asking(door.port)
 
 
 @pytest.fixture
 def hasty(made: Looks) -> Iterator[Asking]:
     """Who waits for nothing."""
-    with opened(RestSettings(0), [looks.routes(made, AskedOnce(patience=0))], tell=print) as door:
+    with open_endpoint(
+        RestSettings(0), [view_routes.routes(made, AnswerCache(patience=0))], tell=print
+    ) as door:
         yield Asking(door.port)
 
 
@@ -149,7 +153,7 @@ def test_no_more_than_some_are_looked_at_at_once(
     assert hasty("/connectors/shop/lag")[1]["code"] == "rest.busy"
     assert hasty("/connectors/a/tables")[1]["code"] == "rest.still_looking", "one that is under way is joined"
     assert sorted(made.begun) == ["a", "b", "c", "d"]
-    monkeypatch.setattr(asked_once, "_WAITING", 0)
+    monkeypatch.setattr(answer_cache, "_WAITING", 0)
     assert ask("/connectors/shop/lag")[1]["code"] == "rest.busy", "who waits takes a connection"
 
 

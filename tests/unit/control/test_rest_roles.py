@@ -9,9 +9,9 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from tests.unit.control.rest_users import TOKENS, bearer, written
 from tests.unit.corpus.worker import Worker, exchange, request, working
-from wrackline.control.rest.door import opened
-from wrackline.control.rest.roles import ROLES, Role, allowed
-from wrackline.control.rest.settings import RestSettings
+from wrackline.control.runtime.rest.access.roles import ROLES, Role, check_role
+from wrackline.control.runtime.rest.server.endpoint import open_endpoint
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
 NO_ROLE = 403
 ASKED = sorted(ROLES)
@@ -25,24 +25,27 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 
 def test_the_table_has_every_route_and_no_other(worker: Worker) -> None:
+    """A-ROLE-01."""
     listed = {
         f"{method} {one.path}"
         for one in iter_route_contexts(worker.application.routes)
         for method in one.methods or ["?"]
     }
-    assert listed == set(ROLES), "a new route needs a role: control/rest/roles.py"
+    assert listed == set(ROLES), "a new route needs a role: control/runtime/rest/access/roles.py"
 
 
 def test_the_check_stands_before_every_route(worker: Worker) -> None:
+    """A-ROLE-03."""
     for one in iter_route_contexts(worker.application.routes):
         assert isinstance(one.original_route, APIRoute), f"{one.path} is no route that the check runs in"
         calls = [depends.dependency for depends in one.dependencies]
-        assert calls[:1] == [allowed], f"{one.path} is not checked first"
+        assert calls[:1] == [check_role], f"{one.path} is not checked first"
 
 
 @pytest.mark.parametrize("route", ASKED)
 @pytest.mark.parametrize("role", TOKENS)
 def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str) -> None:
+    """A-ROLE-04."""
     path = route.replace(":path", "").format(name="shop", task="0", id="one")
     worker.crew.wished.clear()
     worker.desk.bodies.clear()
@@ -60,6 +63,7 @@ def test_each_role_may_what_the_table_says(worker: Worker, route: str, role: str
 
 
 def test_what_each_role_may_is_this() -> None:
+    """A-ROLE-05."""
     by_role = {role: {route for route, needed in ROLES.items() if needed is role} for role in Role}
     assert by_role[Role.OPEN] == {"GET /health"}
     assert all(route.startswith("GET ") for route in by_role[Role.VIEWER])
@@ -74,12 +78,13 @@ def test_what_each_role_may_is_this() -> None:
 
 
 def test_a_route_without_a_role_is_refused_to_everybody(tmp_path: Path) -> None:
+    """A-ROLE-02."""
     forgotten = APIRouter()
 
     @forgotten.get("/forgotten")
     def new() -> Response:
         raise AssertionError("it was answered")
 
-    with opened(RestSettings(0, users=written(tmp_path)), [forgotten], tell=print) as door:
+    with open_endpoint(RestSettings(0, users=written(tmp_path)), [forgotten], tell=print) as door:
         heard = exchange(door.port, request("GET /forgotten", bearer("admin"), b""))
     assert (heard.status, heard.document["code"]) == (NO_ROLE, "rest.unlisted")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from wrackline.control.rest import listening as rest_listening
-from wrackline.control.rest.listening import listen
-from wrackline.control.rest.settings import RestSettings, address
-from wrackline.control.rest.shares import Shares
+from wrackline.control.runtime.rest.server import listener as rest_listening
+from wrackline.control.runtime.rest.server.connection_counts import ConnectionCounts
+from wrackline.control.runtime.rest.server.listener import listen
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings, listen_address
 from wrackline.schemas.errors import OperatorNeeded
 
 OUTSIDE = "192.0.2.7"
@@ -21,7 +21,8 @@ SAFE = RestSettings(0, users=Path("u"), certificate=Path("c"), key=Path("k"), ad
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.5.0.1", "localhost", "::1"])
 def test_this_machine_alone_needs_nothing(host: str) -> None:
-    assert address(RestSettings(0, host)).place[1] == 0
+    """A-LOGIN-02."""
+    assert listen_address(RestSettings(0, host)).place[1] == 0
 
 
 @pytest.mark.parametrize("host", [EVERYWHERE, "::", OUTSIDE, "2001:db8::1", "::ffff:127.0.0.1", "0", "0x0"])
@@ -33,18 +34,21 @@ def test_this_machine_alone_needs_nothing(host: str) -> None:
     ],
 )
 def test_beyond_it_log_in_and_tls_are_needed(host: str, left_out: dict[str, Any], code: str) -> None:
+    """A-LOGIN-01."""
     with pytest.raises(OperatorNeeded) as told:
-        address(replace(SAFE, host=host, **left_out))
+        listen_address(replace(SAFE, host=host, **left_out))
     assert told.value.code == code
-    address(replace(SAFE, host=host))
+    listen_address(replace(SAFE, host=host))
 
 
 def test_a_proxy_that_ends_tls_is_asked_for_by_name() -> None:
     proxied = replace(SAFE, host=OUTSIDE, certificate=None, key=None, tls_ends_before=True)
-    address(proxied)
+    listen_address(proxied)
     assert proxied.scheme == "https", "as others reach it"
+    for here in ("127.0.0.1:28083", "[::1]:28083", "localhost:28083"):  # a container's published port
+        assert replace(proxied, advertised=here).scheme == "http"
     with pytest.raises(OperatorNeeded, match=r"rest\.no_login"):
-        address(replace(proxied, users=None))
+        listen_address(replace(proxied, users=None))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +80,7 @@ def test_a_proxy_that_ends_tls_is_asked_for_by_name() -> None:
 )
 def test_what_is_no_use_is_said(wrong: dict[str, Any], code: str) -> None:
     with pytest.raises(OperatorNeeded) as told:
-        address(replace(SAFE, **wrong))
+        listen_address(replace(SAFE, **wrong))
     assert told.value.code == code
 
 
@@ -98,7 +102,7 @@ def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves(
     monkeypatch: pytest.MonkeyPatch, of_one: int, bound: int
 ) -> None:
     monkeypatch.setattr(rest_listening, "_OF_ONE", of_one)
-    with listen(address(RestSettings(0))) as listening, ExitStack() as held:
+    with listen(listen_address(RestSettings(0))) as listening, ExitStack() as held:
         where = listening.getsockname()
         taken = []
         for _ in range(bound):
@@ -130,7 +134,7 @@ def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves(
     ],
 )
 def test_addresses_of_one_host_share_its_connections(one: str, another: str, counts: int) -> None:
-    shares = Shares()
+    shares = ConnectionCounts()
     shares.begin(one)
     shares.begin(another)
     assert (shares.of(one), shares.total) == (counts, 2)

@@ -15,9 +15,9 @@ import pytest
 from tests.fixtures.certificates import Pair, issue
 from tests.unit.control.rest_users import bearer, written
 from tests.unit.corpus.worker import Worker, exchange, request, working
-from wrackline.control.rest import serving
-from wrackline.control.rest.settings import LOOPBACK, RestSettings
-from wrackline.control.rest.tls import to_other_workers, to_those_who_ask
+from wrackline.control.runtime.rest.server import serving
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
+from wrackline.control.runtime.rest.server.tls import client_tls, server_tls
 from wrackline.schemas.errors import OperatorNeeded
 
 HOSTS = ("127.0.0.1", "localhost")
@@ -96,6 +96,7 @@ def test_an_expired_certificate_is_trusted_by_nobody(files: Files) -> None:
 
 
 def test_what_is_older_than_tls_1_2_is_not_spoken(worker: Worker, files: Files) -> None:
+    """A-TLS-07."""
     context = client(files.ca)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="deprecated"):
@@ -160,14 +161,14 @@ def test_only_who_has_a_certificate_is_heard_where_one_is_asked_for(files: Files
         stranger.load_cert_chain(*files.made("stranger", by=issue("other", authority=True)))
         with pytest.raises((ssl.SSLError, ConnectionResetError)):
             status(worker.port, stranger)
-        ours = to_other_workers(settings)
+        ours = client_tls(settings)
         assert ours is not None
         assert status(worker.port, ours) == 200
 
 
 def test_other_workers_are_asked_as_this_one_is(files: Files) -> None:
-    assert to_other_workers(RestSettings(0)) is None
-    ours = to_other_workers(files.settings())
+    assert client_tls(RestSettings(0)) is None
+    ours = client_tls(files.settings())
     assert ours is not None
     assert (ours.verify_mode, ours.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert ours.minimum_version is ssl.TLSVersion.TLSv1_2
@@ -175,6 +176,7 @@ def test_other_workers_are_asked_as_this_one_is(files: Files) -> None:
 
 
 def test_a_certificate_that_is_replaced_is_shown_to_the_next(worker: Worker, files: Files) -> None:
+    """A-TLS-08."""
     first = serial(worker.port, client(files.ca))
     files.made("server")
     assert serial(worker.port, client(files.ca)) != first
@@ -220,7 +222,7 @@ def test_what_is_of_no_use_is_said_before_anybody_is_heard(files: Files) -> None
     )
     for wrong, code in faults:
         with pytest.raises(OperatorNeeded) as told:
-            to_those_who_ask(replace(good, **wrong))
+            server_tls(replace(good, **wrong))
         assert told.value.code == code, wrong
 
 

@@ -7,11 +7,11 @@ import pytest
 from starlette.datastructures import Headers
 
 from tests.unit.control.rest_users import PASSWORD, TOKENS, kept, private, written
-from wrackline.control.rest import passwords
-from wrackline.control.rest.attempts import FAILURES, SECONDS, Attempts
-from wrackline.control.rest.login import Given, credentials
-from wrackline.control.rest.roles import Role
-from wrackline.control.rest.users import UsersFile, parse
+from wrackline.control.runtime.rest.access import passwords
+from wrackline.control.runtime.rest.access.failed_logins import FAILURES, SECONDS, FailedLogins
+from wrackline.control.runtime.rest.access.login import Credentials, read_credentials
+from wrackline.control.runtime.rest.access.roles import Role
+from wrackline.control.runtime.rest.access.users_file import UsersFile, parse
 from wrackline.schemas.errors import OperatorNeeded
 
 CANARY = "c4n4ry"
@@ -20,19 +20,21 @@ ANN = f'[users.ann]\nrole = "admin"\ntokens = [{{ sha256 = "{DIGEST}" }}]\n'
 
 
 def test_a_password_is_known_by_what_is_kept_and_is_not_in_it() -> None:
-    assert passwords.is_kept_password(kept())
+    """A-LOGIN-03."""
+    assert passwords.is_hashed_password(kept())
     assert passwords.is_password(PASSWORD, kept())
     assert not passwords.is_password(PASSWORD + " ", kept())
     assert PASSWORD not in kept()
-    assert passwords.kept(PASSWORD) != kept(), "each has a salt of its own"
+    assert passwords.hash_password(PASSWORD) != kept(), "each has a salt of its own"
 
 
 def test_nobodys_password_is_tried_like_any_other_and_is_none() -> None:
-    assert passwords.is_kept_password(passwords.NOBODYS)
+    assert passwords.is_hashed_password(passwords.NOBODYS)
     assert not passwords.is_password("", passwords.NOBODYS)
 
 
 def test_a_token_is_chance_and_only_its_digest_is_kept() -> None:
+    """A-LOGIN-08."""
     one, other = passwords.new_token(), passwords.new_token()
     assert one != other
     assert len(one) >= len("wrackline_") + 43, "256 bits"
@@ -101,6 +103,7 @@ def test_what_is_no_text_is_refused() -> None:
 
 @pytest.mark.parametrize("mode", [0o604, 0o620, 0o640, 0o660, 0o777])
 def test_a_file_that_others_may_read_or_change_is_refused(tmp_path: Path, mode: int) -> None:
+    """A-LOGIN-11."""
     users = written(tmp_path)
     users.chmod(mode)
     if mode == 0o640 and users.stat().st_uid == 0:
@@ -139,7 +142,7 @@ def test_a_file_that_changes_is_read_anew_and_one_that_breaks_lets_nobody_in(tmp
 
 def test_who_fails_too_often_waits_and_nobody_else_does() -> None:
     now = [100.0]
-    attempts = Attempts(lambda: now[0])
+    attempts = FailedLogins(lambda: now[0])
     ann = ("192.0.2.1", "ann")
     for _ in range(FAILURES):
         assert not attempts.tired(ann)
@@ -154,7 +157,8 @@ def test_who_fails_too_often_waits_and_nobody_else_does() -> None:
 
 
 def test_failures_are_remembered_up_to_a_bound() -> None:
-    attempts = Attempts(lambda: 0.0)
+    """A-LOGIN-06."""
+    attempts = FailedLogins(lambda: 0.0)
     for number in range(5000):
         attempts.failed(("192.0.2.1", str(number)))
     assert len(attempts._failed) == 1000
@@ -163,32 +167,33 @@ def test_failures_are_remembered_up_to_a_bound() -> None:
 @pytest.mark.parametrize(
     ("said", "read"),
     [
-        ("Basic YW5uOmE6Yg==", Given("ann", "a:b")),
-        ("bASIC YW5uOmE6Yg==", Given("ann", "a:b")),
-        ("Basic Og==", Given("", "")),
-        ("Basic w6Q6w7Y=", Given("ä", "ö")),
+        ("Basic YW5uOmE6Yg==", Credentials("ann", "a:b")),
+        ("bASIC YW5uOmE6Yg==", Credentials("ann", "a:b")),
+        ("Basic Og==", Credentials("", "")),
+        ("Basic w6Q6w7Y=", Credentials("ä", "ö")),
         ("Basic YW5u", None),
         ("Basic YW5uOmE6Yg", None),
         ("Basic YW5u OmE6Yg==", None),
-        ("Basic 4Trk", Given("á", "ä")),
+        ("Basic 4Trk", Credentials("á", "ä")),
         ("Basic", None),
         ("Basic ", None),
-        ("Bearer abc", Given(None, "abc")),
+        ("Bearer abc", Credentials(None, "abc")),
         ("Bearer ", None),
         ("Bearer" + " a" * 2000, None),
         ("Digest username=ann", None),
         ("", None),
     ],
 )
-def test_the_header_is_read_as_the_web_has_it(said: str, read: Given | None) -> None:
-    assert credentials(Headers({"Authorization": said})) == read
+def test_the_header_is_read_as_the_web_has_it(said: str, read: Credentials | None) -> None:
+    assert read_credentials(Headers({"Authorization": said})) == read
 
 
 def test_a_header_that_is_missing_or_said_twice_is_none() -> None:
+    """A-LOGIN-13."""
     twice = [(b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")]
-    assert credentials(Headers(raw=twice)) is None
-    assert credentials(Headers({})) is None
+    assert read_credentials(Headers(raw=twice)) is None
+    assert read_credentials(Headers({})) is None
 
 
 def test_what_was_sent_is_not_shown_by_accident() -> None:
-    assert CANARY not in repr(Given("ann", CANARY))
+    assert CANARY not in repr(Credentials("ann", CANARY))

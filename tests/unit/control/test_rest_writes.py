@@ -15,13 +15,13 @@ from requests import HTTPError
 from tests.contract.group_suite import CONFIG
 from tests.fakes.group import WORKER, FakeGroup
 from tests.unit.control.test_rest import Client
-from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, plugins, writes
-from wrackline.control.rest.door import opened
-from wrackline.control.rest.settings import LOOPBACK as HOST
-from wrackline.control.rest.settings import RestSettings
-from wrackline.producers.connect.supervision import State, Wish
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.routes import connector_routes, plugin_routes, write_routes
+from wrackline.control.runtime.rest.server.endpoint import open_endpoint
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 SECRET = CONFIG["database.password"]
 OF_SHOP = {"partition": {"server": "shop1", "database": "shop"}, "offset": {"lsn": "0/1"}}
@@ -37,11 +37,11 @@ def port(group: FakeGroup) -> Iterator[int]:
     resolver = Resolver(Allowed(), {"WRACKLINE_PW": "pw", "HOME": SECRET})
     group.resolver = resolver
     routes = (
-        connectors.routes(group),
-        writes.routes(group),
-        plugins.routes(Installed(), group.check, "1"),
+        connector_routes.routes(group),
+        write_routes.routes(group),
+        plugin_routes.routes(Installed(), group.check, "1"),
     )
-    with opened(RestSettings(0), routes, tell=print) as door:
+    with open_endpoint(RestSettings(0), routes, tell=print) as door:
         yield door.port
 
 
@@ -65,13 +65,16 @@ def shown(name: str = "shop", **more: str) -> dict[str, str]:
 
 def test_a_client_of_connect_makes_changes_and_removes_a_connector(connect: Any, group: FakeGroup) -> None:
     info = {"name": "shop", "tasks": [{"connector": "shop", "task": 0}], "type": "source"}
-    assert connect.create_connector({"name": "shop", "config": CONFIG}) == {**info, "config": shown()}
+    config, tls = {**CONFIG, "database.sslmode": "require"}, {"database.sslmode": "require"}
+    assert connect.create_connector({"name": "shop", "config": config}) == {**info, "config": shown(**tls)}
     assert connect.list_connectors() == ["shop"]
     assert connect.get_connector_status("shop")["connector"] == {"state": "RUNNING", "worker_id": WORKER}
     with pytest.raises(HTTPError, match="409"):
-        connect.create_connector({"name": "shop", "config": CONFIG})
-    changed = {**CONFIG, "table.include.list": "public.a"}
-    assert connect.update_connector("shop", changed)["config"] == shown(**{"table.include.list": "public.a"})
+        connect.create_connector({"name": "shop", "config": config})
+    changed = {**config, "table.include.list": "public.a"}
+    assert connect.update_connector("shop", changed)["config"] == shown(
+        **tls, **{"table.include.list": "public.a"}
+    )
     assert group.given("shop") == {**changed, "name": "shop"}
     connect.delete_connector("shop")
     assert connect.list_connectors() == []
@@ -103,24 +106,29 @@ def test_answers_have_connects_codes_and_places(port: int, client: Client) -> No
 
 @pytest.mark.parametrize(
     ("asked", "state"),
-    [(None, State.RUNNING), ("RUNNING", State.RUNNING), ("paused", State.PAUSED), ("STOPPED", State.STOPPED)],
+    [
+        (None, TaskState.RUNNING),
+        ("RUNNING", TaskState.RUNNING),
+        ("paused", TaskState.PAUSED),
+        ("STOPPED", TaskState.STOPPED),
+    ],
 )
 def test_a_connector_begins_as_it_is_asked_to(
-    client: Client, group: FakeGroup, asked: str | None, state: State
+    client: Client, group: FakeGroup, asked: str | None, state: TaskState
 ) -> None:
     body = {"name": "shop", "config": CONFIG, "initial_state": asked}
     status, told = client.ask("POST", "/connectors", sent(body))
     assert (status, group.standing("shop").state) == (201, state)
-    assert bool(told["tasks"]) is (state is not State.STOPPED)
+    assert bool(told["tasks"]) is (state is not TaskState.STOPPED)
 
 
 def test_a_patch_changes_what_it_names(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop", "table.include.list": "public.a"}, Wish.STOP)
+    group.put("shop", {**CONFIG, "name": "shop", "table.include.list": "public.a"}, DesiredState.STOP)
     patch = {"table.include.list": None, "database.port": 5433, "database.password": "***"}
     status, told = client.ask("PATCH", "/connectors/shop/config", sent(patch))
     assert (status, told["config"]) == (200, shown(**{"database.port": "5433"}))
     assert group.given("shop") == {**CONFIG, "name": "shop", "database.port": "5433"}
-    assert group.standing("shop").state is State.STOPPED
+    assert group.standing("shop").state is TaskState.STOPPED
 
 
 def test_a_setting_that_has_no_effect_here_stops_nothing_and_comes_back(
@@ -130,6 +138,41 @@ def test_a_setting_that_has_no_effect_here_stops_nothing_and_comes_back(
     assert client.ask("PUT", "/connectors/shop/config", sent(config))[0] == 201
     assert client.ask("PUT", "/connectors/shop/config", sent(group.config("shop")))[0] == 200
     assert group.given("shop") == config
+
+
+def test_the_answer_names_what_has_no_effect_and_what_was_left_to_its_default(client: Client) -> None:
+    config = {
+        **CONFIG,
+        "poll.interval.ms": "250",
+        "value.converter": "io.confluent.connect.avro.AvroConverter",
+    }
+    for status, made in (
+        client.ask("PUT", "/connectors/shop/config", sent(config)),
+        client.ask("POST", "/connectors", sent({"name": "orders", "config": config})),
+        client.ask("PATCH", "/connectors/shop/config", sent({"database.port": 5433})),
+    ):
+        named = {one["setting"]: one["code"] for one in made["warnings"]}
+        assert (status // 100, named) == (
+            2,
+            {"poll.interval.ms": "settings.not_honoured", "database.sslmode": "settings.left_out"},
+        )
+    given = {**CONFIG, "database.sslmode": "disable"}
+    assert "warnings" not in client.ask("PUT", "/connectors/shop/config", sent(given))[1]
+    assert "warnings" not in client.ask("GET", "/connectors/shop")[1]
+
+
+def test_validate_says_what_tls_is_asked_of_the_server(client: Client) -> None:
+    def of_sslmode(config: Mapping[str, str]) -> Any:
+        told = client.ask("PUT", "/connector-plugins/postgres/config/validate", sent(config))[1]
+        assert told["error_count"] == 0
+        return next(
+            one["value"]["errors"] for one in told["configs"] if one["value"]["name"] == "database.sslmode"
+        )
+
+    said = of_sslmode({**CONFIG, "name": "shop"})
+    assert "database.sslmode is not given, so it is verify-full" in said[0]
+    assert "database.sslmode = require" in said[0]
+    assert of_sslmode({**CONFIG, "name": "shop", "database.sslmode": "prefer"}) == []
 
 
 def test_what_get_shows_may_be_edited_and_put(client: Client, group: FakeGroup) -> None:
@@ -155,7 +198,12 @@ def test_stars_for_which_nothing_is_stored_are_no_secret(client: Client, group: 
 def test_settings_that_are_wrong_are_all_named_as_connect_names_them(
     client: Client, group: FakeGroup
 ) -> None:
-    wrong = {"connector.class": "postgres", "database.port": "many", "databse.user": SECRET}
+    wrong = {
+        "connector.class": "postgres",
+        "database.port": "many",
+        "databse.user": SECRET,
+        "database.sslmode": "require",
+    }
     status, told = client.ask("PUT", "/connectors/shop/config", sent(wrong))
     validated = client.ask(
         "PUT", "/connector-plugins/postgres/config/validate", sent({**wrong, "name": "shop"})
@@ -196,7 +244,7 @@ def test_a_name_that_kafka_takes_for_another_is_refused(client: Client, group: F
 
 
 def test_positions_of_what_is_stopped_are_edited(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop"}, Wish.STOP)
+    group.put("shop", {**CONFIG, "name": "shop"}, DesiredState.STOP)
     status, told = client.ask("PATCH", "/connectors/shop/offsets", sent({"offsets": [OF_SHOP]}))
     assert (status, told["message"]) == (200, "The offsets for this connector have been altered successfully")
     assert client.ask("GET", "/connectors/shop/offsets")[1] == {"offsets": [OF_SHOP]}
@@ -208,7 +256,8 @@ def test_positions_of_what_is_stopped_are_edited(client: Client, group: FakeGrou
 
 
 def test_positions_of_what_runs_are_not(client: Client, group: FakeGroup) -> None:
-    group.put("shop", {**CONFIG, "name": "shop"}, Wish.PAUSE)
+    """A-ROLE-10."""
+    group.put("shop", {**CONFIG, "name": "shop"}, DesiredState.PAUSE)
     for method, body in (("PATCH", sent({"offsets": [OF_SHOP]})), ("DELETE", None)):
         status, told = client.ask(method, "/connectors/shop/offsets", body)
         assert (status, told["code"]) == (400, "rest.not_stopped")
@@ -225,7 +274,7 @@ def test_of_two_changes_at_once_none_undoes_the_other(
     group.put("shop", {**CONFIG, "name": "shop"}, None)
     both, put = Barrier(2), group.put
 
-    def meets(name: str, config: Mapping[str, str], wish: Wish | None) -> None:
+    def meets(name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
         with suppress(BrokenBarrierError):  # whoever writes alone meets nobody
             both.wait(0.5)
         put(name, config, wish)

@@ -8,23 +8,32 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from wrackline.control import scrape_port
-from wrackline.control.scrape_port import METRICS, PORT_TAKEN, Page, metrics_page, serving
+from wrackline.control.runtime.ground import scrape_port
+from wrackline.control.runtime.ground.scrape_port import (
+    METRICS,
+    PORT_TAKEN,
+    ScrapePage,
+    metrics_page,
+    serve_pages,
+)
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.exposition import Family, Sample
+from wrackline.schemas.language.exposition import Family, Sample
 
 
 def test_it_is_served_at_its_path_alone_and_a_taken_port_is_named() -> None:
     family = Family("m", "gauge", "one", [Sample({}, 1)])
-    pages = {METRICS: metrics_page(lambda: [family]), "/status": Page("application/json", lambda: b"{}")}
-    with serving(0, pages, "metrics.port") as port:
+    pages = {
+        METRICS: metrics_page(lambda: [family]),
+        "/status": ScrapePage("application/json", lambda: b"{}"),
+    }
+    with serve_pages(0, pages, "metrics.port") as port:
         with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             assert answer.read() == b"# HELP m one\n# TYPE m gauge\nm{} 1\n"
         with pytest.raises(HTTPError, match="404") as refused:
             urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=10)
         refused.value.close()
-        with pytest.raises(OperatorNeeded) as taken, serving(port, {}, "other.port"):
+        with pytest.raises(OperatorNeeded) as taken, serve_pages(port, {}, "other.port"):
             pass
         assert (taken.value.code, "other.port" in taken.value.hint) == (PORT_TAKEN.code, True)
         with urlopen(f"http://127.0.0.1:{port}/status?x=1", timeout=10) as answer:
@@ -33,7 +42,7 @@ def test_it_is_served_at_its_path_alone_and_a_taken_port_is_named() -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:9402", "127.0.0.1.evil.example"])
 def test_a_page_that_names_another_host_is_not_heard(host: str) -> None:
-    with serving(0, {"/status": Page("application/json", lambda: b"{}")}, "x") as port:
+    with serve_pages(0, {"/status": ScrapePage("application/json", lambda: b"{}")}, "x") as port:
         address = f"http://127.0.0.1:{port}/status"
         with pytest.raises(HTTPError, match="400") as refused:
             urlopen(Request(address, headers={"Host": host}), timeout=10)
@@ -44,7 +53,7 @@ def test_a_page_that_names_another_host_is_not_heard(host: str) -> None:
 
 def test_who_asks_for_ever_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrape_port, "_ASK_S", 0.5)
-    with serving(0, {}, "x") as port, create_connection(("127.0.0.1", port), timeout=30) as slow:
+    with serve_pages(0, {}, "x") as port, create_connection(("127.0.0.1", port), timeout=30) as slow:
         drip(slow)
 
 
@@ -58,7 +67,7 @@ def test_the_end_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrape_port, "Timer", Never)
     monkeypatch.setattr(scrape_port, "_ASK_S", 1e6)
     with ExitStack() as held:
-        with serving(0, {}, "x") as port:
+        with serve_pages(0, {}, "x") as port:
             slow = held.enter_context(create_connection(("127.0.0.1", port), timeout=30))
             slow.sendall(b"GET /me")
             assert heard.wait(30)

@@ -7,28 +7,30 @@ import pytest
 
 from tests.contract.group_suite import CONFIG
 from tests.fakes.group import DEFAULTS
-from wrackline.control.crew import committed, topics_of
-from wrackline.control.installed import Installed
-from wrackline.control.offsets import desk
-from wrackline.control.rest.desk import PipelineDesk
-from wrackline.control.status import gather
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.services.offsets import open_offsets
+from wrackline.control.runtime.services.status import gather_status
+from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
+from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipeline import Pipeline, check
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 GONE = {**DEFAULTS, **CONFIG, "name": "shop", "database.password": "${env:WRACKLINE_GONE}"}
 
 
 def positions_of(pipeline: Pipeline) -> None:
-    with desk(pipeline):
+    with open_offsets(pipeline):
         pass
 
 
-def requests_of(pipeline: Pipeline) -> PipelineDesk:
-    return PipelineDesk(pipeline, print)
+def requests_of(pipeline: Pipeline) -> PipelineRequests:
+    return PipelineRequests(pipeline, print)
 
 
-@pytest.mark.parametrize("look", [topics_of, committed, gather, positions_of, requests_of])
+@pytest.mark.parametrize(
+    "look", [existing_topics, committed_offsets, gather_status, positions_of, requests_of]
+)
 def test_its_fault_is_the_answer(look: Callable[[Pipeline], Any]) -> None:
     pipeline = check(GONE, Installed(), Resolver(Allowed(), {}))
     with pytest.raises(WracklineError) as told:

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from tests.unit.producers.test_assembly import values
-from wrackline.control import signalling
+from wrackline.control.runtime.services import signalling
 from wrackline.producers.kafka import signal_topic
 from wrackline.schemas.errors import Transient
 
@@ -20,5 +20,5 @@ def test_a_request_that_no_broker_took_is_to_be_sent_again(monkeypatch: pytest.M
             "signal.enabled.channels": "kafka",
         }
         with pytest.raises(Transient) as told:
-            signalling.send(values(**given), b"{}")
+            signalling.send_signal(values(**given), b"{}")
     assert told.value.code == signalling.NOT_SENT.code

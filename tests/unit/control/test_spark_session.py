@@ -8,31 +8,31 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 
-from wrackline.consumers.spark import is_gone, joined
-from wrackline.control.cli import main
-from wrackline.control.spark_session import spark_session
-from wrackline.schemas.consume_settings import CONSUME
+from wrackline.consumers.spark.sessions import is_gone, merge_settings
+from wrackline.control.cli.command_line import main
+from wrackline.control.runtime.spark.spark_session import open_session
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.setting import Declared
-from wrackline.schemas.settings import Reading, Registry
+from wrackline.schemas.settings.declared.consume_settings import CONSUME
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.setting import Declared
+from wrackline.schemas.settings.settings_registry import CheckedSettings, SettingsRegistry
 
 TOKEN = "sc://host:15002/;token=hush-hush-7"
 
 
-def reading(**given: str) -> Reading:
+def reading(**given: str) -> CheckedSettings:
     named = {f"spark.{name}": value for name, value in given.items()}
-    return Registry(Declared(settings=CONSUME)).read(named, Resolver(Allowed().of_the_owner(), {}))
+    return SettingsRegistry(Declared(settings=CONSUME)).read(named, Resolver(Allowed().of_the_owner(), {}))
 
 
 def test_what_is_told_goes_over_what_was_needed_and_extensions_add_up() -> None:
     needed = {"spark.sql.extensions": "a.A,b.B", "one": "1", "two": "2"}
-    assert joined(needed, {"two": "3", "spark.sql.extensions": "c.C,a.A"}) == {
+    assert merge_settings(needed, {"two": "3", "spark.sql.extensions": "c.C,a.A"}) == {
         "spark.sql.extensions": "a.A,b.B,c.C",
         "one": "1",
         "two": "3",
     }
-    assert joined({}, {"one": "1"}) == {"one": "1"}
+    assert merge_settings({}, {"one": "1"}) == {"one": "1"}
 
 
 def test_a_server_that_has_gone_is_told_from_a_batch_that_failed() -> None:
@@ -56,7 +56,7 @@ def test_one_process_has_one_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     values = reading(remote=TOKEN).values
     assert values is not None
-    with pytest.raises(OperatorNeeded) as caught, spark_session(values, (), {}, None):
+    with pytest.raises(OperatorNeeded) as caught, open_session(values, (), {}, None):
         pass
     assert caught.value.code == "spark.submitted_and_remote"
 
@@ -64,13 +64,13 @@ def test_one_process_has_one_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_client_of_a_server_the_other_ways_stay() -> None:
     program = (
         "import sys; sys.modules['grpc'] = None\n"
-        "from wrackline.control.installed import import_everything\n"
+        "from wrackline.control.cli.commands.explain import import_everything\n"
         "print(*import_everything())\n"
-        "from wrackline.control.spark_session import _connected\n"
-        "_connected('sc://h', {}, {})"
+        "from wrackline.control.runtime.spark.spark_session import _connect\n"
+        "_connect('sc://h', {}, {})"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["wrackline.consumers.spark_remote"]
+    assert done.stdout.split() == ["wrackline.consumers.spark.remote_session"]
     assert "pip install -e '.[connect]'" in done.stderr
 
 

@@ -13,34 +13,47 @@ import orjson
 import pytest
 from rich.console import Console
 
-from wrackline.consumers.account import Account, Step
-from wrackline.consumers.figures import Figures
-from wrackline.consumers.plan import Applied, Written
-from wrackline.consumers.plugin import Removed, Upkept
-from wrackline.consumers.rounds import Range
-from wrackline.consumers.standing import Standing
-from wrackline.consumers.status import document
-from wrackline.consumers.tally import Latest, Tally
-from wrackline.consumers.tending import Tended
-from wrackline.control import status as status_of_both
-from wrackline.control.exits import Exit
-from wrackline.control.scrape_port import METRICS, STATUS, Page, serving
-from wrackline.control.status import CONSUMER, WORKER, Status, asked
-from wrackline.control.status_documents import lag, tables
-from wrackline.control.status_text import Look, being_read, details, heads, lines, page
-from wrackline.control.status_watch import picture, watch
-from wrackline.producers.lanes import Health
-from wrackline.producers.metrics import Measures
-from wrackline.producers.plugin import LogState
-from wrackline.producers.status import document as of_worker
+from wrackline.consumers.batch.report import BatchReport, Step
+from wrackline.consumers.contract.batch_scope import BatchRange
+from wrackline.consumers.contract.counts import BatchCounts, LatestChange
+from wrackline.consumers.contract.plan import Applied, NewestChange
+from wrackline.consumers.contract.target import UpkeepRemoval, UpkeepResult
+from wrackline.consumers.drive.retry_state import TableRetryState
+from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
+from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.status import document
+from wrackline.control.cli.terminal.status_text import (
+    StatusStyle,
+    details,
+    heads,
+    lines,
+    page,
+    reads_under_way,
+    unknown_tables,
+)
+from wrackline.control.cli.terminal.status_watch import picture, watch
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.scrape_port import METRICS, STATUS, ScrapePage, serve_pages
+from wrackline.control.runtime.services import requests
+from wrackline.control.runtime.services import status as status_of_both
+from wrackline.control.runtime.services.status import CONSUMER, WORKER, PipelineStatus, ask_process
+from wrackline.control.runtime.services.status_documents import lag_document, status_document, tables_document
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.observe.status_document import document as of_worker
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.kafka.receipts import Receipt, ReceiptKey, RequestState, ScanStatus, TableProgress
+from wrackline.schemas.kafka.signals import SnapshotKind
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 BUSY = Transient("test.busy", "a wall", "lean on it")
 MEND = OperatorNeeded("test.mend", "it does not fit", "make it wider")
 GONE = Definite("test.gone", "it is gone", "read it again")
 GOING: Mapping[str, Any] = {
     "state": "streaming", "requests": [], "rows": 0, "expected": None, "percent": None, "seconds_left": None,
+    "letters": {}, "nulls": {},
     "reason": None,
 }  # fmt: skip
 NOW = 100_000
@@ -48,14 +61,14 @@ NOW = 100_000
 
 def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Mapping[str, Any]:
     """What a consumer of one table for each error, and one that goes on, would answer."""
-    figures = Figures("s", lambda: 0.0)
+    figures = ConsumerFigures("s", lambda: 0.0)
     tables = ["orders", *(f"bad_{number}" for number in range(len(wrong)))]
     figures.looked({f"s.shop.public.{table}": {0: 9000} for table in tables})
     figures.batch(
-        Account(
-            Range("s.shop.public.orders", {0: 0}, {0: 7766}),
-            Applied(newest=Written("0a0b", 1, 2)),
-            Tally({"c": 7000, "r": 766}, Latest("0a0b", 1000, 1200)),
+        BatchReport(
+            BatchRange("s.shop.public.orders", {0: 0}, {0: 7766}),
+            Applied(newest=NewestChange("0a0b", 1, 2)),
+            BatchCounts({"c": 7000, "r": 766}, LatestChange("0a0b", 1000, 1200)),
             {Step.READ: 0.25, Step.APPLY: 1.5},
             4200,
             60_000,
@@ -63,8 +76,10 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     )
     for number, error in enumerate(wrong):
         stopped = not isinstance(error, Transient)
-        figures.stands(f"s.shop.public.bad_{number}", Standing(error, 1, stopped=stopped))
-    figures.tended(Tended("s.shop.public.orders", 2.0, None, Upkept({Removed.FILES: 1200}, 3)))
+        figures.stands(f"s.shop.public.bad_{number}", TableRetryState(error, 1, stopped=stopped))
+    figures.tended(
+        UpkeepOutcome("s.shop.public.orders", 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1200}, 3))
+    )
     figures.went(outage)
     told: Mapping[str, Any] = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 0, NOW)))
     return told
@@ -76,20 +91,21 @@ SLOT = LogState("slot", None, 5_000_000, 1_250_000, 2_000_000, None, None)
 def worker(log: LogState = SLOT) -> Mapping[str, Any]:
     """What a worker of one database would answer."""
     here = SourcePartition("s", "shop")
-    measures = Measures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
+    measures = TaskMeasures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
     measures.health(Health.RUNNING, None)
     measures.looked(here, log)
     told: Mapping[str, Any] = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
     return told
 
 
-def status(*wrong: WracklineError, outage: WracklineError | None = None) -> Status:
-    return Status("shop", {"shop.public.orders": GOING}, worker(), consumer(*wrong, outage=outage))
+def status(*wrong: WracklineError, outage: WracklineError | None = None) -> PipelineStatus:
+    return PipelineStatus("shop", {"shop.public.orders": GOING}, worker(), consumer(*wrong, outage=outage))
 
 
-def shown(found: Status, width: int | None = 80) -> list[str]:
+def shown(found: PipelineStatus, width: int | None = 80) -> list[str]:
     return "\n".join(
-        line.plain for line in (*heads(found, Look(width, NOW)), *lines(found, Look(width, NOW)))
+        line.plain
+        for line in (*heads(found, StatusStyle(width, NOW)), *lines(found, StatusStyle(width, NOW)))
     ).splitlines()
 
 
@@ -106,13 +122,13 @@ def test_a_line_for_each_table_fits_the_terminal() -> None:
 
 def test_a_log_that_goes_by_its_age_says_when() -> None:
     aged = LogState("binary log", None, 9, 5, None, None, None, kept_s=86_400, expires_s=5400.0)
-    said = next(iter(heads(Status("shop", {}, worker(aged), None), Look(80, NOW))))
+    said = next(iter(heads(PipelineStatus("shop", {}, worker(aged), None), StatusStyle(80, NOW))))
     assert said.plain == "log     shop: 5 B behind; what waits there is lost in 90 min"
 
 
 def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:
     name = f"shop.public.{'x' * 80}_end"
-    found = Status("shop", {name: GOING}, BUSY, None)
+    found = PipelineStatus("shop", {name: GOING}, BUSY, None)
     row = shown(found)[-1]
     assert len(row) <= 80
     assert row.startswith("…x")
@@ -121,13 +137,13 @@ def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:
 
 
 def test_all_that_is_known_of_one_table() -> None:
-    said = [line.plain for line in details(status(), "shop.public.orders", Look(80, NOW))]
+    said = [line.plain for line in details(status(), "shop.public.orders", StatusStyle(80, NOW))]
     assert said == [
         "shop.public.orders",
         "  source   streaming",
         "  target   going; 1,234 offsets behind",
         "  lag      59 s: 200 ms to Kafka, 3.0 s until read, 56 s to merge",
-        "  merged   1 batches, the newest 40 s ago: 7,000 inserted, 766 read",
+        "  merged   1 batch, the newest 40 s ago: 7,000 inserted, 766 read",
         "  reached  0a0b; next offsets 0: 7766",
         "  time     read 250 ms, apply 1.5 s",
         "  upkeep   1 done, 0 failed, in 2.0 s; removed 1,200 files",
@@ -135,11 +151,31 @@ def test_all_that_is_known_of_one_table() -> None:
     ]
 
 
+@pytest.mark.parametrize("state", ["queued", "snapshotting", "refreshing", "streaming"])
+def test_nobody_says_that_work_goes_on_while_no_worker_answers(state: str) -> None:
+    """T-C06."""
+    table = {"shop.public.orders": {**GOING, "state": state}}
+    dead, alive = (
+        PipelineStatus("shop", table, BUSY, consumer()),
+        PipelineStatus("shop", table, worker(), consumer()),
+    )
+    assert shown(dead)[-1].split()[:3] == ["public.orders", "-", "going"]
+    assert shown(alive)[-1].split()[:3] == ["public.orders", state, "going"]
+    said = [line.plain for line in details(dead, "shop.public.orders", StatusStyle(80, NOW))]
+    assert said[1] == f"  source   unknown; at last {state}"
+
+
+@pytest.mark.parametrize("state", ["paused", "failed", "gone"])
+def test_what_holds_without_a_worker_too_is_said(state: str) -> None:
+    found = PipelineStatus("shop", {"shop.public.orders": {**GOING, "state": state}}, BUSY, consumer())
+    assert shown(found)[-1].split()[:2] == ["public.orders", state]
+
+
 def test_colours_are_for_a_terminal() -> None:
     plain, coloured = Console(force_terminal=False), Console(force_terminal=True, color_system="standard")
     for console, there in ((plain, False), (coloured, True)):
         with console.capture() as kept:
-            for line in lines(status(MEND), Look(80, NOW)):
+            for line in lines(status(MEND), StatusStyle(80, NOW)):
                 console.print(line)
         assert ("\x1b[" in kept.get()) == there
 
@@ -152,42 +188,49 @@ def test_colours_are_for_a_terminal() -> None:
         (status(BUSY, MEND), Exit.OPERATOR),
         (status(GONE, MEND), Exit.DEFINITE),
         (status(outage=BUSY), Exit.TRANSIENT),
-        (Status("shop", BUSY, worker(), None), Exit.TRANSIENT),
-        (Status("shop", {}, worker(), MEND), Exit.OPERATOR),
-        (Status("shop", {}, GONE, None), Exit.OK),
-        (Status("shop", {"shop.public.t": {**GOING, "reason": MEND.document()}}, BUSY, None), Exit.OPERATOR),
+        (PipelineStatus("shop", BUSY, worker(), None), Exit.TRANSIENT),
+        (PipelineStatus("shop", {}, worker(), MEND), Exit.OPERATOR),
+        (PipelineStatus("shop", {}, GONE, None), Exit.OK),
+        (
+            PipelineStatus("shop", {"shop.public.t": {**GOING, "reason": MEND.document()}}, BUSY, None),
+            Exit.OPERATOR,
+        ),
     ],
 )
-def test_the_exit_code_is_what_is_hardest_to_mend(found: Status, code: Exit) -> None:
+def test_the_exit_code_is_what_is_hardest_to_mend(found: PipelineStatus, code: Exit) -> None:
     assert found.exit == code
 
 
 def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
-    said = "\n".join(shown(Status("shop", {"shop.public.orders": GOING}, MEND, BUSY)))
+    said = "\n".join(shown(PipelineStatus("shop", {"shop.public.orders": GOING}, MEND, BUSY)))
     assert "[test.busy] a wall" in said
     assert "public.orders" in said
     assert "log     unknown: [test.mend] it does not fit" in said
-    assert "a wall" in "\n".join(shown(Status("shop", BUSY, BUSY, consumer())))
+    assert "a wall" in "\n".join(shown(PipelineStatus("shop", BUSY, BUSY, consumer())))
 
 
 def test_the_consumer_is_asked_at_its_port() -> None:
     told = consumer()
-    pages = {STATUS: Page("application/json", lambda: json.dumps(told).encode())}
-    with serving(0, pages, "x") as port:
-        assert asked("shop", CONSUMER, port) == told
+    pages = {STATUS: ScrapePage("application/json", lambda: json.dumps(told).encode())}
+    with serve_pages(0, pages, "x") as port:
+        assert ask_process("shop", CONSUMER, port) == told
         for name, half in (("another", CONSUMER), ("shop", WORKER)):
             with pytest.raises(OperatorNeeded, match=rf"status\.another.* {half.who} of {name}"):
-                asked(name, half, port)
-    for other in ({}, {STATUS: Page("text/plain", lambda: b"hello")}, {METRICS: Page("text/plain", bytes)}):
-        with serving(0, other, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
-            asked("shop", CONSUMER, port)
+                ask_process(name, half, port)
+    for other in (
+        {},
+        {STATUS: ScrapePage("text/plain", lambda: b"hello")},
+        {METRICS: ScrapePage("text/plain", bytes)},
+    ):
+        with serve_pages(0, other, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
+            ask_process("shop", CONSUMER, port)
 
 
 def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status_of_both, "_MOST", 1000)
-    pages = {STATUS: Page("application/json", lambda: json.dumps(consumer()).encode() + b" " * 1000)}
-    with serving(0, pages, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
-        asked("shop", CONSUMER, port)
+    pages = {STATUS: ScrapePage("application/json", lambda: json.dumps(consumer()).encode() + b" " * 1000)}
+    with serve_pages(0, pages, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
+        ask_process("shop", CONSUMER, port)
 
 
 def test_nobody_is_followed_elsewhere() -> None:
@@ -205,12 +248,12 @@ def test_nobody_is_followed_elsewhere() -> None:
             self.end_headers()
 
     with (
-        serving(0, {STATUS: Page("application/json", elsewhere)}, "x") as port,
+        serve_pages(0, {STATUS: ScrapePage("application/json", elsewhere)}, "x") as port,
         HTTPServer(("127.0.0.1", 0), Sends) as sends,
     ):
         Thread(target=sends.handle_request, daemon=True).start()
         with pytest.raises(OperatorNeeded, match=r"status\.another"):
-            asked("shop", CONSUMER, sends.server_port)
+            ask_process("shop", CONSUMER, sends.server_port)
     assert not reached
 
 
@@ -218,26 +261,26 @@ def test_nobody_answers() -> None:
     with socket.socket() as made:  # bound, and not listening: refused
         made.bind(("127.0.0.1", 0))
         with pytest.raises(Transient, match=r"status\.no_answer.*\n.*wrackline consume"):
-            asked("shop", CONSUMER, made.getsockname()[1])
+            ask_process("shop", CONSUMER, made.getsockname()[1])
     with pytest.raises(OperatorNeeded, match=r"status\.no_port.*\n.*set metrics\.port.*wrackline run"):
-        asked("shop", WORKER, 0)
+        ask_process("shop", WORKER, 0)
 
 
 def test_with_little_room_those_come_first_that_somebody_should_see() -> None:
     going = dict.fromkeys((f"shop.public.t{number}" for number in range(9)), GOING)
     reads = {**GOING, "requests": ["r"], "percent": 42}
     wrong = {**GOING, "reason": MEND.document()}
-    found = Status("shop", {**going, "shop.public.x": reads, "shop.public.y": wrong}, BUSY, None)
-    said = [line.plain for line in lines(found, Look(80, NOW, 3))]
+    found = PipelineStatus("shop", {**going, "shop.public.x": reads, "shop.public.y": wrong}, BUSY, None)
+    said = [line.plain for line in lines(found, StatusStyle(80, NOW, 3))]
     assert [line.split()[0] for line in said[1:5]] == ["public.y", "public.x", "public.t0", "and"]
     assert said[4] == "and 8 more tables"
-    assert len(list(lines(found, Look(80, NOW, 11)))) == 1 + 11 + 2, "all have room"
+    assert len(list(lines(found, StatusStyle(80, NOW, 11)))) == 1 + 11 + 2, "all have room"
 
 
 def test_a_table_that_is_read_has_a_bar_on_a_terminal() -> None:
     reads = {**GOING, "requests": ["r"], "state": "reading", "rows": 420, "expected": 1000, "percent": 42}
-    found = Status("shop", {"shop.public.x": reads, "shop.public.y": GOING}, BUSY, None)
-    assert list(being_read(found)) == [
+    found = PipelineStatus("shop", {"shop.public.x": reads, "shop.public.y": GOING}, BUSY, None)
+    assert list(reads_under_way(found)) == [
         ("shop.public.x", 42, "reading  420 of about 1,000 rows read  42%"),
     ]
     console = Console(force_terminal=True, width=110, color_system=None)
@@ -251,10 +294,10 @@ def test_a_table_that_is_read_has_a_bar_on_a_terminal() -> None:
 class Looks:
     """What is asked: these answers, and then somebody presses Ctrl-C."""
 
-    def __init__(self, *found: Status) -> None:
+    def __init__(self, *found: PipelineStatus) -> None:
         self.found = list(found)
 
-    def __call__(self) -> Status:
+    def __call__(self) -> PipelineStatus:
         if not self.found:
             raise KeyboardInterrupt
         return self.found.pop(0)
@@ -263,7 +306,7 @@ class Looks:
 def test_each_look_is_an_object_a_line_and_the_last_one_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert watch(Looks(status(), status(MEND)), page, 0.0, json=True) == Exit.OPERATOR
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [set(one) for one in told] == [{"ts_ms", "pipeline", "source", "log", "target"}] * 2
+    assert [set(one) for one in told] == [{"ts_ms", "pipeline", "source", "first_read", "log", "target"}] * 2
     assert watch(Looks(status(MEND), status()), page, 0.0, json=True) == Exit.OK
     assert watch(Looks(), page, 0.0, json=True) == Exit.LEFT, "nothing was seen yet"
 
@@ -281,7 +324,7 @@ def test_where_nobody_watches_each_look_is_a_block(
 def test_sigterm_ends_it_as_ctrl_c_does(capsys: pytest.CaptureFixture[str]) -> None:
     before = signal.getsignal(signal.SIGTERM)
 
-    def ask() -> Status:
+    def ask() -> PipelineStatus:
         if calls.pop():
             os.kill(os.getpid(), signal.SIGTERM)
         return status()
@@ -293,15 +336,15 @@ def test_sigterm_ends_it_as_ctrl_c_does(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_rest_tells_both_sides_of_a_table_in_one_place() -> None:
-    told = tables(status(BUSY))
+    told = tables_document(status(BUSY))
     assert told["tables"]["shop.public.orders"] == {
-        "source": "streaming", "percent": None, "target": "going", "seq": "0a0b", "behind": 1234,
+        "source": "streaming", "percent": None, "target": "going", "seq": "0a0b", "behind": 1234, "held": 0,
         "lag_ms": 59_000, "dead_letters": 0, "errors": [],
     }  # fmt: skip
     assert told["tables"]["shop.public.bad_0"]["source"] is None
     assert [error["code"] for error in told["tables"]["shop.public.bad_0"]["errors"]] == ["test.busy"]
     assert told["errors"] == {}
-    apart = tables(Status("shop", MEND, GONE, consumer(outage=BUSY)))
+    apart = tables_document(PipelineStatus("shop", MEND, GONE, consumer(outage=BUSY)))
     assert {side: error["code"] for side, error in apart["errors"].items()} == {
         "source": "test.mend", "log": "test.gone", "target": "test.busy",
     }  # fmt: skip
@@ -309,9 +352,69 @@ def test_rest_tells_both_sides_of_a_table_in_one_place() -> None:
 
 
 def test_rest_tells_how_far_behind_each_step_is() -> None:
-    told = lag(status())
+    told = lag_document(status())
     assert told["databases"]["shop"]["behind_bytes"] == 1_250_000
     assert told["tables"]["shop.public.orders"]["behind"] == 1234
     assert told["tables"]["shop.public.orders"]["lag_ms"]["whole"] == 59_000
-    silent = lag(Status("shop", {"shop.public.orders": GOING}, GONE, None))
+    silent = lag_document(PipelineStatus("shop", {"shop.public.orders": GOING}, GONE, None))
     assert (silent["databases"], silent["tables"], set(silent["errors"])) == ({}, {}, {"log"})
+
+
+def test_it_says_how_far_the_first_read_is_and_what_is_not_captured() -> None:
+    done = {
+        "state": "succeeded",
+        "tables": 12,
+        "read": 12,
+        "rows": 1234,
+        "at_ms": 0,
+        "empty": ["shop.public.a"],
+    }
+    here = SourcePartition("s", "shop")
+    measures = TaskMeasures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
+    many = {TableId("shop", "public", f"t{number}"): UncapturedReason.NO_GRANT for number in range(11)}
+    measures.left_out(here, {**many, TableId("shop", "public", "x"): UncapturedReason.FILTERS})
+    log = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
+    found = PipelineStatus("shop", {}, log, None, {"shop": done})
+    said = [line.plain for line in heads(found, StatusStyle(None, NOW))]
+    assert said[1:-1] == [
+        "        not captured, left out by the filters: shop.public.x",
+        f"        not captured, not granted: {', '.join(f'shop.public.t{n}' for n in range(10))} and 1 more",
+        "rows    shop: 12 of 12 tables read, 1,234 rows; finished at 1970-01-01 00:00:00Z",
+        "        without rows, so without a topic yet: shop.public.a",
+    ]
+    under_way = PipelineStatus("shop", {}, log, None, {"shop": {**done, "state": "running", "read": 5}})
+    assert "rows    shop: 5 of 12 tables read, 1,234 rows" in shown(under_way)
+    assert status_document(found)["first_read"] == {"shop": done}
+
+
+def test_the_first_read_is_the_newest_that_was_begun_for_all_tables() -> None:
+    def receipt(
+        name: str, at_ms: int, state: RequestState, *scans: ScanStatus | None
+    ) -> tuple[ReceiptKey, Receipt]:
+        lines = tuple(TableProgress(f"shop.public.t{at}", 5, scan=scan) for at, scan in enumerate(scans))
+        return ReceiptKey("shop", "s", "shop", name), Receipt(
+            name, state, SnapshotKind.INCREMENTAL, at_ms, tables=lines
+        )
+
+    found = dict(
+        [
+            receipt("lost-7", 20, RequestState.RUNNING, ScanStatus.SUCCEEDED, None),
+            receipt("initial", 10, RequestState.SUCCEEDED, ScanStatus.SUCCEEDED, ScanStatus.EMPTY),
+            receipt("mine", 30, RequestState.SUCCEEDED, ScanStatus.SUCCEEDED),
+        ]
+    )
+    first = requests.first_reads(found)["shop"]
+    assert (first["state"], first["tables"], first["read"], first["rows"]) == ("running", 2, 1, 10)
+    del found[ReceiptKey("shop", "s", "shop", "lost-7")]
+    first = requests.first_reads(found)["shop"]
+    assert (first["state"], first["empty"], first["at_ms"]) == ("succeeded", ["shop.public.t1"], 10)
+
+
+def test_a_table_is_shown_by_its_own_name_and_found_by_any_spelling() -> None:
+    own = "shop.Sales Dept.na\xefve"
+    found = PipelineStatus("shop", {"shop.Sales_Dept.na_ve": {**GOING, "table": own}}, BUSY, None)
+    assert shown(found)[-1].startswith("Sales Dept.na\xefve  ")
+    for given in ("Sales Dept.na\xefve", "Sales_Dept.na_ve", '"Sales Dept"."na\xefve"', "na\xefve"):
+        said = [line.plain for line in page(found, StatusStyle(80, NOW), [given])]
+        assert (own in said, unknown_tables(found, [given])) == (True, [])
+    assert unknown_tables(found, ["public.na_ve"]) == ["public.na_ve"]

@@ -1,28 +1,30 @@
 """The status line: what it says, when it is due, and that other lines never run into it."""
 
 import sys
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TextIO, cast
 
 import pytest
 
 from tests.fakes.place import Place
-from wrackline.control.logs.lines import log_to
-from wrackline.control.status_line import Narration, Pulse, Screen, StatusLine
-from wrackline.producers import set_aside
-from wrackline.producers.batching import Publication, States, Tally
-from wrackline.producers.changes import Fault
-from wrackline.producers.lanes import Health
-from wrackline.producers.metrics import Measures
-from wrackline.producers.plugin import LogState
-from wrackline.producers.set_aside import Reason
-from wrackline.producers.snapshot.requests import Purpose
-from wrackline.producers.snapshot.state import Job, saved
-from wrackline.producers.snapshot.state import TableState as SnapshotState
+from wrackline.control.cli.terminal.screen import Screen
+from wrackline.control.runtime.logs.lines import log_to
+from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.snapshot_requests import Purpose
+from wrackline.producers.contract.steps import Fault
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.cutter import Publication, PublicationTally, States
+from wrackline.producers.cutting.table_fault import FaultReason
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.snapshot.table_state import Job, Outcome, render_state
+from wrackline.producers.snapshot.table_state import TableState as SnapshotState
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Transient, define
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import TableKey, TableState
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import Json, SavedTableState, TableKey
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("shop1", "shop")
 ORDERS = TableId("shop", "public", "orders")
@@ -38,12 +40,17 @@ class Clock:
         return self.now
 
 
-def made(clock: Clock) -> Measures:
-    return Measures(0, "postgres", [PARTITION], 1, monotonic=clock, now_ms=lambda: 5_000)
+def ended(outcome: Outcome) -> Json:
+    """A state after the first read."""
+    return render_state(SnapshotState(ended={"initial": outcome}))
+
+
+def made(clock: Clock) -> TaskMeasures:
+    return TaskMeasures(0, "postgres", [PARTITION], 1, monotonic=clock, now_ms=lambda: 5_000)
 
 
 def publication(count: int, states: States = MappingProxyType({})) -> Publication:
-    tally = Tally({(ORDERS, "c"): count}, 1, 4_988)
+    tally = PublicationTally({(ORDERS, "c"): count}, 1, 4_988)
     return Publication(PARTITION, [], 1, 0, (), Place(0, 7), None, states, None, tally)
 
 
@@ -104,26 +111,75 @@ def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[st
 
 def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    failed = Job("initial", Purpose.INITIAL, failed=Reason("test.unread", "it has no key", "give it one"))
+    failed = Job(
+        "initial", Purpose.INITIAL, failed=FaultReason("test.unread", "it has no key", "give it one")
+    )
     states = {
-        ORDERS: set_aside.saved(Fault(ORDERS, LOST())),
-        ORDERS._replace(name="read"): saved(SnapshotState()),
-        ORDERS._replace(name="unread"): saved(SnapshotState(jobs=(failed,))),
-        ORDERS._replace(name="excluded"): saved(SnapshotState(jobs=(failed,))),
+        ORDERS: table_fault.fault_state(Fault(ORDERS, LOST())),
+        ORDERS._replace(name="read"): render_state(SnapshotState()),
+        ORDERS._replace(name="unread"): render_state(SnapshotState(jobs=(failed,))),
+        ORDERS._replace(name="excluded"): render_state(SnapshotState(jobs=(failed,))),
     }
     captured = [table for table in states if table.name != "excluded"]
     of = {
-        TableKey("c", SourcePartition("shop1", "shop"), table): TableState(1, state)
+        TableKey("c", SourcePartition("shop1", "shop"), table): SavedTableState(1, state)
         for table, state in states.items()
     }
     log = log_to(sys.stdout, for_programs=False)
     narration = Narration(made(clock), log, clock, lambda _health, _error: None)
     narration.sees(PARTITION, captured)
-    narration.resumed(State({}, of, ()))
+    narration.resumed(OffsetsState({}, of, ()))
     assert capsys.readouterr().out == (
         "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
         "shop.public.unread stays without all of its rows: [test.unread] it has no key\n  hint: give it one\n"
     )
+
+
+def test_tables_with_errors_are_handed_on_when_they_change(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[Mapping[TableId, FaultReason]] = []
+    log = log_to(sys.stdout, for_programs=False)
+    narration = Narration(
+        made(Clock()), log, Clock(), lambda _health, _error: None, wrong=lambda now: told.append({**now})
+    )
+    lost, unread = (
+        FaultReason("test.status_lost", "a try failed", "none"),
+        FaultReason("test.unread", "no", "none"),
+    )
+    other = ORDERS._replace(name="other")
+    narration.sees(PARTITION, [ORDERS, other])
+    key = TableKey("c", PARTITION, other)
+    narration.resumed(
+        OffsetsState({}, {key: SavedTableState(1, table_fault.fault_state(Fault(other, LOST())))}, ())
+    )
+    assert told == [{other: lost}]
+    narration.fault(PARTITION, Fault(ORDERS, LOST()))
+    assert len(told) == 1, "it is not committed yet"
+    reading = render_state(SnapshotState(jobs=(Job("again", Purpose.REQUESTED),)))
+    failed = render_state(SnapshotState(jobs=(Job("initial", Purpose.INITIAL, failed=unread),)))
+    for states, now in (
+        ({ORDERS: table_fault.fault_state(Fault(ORDERS, LOST()))}, {other: lost, ORDERS: lost}),
+        ({ORDERS: table_fault.fault_state(Fault(ORDERS, LOST()))}, None),
+        ({other: reading}, {ORDERS: lost}),
+        ({ORDERS: reading}, {}),
+        ({ORDERS: failed}, {ORDERS: unread}),
+        ({other: render_state(SnapshotState())}, None),
+        ({ORDERS: None}, {}),
+    ):
+        narration.published([publication(0, states)], 0.01)
+        assert told[1:] == ([] if now is None else [now])
+        del told[1:]
+    assert "shop.public.other has come back" in capsys.readouterr().out
+
+
+def test_a_start_says_once_that_no_table_has_errors() -> None:
+    told: list[Mapping[TableId, FaultReason]] = []
+    log = log_to(sys.stdout, for_programs=False)
+    narration = Narration(
+        made(Clock()), log, Clock(), lambda _health, _error: None, wrong=lambda now: told.append({**now})
+    )
+    for _ in range(2):
+        narration.resumed(OffsetsState({}, {}, ()))
+    assert told == [{}], "a report of the process before may come late"
 
 
 def test_a_table_that_is_whole_again_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,5 +195,42 @@ def test_a_table_that_is_whole_again_is_told_once(capsys: pytest.CaptureFixture[
         (SnapshotState(), "shop.public.orders has come back: all of its rows are read\n"),
         (SnapshotState(), ""),
     ):
-        narration.published([publication(0, {ORDERS: saved(state)})], 0.01)
+        narration.published([publication(0, {ORDERS: render_state(state)})], 0.01)
         assert capsys.readouterr().out == said
+
+
+def test_the_end_of_the_first_read_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    log = log_to(sys.stdout, for_programs=False)
+    narration = Narration(made(clock), log, clock, lambda _health, _error: None)
+    reads, read = (
+        render_state(SnapshotState(jobs=(Job("initial", Purpose.INITIAL),))),
+        ended(Outcome.SUCCEEDED),
+    )
+    other = ORDERS._replace(name="other")
+    for states, said in (
+        ({other: read}, ""),
+        ({ORDERS: reads, other: reads}, ""),
+        ({other: read}, ""),
+        ({ORDERS: read}, "the existing rows of all tables are read\n"),
+        ({ORDERS: read}, ""),
+    ):
+        narration.published([publication(1, states)], 0.1)
+        assert capsys.readouterr().out == said
+
+
+@pytest.mark.parametrize(
+    "left",
+    [render_state(SnapshotState(gap=True)), render_state(SnapshotState()), None, ended(Outcome.CANCELLED)],
+)
+def test_a_first_read_that_ended_without_its_rows_is_not_told_as_one_that_has_them(
+    left: Json | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    log = log_to(sys.stdout, for_programs=False)
+    narration = Narration(made(clock), log, clock, lambda _health, _error: None)
+    reads = render_state(SnapshotState(jobs=(Job("initial", Purpose.INITIAL),)))
+    other = ORDERS._replace(name="other")
+    for states in ({ORDERS: reads, other: reads}, {ORDERS: left}, {other: ended(Outcome.SUCCEEDED)}):
+        narration.published([publication(1, states)], 0.1)
+    assert capsys.readouterr().out == ""

@@ -10,14 +10,23 @@ import fastavro
 import pytest
 from rich.cells import cell_len
 
-from wrackline.control.tail import documents
-from wrackline.control.tail.chosen import called, chosen, wanted
-from wrackline.control.tail.decoded import Decoder, Event, Part, Record
-from wrackline.control.tail.lines import Look, line
-from wrackline.control.tail.start import Span, Spot, by_time, first_offset, short, start, stretch
+from wrackline.control.cli.tail import event_documents
+from wrackline.control.cli.tail.event_lines import LineStyle, line
+from wrackline.control.cli.tail.record_decoder import DecodedEvent, DecodedPart, RecordDecoder, TopicRecord
+from wrackline.control.cli.tail.start_offsets import (
+    first_offset,
+    merge_by_time,
+    read_start,
+    short_slices,
+    stretch_back,
+)
+from wrackline.control.cli.tail.topic_choice import choose_topics, name_topics, topic_filter
+from wrackline.control.runtime.services.topic_ends import OffsetSpan, TopicSlice
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.registry import UNKNOWN_ID, UNREACHABLE
+from wrackline.schemas.kafka.schema_registry import UNKNOWN_ID, UNREACHABLE
+from wrackline.schemas.kafka.topic_names import Naming
 
+WRACKLINE = Naming.WRACKLINE
 TOPIC = "shop1.shop.public.orders"
 CANARY = "c4n4ry-row"
 ROW = {"type": "record", "name": "R", "fields": [{"name": "note", "type": ["null", "string"]}]}
@@ -50,8 +59,8 @@ def bytes_of(number: int, value: object) -> bytes:
     return b"\0" + number.to_bytes(4, "big") + body.getvalue()
 
 
-def record(value: bytes | None, key: bytes | None = None, topic: str = TOPIC) -> Record:
-    return Record(topic, 0, 17, 1_777_636_800_000, key, value)
+def record(value: bytes | None, key: bytes | None = None, topic: str = TOPIC) -> TopicRecord:
+    return TopicRecord(topic, 0, 17, 1_777_636_800_000, key, value)
 
 
 GOOD = bytes_of(1, {"note": CANARY})
@@ -82,7 +91,8 @@ TWICE = [
     ],
 )
 def test_a_schema_without_bounds_is_not_read(schema: object, body: bytes) -> None:
-    part = Decoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body)).value
+    """A-DATA-03."""
+    part = RecordDecoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body)).value
     assert isinstance(part, WracklineError)
     assert part.code == "tail.no_avro"
 
@@ -93,7 +103,7 @@ TOO_LARGE = (b"\xff" * 20 + b"\1", b"\xff" * 9 + b"\1", b"\xfe" * 9 + b"\x7f")
 @pytest.mark.parametrize("schema", ["string", "bytes"])
 @pytest.mark.parametrize("body", TOO_LARGE)
 def test_a_length_too_large_is_not_what_the_schema_says(schema: str, body: bytes) -> None:
-    event = Decoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body))
+    event = RecordDecoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body))
     assert event.error is not None
     assert event.error.code == "tail.not_its_schema"
 
@@ -102,11 +112,11 @@ def test_a_length_too_large_is_not_what_the_schema_says(schema: str, body: bytes
 @pytest.mark.parametrize("body", TOO_LARGE)
 def test_a_number_too_large_is_shown_as_it_was_read(schema: object, body: bytes) -> None:
     """The reader of Avro has no bound for a number; what shows a day must take any."""
-    event = Decoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body))
+    event = RecordDecoder(lambda _: json.dumps(schema)).event(record(b"\0\0\0\0\1" + body))
     assert event.error is None
-    shown = str(line(event, Look())).split()[-1]
+    shown = str(line(event, LineStyle())).split()[-1]
     assert re.fullmatch(r"[+-]?\d+(-\d\d-\d\d)?", shown)
-    assert shown in str(documents.document(event))
+    assert shown in str(event_documents.document(event))
 
 
 @pytest.mark.parametrize(
@@ -127,13 +137,13 @@ def test_a_number_too_large_is_shown_as_it_was_read(schema: object, body: bytes)
     ],
 )
 def test_a_broken_record_says_why_and_nothing_of_itself(value: bytes, code: str) -> None:
-    event = Decoder(Texts()).event(record(value, GOOD))
+    event = RecordDecoder(Texts()).event(record(value, GOOD))
     assert event.error is not None
     assert event.error.code == code
     assert CANARY not in str(event.error)
-    assert "broken" in line(event, Look()).plain
-    assert f"[{code}]" in line(event, Look()).plain
-    told = json.loads(documents.line(event))
+    assert "broken" in line(event, LineStyle()).plain
+    assert f"[{code}]" in line(event, LineStyle()).plain
+    told = json.loads(event_documents.line(event))
     assert told["error"]["code"] == code
     assert told["key"] == {"note": CANARY}
     assert "value" not in told
@@ -141,7 +151,7 @@ def test_a_broken_record_says_why_and_nothing_of_itself(value: bytes, code: str)
 
 def test_a_schema_is_asked_for_once_whether_it_is_known_or_not() -> None:
     texts = Texts()
-    decoder = Decoder(texts)
+    decoder = RecordDecoder(texts)
     for _ in range(3):
         for value in (GOOD, b"\0\0\0\0\x07x", b"\0\0\0\0\2x"):
             decoder.event(record(value))
@@ -150,32 +160,36 @@ def test_a_schema_is_asked_for_once_whether_it_is_known_or_not() -> None:
 
 def test_a_registry_that_is_away_is_no_fault_of_a_record() -> None:
     with pytest.raises(Transient):
-        Decoder(Texts()).event(record(b"\0\0\0\0\x63x"))
+        RecordDecoder(Texts()).event(record(b"\0\0\0\0\x63x"))
 
 
 def test_topics_beside_the_rows_may_hold_json_and_text() -> None:
-    decoder = Decoder(Texts())
+    decoder = RecordDecoder(Texts())
     event = decoder.event(record(b'{"state": "running"}', b'["shop","one"]', "wrackline-shop-requests"))
-    assert line(event, Look()).plain.endswith('event      ["shop", "one"]  state="running"')
-    assert decoder.event(record(b"word", None, "x")).value == Part("word")
-    assert decoder.event(record(b"null", None, "x")).value == Part(None)
+    assert line(event, LineStyle()).plain.endswith('event      ["shop", "one"]  state="running"')
+    assert decoder.event(record(b"word", None, "x")).value == DecodedPart("word")
+    assert decoder.event(record(b"null", None, "x")).value == DecodedPart(None)
     assert decoder.event(record(b"\xff", None, "x")).error is not None
 
 
 def test_a_day_that_python_has_no_date_for_is_shown_all_the_same() -> None:
-    event = Decoder(Texts()).event(record(bytes_of(4, {"day": -800_000})))
-    assert line(event, Look()).plain.endswith("day=-0221-09-04")
-    assert json.loads(documents.line(event))["value"] == {"day": "-0221-09-04"}
+    event = RecordDecoder(Texts()).event(record(bytes_of(4, {"day": -800_000})))
+    assert line(event, LineStyle()).plain.endswith("day=-0221-09-04")
+    assert json.loads(event_documents.line(event))["value"] == {"day": "-0221-09-04"}
 
 
-def changed(op: str, before: object, after: object, key: object = None, unchanged: object = None) -> Event:
+def changed(
+    op: str, before: object, after: object, key: object = None, unchanged: object = None
+) -> DecodedEvent:
     """An event of a row, as it was decoded."""
     value = {"before": before, "after": after, "source": {"unchanged": unchanged}, "op": op}
-    return Event(record(b"v", b"k"), Part({"id": 7} if key is None else key, 1), Part(value, 2))
+    return DecodedEvent(
+        record(b"v", b"k"), DecodedPart({"id": 7} if key is None else key, 1), DecodedPart(value, 2)
+    )
 
 
-def said(event: Event) -> str:
-    return line(event, Look(None, called("shop1", [TOPIC]))).plain.partition("0:17  ")[2]
+def said(event: DecodedEvent) -> str:
+    return line(event, LineStyle(None, name_topics("shop1", [TOPIC], WRACKLINE))).plain.partition("0:17  ")[2]
 
 
 @pytest.mark.parametrize(
@@ -195,28 +209,31 @@ def said(event: Event) -> str:
         (changed("t", None, None), "truncate   id=7"),
         (changed("\x1b", None, None), r'"\u001b"   id=7'),
         (changed("c", None, {"id": None}, {"id": None, "b": "\n"}), r'insert     id=null  b="\n"'),
-        (Event(record(None, None), Part(None), Part(None)), "tombstone  no key"),
-        (Event(record(b"v", b"k"), Part("k"), Part({"status": "END"})), 'event      "k"  status="END"'),
+        (DecodedEvent(record(None, None), DecodedPart(None), DecodedPart(None)), "tombstone  no key"),
+        (
+            DecodedEvent(record(b"v", b"k"), DecodedPart("k"), DecodedPart({"status": "END"})),
+            'event      "k"  status="END"',
+        ),
     ],
 )
-def test_a_line_says_what_happened(event: Event, text: str) -> None:
+def test_a_line_says_what_happened(event: DecodedEvent, text: str) -> None:
     assert said(event) == text
 
 
 def test_a_line_has_the_place_and_fits_the_terminal() -> None:
     row = {"id": 7, "\x1b]0;": "日本" * 40, "b": b"\0" * 10_000_000}
-    whole = line(changed("c", None, row), Look(None, called("shop1", [TOPIC]))).plain
+    whole = line(changed("c", None, row), LineStyle(None, name_topics("shop1", [TOPIC], WRACKLINE))).plain
     assert whole.startswith("2026-05-01 12:00:00Z  public.orders  0:17  insert     id=7  ")
     assert "\x1b" not in whole
     for width in (1, 20, 79, 80, 81, 120):
-        cut = line(changed("c", None, row), Look(width, called("shop1", [TOPIC]))).plain
+        cut = line(changed("c", None, row), LineStyle(width, name_topics("shop1", [TOPIC], WRACKLINE))).plain
         assert cell_len(cut) <= width
         assert cut.endswith("…")
 
 
 def test_an_object_is_exact_and_one_line() -> None:
     value = {"a": float("nan"), "b": 2**63 - 1, "c": "\x1b\x9b\u2028\n", "d": b"\x01", "e": [True, 0.1]}
-    text = documents.line(Event(record(b"v"), Part(None), Part(value, 2)))
+    text = event_documents.line(DecodedEvent(record(b"v"), DecodedPart(None), DecodedPart(value, 2)))
     assert text.isprintable()
     read = json.loads(text)
     assert read["value"] == value | {"a": "NaN", "d": "0x01"}
@@ -234,40 +251,43 @@ def test_names_mean_topics() -> None:
         "shop1.transaction",
         "s2.a.b.c",
     ]
-    assert chosen("shop1", [], there) == sorted([TOPIC, there[1], there[2]])
-    assert chosen("shop1", ["public.orders"], there) == sorted([TOPIC, there[2]])
-    assert chosen("shop1", ["shop.public.orders", TOPIC], there) == [TOPIC]
-    assert chosen("shop1", ["public.a+b"], there) == ["shop1.shop.public.a_b"]
-    assert chosen("shop1", ["shop1.transaction", "s2.a.b.c"], there) == ["s2.a.b.c", "shop1.transaction"]
+    assert choose_topics("shop1", [], there, WRACKLINE) == sorted([TOPIC, there[1], there[2]])
+    assert choose_topics("shop1", ["public.orders"], there, WRACKLINE) == sorted([TOPIC, there[2]])
+    assert choose_topics("shop1", ["shop.public.orders", TOPIC], there, WRACKLINE) == [TOPIC]
+    assert choose_topics("shop1", ["public.a+b"], there, WRACKLINE) == ["shop1.shop.public.a_b"]
+    assert choose_topics("shop1", ["shop1.transaction", "s2.a.b.c"], there, WRACKLINE) == [
+        "s2.a.b.c",
+        "shop1.transaction",
+    ]
     for name in ("orders", "lic.orders", "public.nobody", "", "b.c"):
         with pytest.raises(OperatorNeeded):
-            chosen("shop1", [name], there)
-        assert not any(map(wanted("shop1", [name]), there))
-    assert called("shop1", there)(TOPIC) == "shop.public.orders"
-    assert called("shop1", there[:2])(TOPIC) == "public.orders"
-    assert called("shop1", there)("shop1.transaction") == "shop1.transaction"
+            choose_topics("shop1", [name], there, WRACKLINE)
+        assert not any(map(topic_filter("shop1", [name], WRACKLINE), there))
+    assert name_topics("shop1", there, WRACKLINE)(TOPIC) == "shop.public.orders"
+    assert name_topics("shop1", there[:2], WRACKLINE)(TOPIC) == "public.orders"
+    assert name_topics("shop1", there, WRACKLINE)("shop1.transaction") == "shop1.transaction"
 
 
 def test_where_to_begin() -> None:
-    span = Span(5, 20)
+    span = OffsetSpan(5, 20)
     assert [first_offset(one, span) for one in ("beginning", "end", 0, 7, 99)] == [5, 20, 5, 7, 20]
-    assert (start(None), start("end"), start("12")) == (None, "end", 12)
-    assert str(start("2026-05-01T12:00:00+02:00")) == "2026-05-01 12:00:00+02:00"
-    assert str(start("2026-05-01")) == "2026-05-01 00:00:00+00:00"
+    assert (read_start(None), read_start("end"), read_start("12")) == (None, "end", 12)
+    assert str(read_start("2026-05-01T12:00:00+02:00")) == "2026-05-01 12:00:00+02:00"
+    assert str(read_start("2026-05-01")) == "2026-05-01 00:00:00+00:00"
 
 
 def test_the_newest_few_are_looked_for_further_and_further_back() -> None:
-    spot, span = Spot(TOPIC, 0), Span(0, 1000)
-    assert [stretch(span, 10, tries) for tries in range(3)] == [960, 680, 0]
-    spans: Mapping[Spot, Span] = {spot: span}
-    assert short({}, {spot: 960}, spans, 10) == [spot]
-    assert short({spot: [record(None)] * 10}, {spot: 960}, spans, 10) == []
-    assert short({spot: []}, {spot: 0}, spans, 10) == []
+    spot, span = TopicSlice(TOPIC, 0), OffsetSpan(0, 1000)
+    assert [stretch_back(span, 10, tries) for tries in range(3)] == [960, 680, 0]
+    spans: Mapping[TopicSlice, OffsetSpan] = {spot: span}
+    assert short_slices({}, {spot: 960}, spans, 10) == [spot]
+    assert short_slices({spot: [record(None)] * 10}, {spot: 960}, spans, 10) == []
+    assert short_slices({spot: []}, {spot: 0}, spans, 10) == []
 
 
 def test_partitions_are_shown_as_one_by_time_each_in_its_own_order() -> None:
     def of(partition: int, *times: int | None) -> list[Any]:
-        return [Record("t", partition, at, ms, None, None) for at, ms in enumerate(times)]
+        return [TopicRecord("t", partition, at, ms, None, None) for at, ms in enumerate(times)]
 
-    found = by_time([of(0, 5, 1, None), of(1, 2, 7)])
+    found = merge_by_time([of(0, 5, 1, None), of(1, 2, 7)])
     assert [(one.partition, one.offset) for one in found] == [(1, 0), (0, 0), (0, 1), (0, 2), (1, 1)]

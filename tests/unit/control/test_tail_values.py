@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.control.tail import logical
-from wrackline.control.tail.shown import Moment, escaped, name, quoted, shown
+from wrackline.control.cli.tail import logical_types
+from wrackline.control.cli.tail.value_text import ShownMoment, quote, show_name, show_value
+from wrackline.control.runtime.ground.terminal_text import escape
 
 EPOCH = date(1970, 1, 1).toordinal()
 
@@ -32,7 +33,7 @@ EPOCH = date(1970, 1, 1).toordinal()
         (-math.inf, "-Infinity"),
         (Decimal("1E+3"), "1000"),
         (Decimal("0.0000000001"), "0.0000000001"),
-        (Moment("2026-05-01"), "2026-05-01"),
+        (ShownMoment("2026-05-01"), "2026-05-01"),
         ([None, "a", [1]], '[null, "a", [1]]'),
         ({"a": None, "b c": "x"}, '{a: null, "b c": "x"}'),
         ('a"b\\\n', '"a\\"b\\\\\\n"'),
@@ -44,28 +45,28 @@ EPOCH = date(1970, 1, 1).toordinal()
     ],
 )
 def test_a_value_is_written_so_that_it_is_no_other(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert show_value(value) == text
 
 
 @given(st.text())
 def test_a_text_is_printable_and_can_be_read_again(text: str) -> None:
-    assert quoted(text).isprintable()
-    assert json.loads(quoted(text)) == text
-    assert escaped(json.dumps(text, ensure_ascii=False)).isprintable()
-    assert json.loads(escaped(json.dumps(text, ensure_ascii=False))) == text
-    assert name(text).isprintable()
+    assert quote(text).isprintable()
+    assert json.loads(quote(text)) == text
+    assert escape(json.dumps(text, ensure_ascii=False)).isprintable()
+    assert json.loads(escape(json.dumps(text, ensure_ascii=False))) == text
+    assert show_name(text).isprintable()
 
 
 @given(st.dates())
 def test_a_day_is_written_as_the_calendar_does(day: date) -> None:
-    assert logical.day(day.toordinal() - EPOCH) == day.isoformat()
+    assert logical_types.day(day.toordinal() - EPOCH) == day.isoformat()
 
 
 @given(st.datetimes())
 def test_a_moment_is_written_as_the_calendar_does(at: datetime) -> None:
     micros = (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - both are without a zone
-    assert datetime.fromisoformat(logical.moment(micros)) == at
-    assert logical.moment(micros, "Z") == logical.moment(micros) + "Z"
+    assert datetime.fromisoformat(logical_types.moment(micros)) == at
+    assert logical_types.moment(micros, "Z") == logical_types.moment(micros) + "Z"
 
 
 @pytest.mark.parametrize(
@@ -78,17 +79,17 @@ def test_a_moment_is_written_as_the_calendar_does(at: datetime) -> None:
     ],
 )
 def test_a_day_that_no_date_of_python_can_be(days: int, text: str) -> None:
-    assert logical.day(days) == text
+    assert logical_types.day(days) == text
 
 
 def test_a_time_of_day_may_be_the_end_of_it() -> None:
-    assert logical.clock(86_400_000_000) == "24:00:00"
-    assert logical.clock(1) == "00:00:00.000001"
-    assert logical.clock(-1_500_000) == "-00:00:01.500"
+    assert logical_types.clock(86_400_000_000) == "24:00:00"
+    assert logical_types.clock(1) == "00:00:00.000001"
+    assert logical_types.clock(-1_500_000) == "-00:00:01.500"
 
 
 @given(st.integers(-(10**60), 10**60), st.integers(0, 60))
 def test_a_decimal_keeps_all_its_digits(unscaled: int, scale: int) -> None:
     data = unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
-    assert int(shown(logical.decimal(data, scale)).replace(".", "")) == unscaled
-    assert logical.decimal(data, scale).as_tuple().exponent == -scale
+    assert int(show_value(logical_types.decimal(data, scale)).replace(".", "")) == unscaled
+    assert logical_types.decimal(data, scale).as_tuple().exponent == -scale

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from wrackline.control.pages.types_page import page
-from wrackline.schemas.types import Kind
+from wrackline.schemas.tables.types import Kind
 
 PAGE = Path(__file__).parents[3] / "docs" / "types.md"
 

@@ -11,11 +11,11 @@ import orjson
 import pytest
 
 from tests.unit.corpus.cases import Case, cases, made, tells_nothing
-from wrackline.control.check_file import check_file
-from wrackline.control.installed import Installed
-from wrackline.schemas.pipeline import check
+from wrackline.control.runtime.check.file_check import check_file
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.schemas.pipelines.pipeline import check
 from wrackline.schemas.redaction import shown_name
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 GOOD = {
     "name": "shop",
@@ -68,6 +68,7 @@ def expected(case: Case) -> Mapping[str, list[str]]:
 def test_each_fault_is_named_with_its_setting_and_nothing_is_shown(
     case: Case, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A-SECRET-09."""
     given = settings_of(case, folder)
     resolve = Resolver(Allowed(folders=(folder,)).of_the_owner(), ENVIRON)
     before = files(folder)

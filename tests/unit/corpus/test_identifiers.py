@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 
 from tests.unit.corpus.cases import Case, cases, made, tells_nothing
-from wrackline.consumers.names import Case as Letters
-from wrackline.consumers.names import Identifiers, target_name, target_names
+from wrackline.consumers.contract.identifiers import Case as Letters
+from wrackline.consumers.contract.identifiers import Identifiers, target_name, target_names
 from wrackline.consumers.targets.delta import types as delta
 from wrackline.consumers.targets.iceberg import types as iceberg
 from wrackline.consumers.targets.iceberg.connect import _IN_A_PATH
-from wrackline.consumers.targets.postgres.place import IDENTIFIERS, Layout
+from wrackline.consumers.targets.postgres.sql.place import IDENTIFIERS, PgTargetLayout
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.names import avro_name, avro_namespace, column_names
-from wrackline.schemas.table import Column, TableId, TableSchema
-from wrackline.schemas.topics import assign, control_topics, table_topic
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events.avro_names import avro_name, avro_namespace, column_names
+from wrackline.schemas.kafka.topic_names import Naming, assign, control_topics, table_topic
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TARGETS: Mapping[str, Identifiers] = {
-    "iceberg": Identifiers(most_characters=255, refused=iceberg.REFUSED),
-    "delta": Identifiers(most_characters=255, case_sensitive=False, refused=delta.REFUSED),
+    "iceberg": iceberg.IDENTIFIERS,
+    "delta": delta.IDENTIFIERS,
     "postgres": IDENTIFIERS,
     "lower": Identifiers(most_characters=63, case=Letters.LOWER),
     "path": _IN_A_PATH,
@@ -36,7 +36,7 @@ def _columns(target: str, names: list[str]) -> Mapping[str, str]:
 
 
 def _topics(server: str, *tables: list[str]) -> Mapping[str, str]:
-    found = assign(server, [TableId(*map(made, table)) for table in tables])
+    found = assign(server, [TableId(*map(made, table)) for table in tables], naming=Naming.WRACKLINE)
     return {
         **{str(table): topic for table, topic in found.topics.items()},
         **{str(table): error.code for table, error in found.refused.items()},
@@ -44,7 +44,7 @@ def _topics(server: str, *tables: list[str]) -> Mapping[str, str]:
 
 
 def _place(*table: str) -> list[str]:
-    where = Layout("{schema}", "wrackline").place(TableId(*map(made, table)))
+    where = PgTargetLayout("{schema}", "wrackline").place(TableId(*map(made, table)))
     return [where.schema, where.name, where.storage]
 
 
@@ -54,7 +54,7 @@ ASKED: Mapping[str, Callable[..., Any]] = {
     "avro columns": lambda *names: column_names("db.public.t", map(made, names)),
     "target name": lambda target, name: target_name(made(name), TARGETS[target]),
     "target columns": lambda target, *names: _columns(target, list(names)),
-    "topic": lambda server, *table: table_topic(made(server), TableId(*map(made, table))),
+    "topic": lambda server, *table: table_topic(made(server), TableId(*map(made, table)), Naming.WRACKLINE),
     "topics": _topics,
     "heartbeats": lambda name: control_topics("srv", heartbeat_name=made(name)).heartbeat,
     "postgres place": _place,

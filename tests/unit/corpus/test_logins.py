@@ -8,7 +8,7 @@ import pytest
 from tests.unit.control.rest_users import written
 from tests.unit.corpus.cases import Case, cases, tells_nothing
 from tests.unit.corpus.worker import Worker, exchange, request, working
-from wrackline.control.rest.settings import RestSettings
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
 def test_nobody_comes_in_who_did_not_log_in(
     case: Case, worker: Worker, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A-LOGIN-12."""
     heard = exchange(worker.port, request(case["ask"], case["headers"], b""))
     told = heard.document or {}
     assert (heard.status, told.get("code")) == (case["status"], case.get("code")), heard

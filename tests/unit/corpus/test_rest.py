@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from tests.unit.corpus.cases import Case, as_bytes, cases, made, tells_nothing
 from tests.unit.corpus.worker import GOOD, Heard, Worker, exchange, request, working
-from wrackline.schemas.signals import SIZE_MAX
+from wrackline.schemas.kafka.signals import SIZE_MAX
 
 GROUPS = ("paths", "bodies", "heads", "settings")
 JSON = {"Content-Type": "application/json"}
@@ -52,6 +52,7 @@ def body_of(case: Case) -> bytes:
 
 @pytest.mark.parametrize("case", cases("rest", *GROUPS))
 def test_a_bad_request_has_its_answer_and_changes_nothing(case: Case, worker: Worker) -> None:
+    """A-DATA-02."""
     headers = {**JSON, **{name: made(value) for name, value in case.get("headers", {}).items()}}
     body = body_of(case)
     heard = asked(worker, made(case["ask"]), headers, body)
@@ -104,6 +105,7 @@ def routes_of(listed: Iterable[BaseRoute]) -> Iterator[Route]:
 
 
 def test_each_route_has_its_cases(worker: Worker) -> None:
+    """A-ROLE-06."""
     listed = [tuple(one.values[0]["route"].split()) for one in cases("rest", "routes")]
     assert sorted(listed) == sorted(every_route(worker)), "a new route needs a line in rest/routes.jsonl"
 

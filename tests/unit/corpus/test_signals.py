@@ -3,8 +3,9 @@
 import pytest
 
 from tests.unit.corpus.cases import Case, as_bytes, cases, made, tells_nothing
-from wrackline.schemas import conditions, signals
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka import signals
+from wrackline.schemas.language import conditions
 
 
 @pytest.mark.parametrize("case", cases("signals", "rows", "messages"))
@@ -14,7 +15,7 @@ def test_a_signal_is_taken_or_rejected_whole(case: Case, caplog: pytest.LogCaptu
         if "row" in case
         else signals.parse_message(as_bytes(case["message"]), "fallback")
     )
-    if isinstance(read, signals.Rejected):
+    if isinstance(read, signals.RejectedSignal):
         assert read.reason.code == case["answer"], read
         assert read.reason.hint
         assert len(read.reason.sentence) < 1000
@@ -22,12 +23,15 @@ def test_a_signal_is_taken_or_rejected_whole(case: Case, caplog: pytest.LogCaptu
     else:
         assert case["answer"] == "accepted", read
         if not isinstance(read.signal, signals.WindowMark):  # what is kept is what was asked
-            assert signals.parse_row(*signals.row(read.signal)) == signals.Accepted(read.signal, read.warning)
+            assert signals.parse_row(*signals.row(read.signal)) == signals.AcceptedSignal(
+                read.signal, read.warning
+            )
     tells_nothing(caplog.text)
 
 
 @pytest.mark.parametrize("case", cases("signals", "conditions"))
 def test_a_condition_is_of_the_grammar_or_refused_by_its_place(case: Case) -> None:
+    """A-SQL-03."""
     text = made(case["condition"])
     if case["answer"] == "accepted":
         read = conditions.parse(text)

@@ -1,4 +1,4 @@
-"""A worker's REST as `control/worker.py` builds it, over a crew and desks that only keep what reaches them.
+"""A worker's REST as `control/runtime/worker/worker.py` builds it, over connectors that note what they get.
 
 In: nothing.  Out: the application on a real socket, full of planted secrets, and one exchange with it.
 """
@@ -17,24 +17,31 @@ from starlette.middleware import Middleware
 
 from tests.fakes.group import FakeGroup
 from tests.unit.corpus.cases import CANARY
-from wrackline.control.crew import FilesCrew
-from wrackline.control.installed import Installed
-from wrackline.control.rest import connectors, looks, plugins, requests, writes
-from wrackline.control.rest.door import opened
-from wrackline.control.rest.forward import Forward
-from wrackline.control.rest.settings import LOOPBACK as HOST
-from wrackline.control.rest.settings import RestSettings
-from wrackline.control.rest.shapes import Standing
-from wrackline.control.status import Status
-from wrackline.producers.connect.supervision import State, Wish
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.routes import (
+    connector_routes,
+    plugin_routes,
+    request_routes,
+    view_routes,
+    write_routes,
+)
+from wrackline.control.runtime.rest.server.endpoint import open_endpoint
+from wrackline.control.runtime.rest.server.forward import Forward
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK as HOST
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.services.status import PipelineStatus
+from wrackline.control.runtime.worker.file_connectors import FileConnectors
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 GOOD = {
     "topic.prefix": "shop1",
     "connector.class": "postgres",
     "database.hostname": "db.internal",
+    "database.sslmode": "verify-full",
     "database.user": "wrackline",
     "database.password": f"{CANARY}-database",
     "database.dbname": "shop",
@@ -68,7 +75,7 @@ ALONE = RestSettings(0)
 _WAIT_S = 30
 
 
-class Crew(FilesCrew):
+class Crew(FileConnectors):
     """Two pipelines that run nowhere; Kafka is not asked."""
 
     def __init__(self) -> None:
@@ -78,8 +85,8 @@ class Crew(FilesCrew):
         assert all(one.values is not None for one in found.values()), found["shop"].problems
         super().__init__(found, lambda name, wish: self.wished.append((name, wish.value)))
         self.worker = "127.0.0.1:8083"
-        self.stands("shop", Standing(State.RUNNING))
-        self.stands("orders", Standing(State.FAILED, "[pg.slot_lost] it went"))
+        self.stands("shop", ConnectorState(TaskState.RUNNING))
+        self.stands("orders", ConnectorState(TaskState.FAILED, "[pg.slot_lost] it went"))
 
     def topics(self, name: str) -> Sequence[str]:
         return [f"{name}.d.public.a"]
@@ -94,7 +101,11 @@ class Group(FakeGroup):
     def begin_anew(self) -> None:
         """Forget what a case did."""
         self._configs.clear()
-        for name, wish in (("shop", Wish.STOP), ("north_shop", Wish.STOP), ("orders", Wish.RUN)):
+        for name, wish in (
+            ("shop", DesiredState.STOP),
+            ("north_shop", DesiredState.STOP),
+            ("orders", DesiredState.RUN),
+        ):
             self.put(name, {"name": name, **GOOD}, wish)
         self._positions.clear()
         self.asked.clear()
@@ -119,8 +130,8 @@ class Looks:
     def names(self) -> Sequence[str]:
         return ["shop", "orders"]
 
-    def status(self, name: str) -> Status:
-        return Status(name, {}, {"databases": {}}, None)
+    def status(self, name: str) -> PipelineStatus:
+        return PipelineStatus(name, {}, {"databases": {}}, None)
 
     def assess(self, name: str) -> Mapping[str, Any]:
         del name
@@ -155,14 +166,14 @@ def working(rest: RestSettings = ALONE) -> Iterator[Worker]:
     crew, desk = Crew(), Desk()
     resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     routes = (
-        requests.routes({"shop": desk, "orders": desk}),
-        looks.routes(Looks()),
-        connectors.routes(crew),
-        connectors.by_file(),
-        plugins.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
+        request_routes.routes({"shop": desk, "orders": desk}),
+        view_routes.routes(Looks()),
+        connector_routes.routes(crew),
+        connector_routes.file_routes(),
+        plugin_routes.routes(Installed(), lambda given: check(given, Installed(), resolver), "1.2.3"),
     )
     told: list[WracklineError] = []
-    with opened(rest, routes, tell=told.append) as door:
+    with open_endpoint(rest, routes, tell=told.append) as door:
         yield Worker(door.port, door.application, crew, desk, told)
 
 
@@ -172,8 +183,8 @@ def writing() -> Iterator[tuple[int, Group]]:
     group = Group()
     group.resolver = Resolver(Allowed.from_environment(ENVIRON), ENVIRON)
     hop = Middleware(Forward, elsewhere=group.elsewhere, tls=None)
-    routes = (connectors.routes(group), writes.routes(group))
-    with opened(ALONE, routes, print, [hop]) as door:
+    routes = (connector_routes.routes(group), write_routes.routes(group))
+    with open_endpoint(ALONE, routes, print, [hop]) as door:
         yield door.port, group
 
 

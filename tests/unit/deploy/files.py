@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from wrackline.consumers import metric_names as consumers
-from wrackline.producers import metric_names as producers
-from wrackline.schemas.exposition import Metric, Type
+from wrackline.consumers.observe import metric_names as consumers
+from wrackline.producers.observe import task_metric_names as producers
+from wrackline.schemas.language.exposition import Metric, Type
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"

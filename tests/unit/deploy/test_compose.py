@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from tests.unit.deploy.files import DEPLOY, ROOT, read, services
-from wrackline.control.installed import Installed
-from wrackline.control.stack import registry
-from wrackline.control.stack.process import Process, Program
-from wrackline.control.stack.servers import SchemaRegistry
+from wrackline.control.local.processes.process import Process, Program
+from wrackline.control.local.stack import registry
+from wrackline.control.local.stack.servers import SchemaRegistry
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas import versions
-from wrackline.schemas.pipeline import load as load_pipeline
+from wrackline.schemas.pipelines.pipeline import load as load_pipeline
 
 OURS = "wrackline"
 ONE_SHOT = "registry-volume"
@@ -75,6 +75,7 @@ def broken(service: Service) -> set[str]:
 
 @pytest.mark.parametrize("name", services())
 def test_a_service_holds_the_rules(name: str) -> None:
+    """A-SUPPLY-03."""
     assert broken(services()[name]) == set()
 
 
@@ -126,7 +127,11 @@ def test_images_are_those_of_the_versions() -> None:
 def test_what_is_ours_is_built_here_and_the_rest_has_a_version() -> None:
     for name, service in services().items():
         if service["image"] == OURS:
-            assert service["build"] == {"context": ".", "dockerfile": "deploy/Dockerfile"}, name
+            assert service["build"] == {
+                "context": ".",
+                "dockerfile": "deploy/Dockerfile",
+                "args": {"WRACKLINE_COMMIT": "${WRACKLINE_COMMIT:-}"},
+            }, name
         else:
             assert "build" not in service, name
             assert not service["image"].endswith(":latest"), name

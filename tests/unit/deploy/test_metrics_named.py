@@ -7,7 +7,7 @@ import pytest
 from typer.main import get_command
 
 from tests.unit.deploy.files import DASHBOARDS, alerts, asked, dashboard, exported, read, strangers
-from wrackline.control.cli import app
+from wrackline.control.cli.command_line import app
 
 PIPELINE, TASK, TABLE, SNAPSHOT = "pipeline", "task", "table", "snapshot"
 NAMED_LABEL = re.compile(r"\$labels\.(\w+)")

@@ -1,10 +1,10 @@
 """A task obeys what its pipeline's settings say."""
 
 from tests.unit.settings.shop import GOOD, checked
-from wrackline.producers import assembly
-from wrackline.producers.pace import Limits
-from wrackline.schemas.registry import access
-from wrackline.schemas.settings import Values
+from wrackline.producers.task import assembly
+from wrackline.producers.task.task_limits import TaskLimits
+from wrackline.schemas.kafka.schema_registry import registry_access
+from wrackline.schemas.settings.settings_registry import Values
 
 
 def values(**given: str) -> Values:
@@ -17,13 +17,13 @@ def test_tries_and_waits_are_the_settings() -> None:
     given = {"errors.max.retries": "3", "retriable.restart.connector.wait.ms": "250"}
     limits = assembly.limits(values(**given))
     assert (limits.most_tries, limits.longest_wait) == (3, 0.25)
-    assert assembly.limits(values()) == Limits()
+    assert assembly.limits(values()) == TaskLimits()
 
 
 def test_new_subjects_get_the_compatibility_that_was_asked_for() -> None:
-    assert access(values()).compatibility == "NONE"
+    assert registry_access(values()).compatibility == "NONE"
     given = {"schema.registry.compatibility": "BACKWARD"}
-    assert access(values(**given)).compatibility == "BACKWARD"
+    assert registry_access(values(**given)).compatibility == "BACKWARD"
 
 
 def test_notifications_go_to_the_topic_that_is_named_and_need_one() -> None:

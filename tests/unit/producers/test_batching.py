@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from tests.contract.source_world import Change, Delete, Insert, Said, Truncated, Update, orders
 from tests.fakes.place import Place
+from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
-from wrackline.producers import set_aside
-from wrackline.producers.batching import Cutter, CutTransaction, Policy, Publication
-from wrackline.producers.changes import (
+from wrackline.producers.contract.row_chunks import Halves
+from wrackline.producers.contract.steps import (
     Appeared,
     Batch,
     Begin,
-    Coming,
     Commit,
     Found,
     Message,
@@ -34,47 +33,24 @@ from wrackline.producers.changes import (
     Truncate,
     Vanished,
 )
-from wrackline.producers.chunks import Halves
-from wrackline.producers.left_out import ENVELOPE_BYTES, Bounds
-from wrackline.producers.part import Record
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
+from wrackline.producers.cutting.record_buffer import Headed, Record
+from wrackline.producers.cutting.split_transaction import SplitTransaction
+from wrackline.producers.cutting.unpublishable import ENVELOPE_BYTES, SizeBounds
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.offsets import canonical
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.offsets_records import canonical_json
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION)
 REFUSED = define("test.refused", OperatorNeeded, "Kafka refuses it", hint="ask")
 
 
-class PlainControl:
-    """Control records that a test can read."""
-
-    def __init__(self, *, counts: bool = True) -> None:
-        self.counts = counts
-
-    def heartbeat(self) -> Record:
-        return ("beat", b"server", b"now")
-
-    def begin(self, transaction: str, ts_ms: int) -> Record:
-        return ("tx", b"BEGIN", f"{transaction} {ts_ms}".encode())
-
-    def end(self, transaction: str, ts_ms: int, counts: Mapping[TableId, int]) -> Record:
-        return ("tx", b"END", f"{transaction} {ts_ms} {sum(counts.values())}".encode())
-
-    def message(self, step: Message, ts_ms: int) -> Record | None:
-        return ("message", step.prefix.encode(), f"{step.content!r} {ts_ms}".encode())
-
-    def shape(self, step: Shape, ts_ms: int) -> Record | None:
-        return None if step.before is None else ("shape", None, str(ts_ms).encode())
-
-    def coming(self, step: Coming, ts_ms: int) -> Record | None:
-        return (type(step).__name__, None, str(ts_ms).encode())
-
-
 def cutter(
-    policy: Policy,
+    policy: CutPolicy,
     control: PlainControl | None = None,
-    cut: CutTransaction | None = None,
+    cut: SplitTransaction | None = None,
     *,
     fresh: bool = True,
     refused: MutableMapping[str, WracklineError] | None = None,
@@ -135,7 +111,7 @@ def logs(draw: st.DrawFn) -> list[list[Change]]:
 
 
 POLICIES = st.builds(
-    Policy,
+    CutPolicy,
     most_bytes=st.integers(100, 4000),
     most_events=st.integers(1, 40),
     linger=st.just(1.0),
@@ -174,7 +150,7 @@ def publications(made: Cutter, batches: Iterator[Batch], takes: Iterator[bool]) 
     return taken
 
 
-def records(taken: Sequence[Publication]) -> list[Record]:
+def records(taken: Sequence[Publication]) -> list[Record | Headed]:
     return [record for publication in taken for record in publication.records]
 
 
@@ -196,24 +172,24 @@ def told_by_op(steps: Sequence[Step]) -> Counter[tuple[TableId, str]]:
 @given(logs(), POLICIES, st.integers(50, 3000), st.data())
 @settings(deadline=None)
 def test_publications_are_the_log_and_resume_exactly_after_themselves(
-    transactions: list[list[Change]], policy: Policy, batch_bytes: int, data: st.DataObject
+    transactions: list[list[Change]], policy: CutPolicy, batch_bytes: int, data: st.DataObject
 ) -> None:
     world = SmallWorld(batch_bytes, transactions)
     whole = [step for batch in world.batches(None) for step in batch.steps]
     choices = iter(lambda: data.draw(st.booleans()), None)
     taken = publications(cutter(policy), world.batches(None), choices)
     assert records(taken) == expected(whole)
-    assert tallied(taken) == (told_by_op(whole), sum(key == b"END" for _, key, _ in records(taken)))
+    assert tallied(taken) == (told_by_op(whole), sum(key == b"END" for _, key, *_ in records(taken)))
     places = [cast("Place", publication.position) for publication in taken]
     assert all(a < b for a, b in pairwise(places))
     for number, publication in enumerate(taken, start=1):
         assert (
             publication.checksum
-            == sum(crc32(value or b"") for *_, value in publication.records) & 0xFFFF_FFFF
+            == sum(crc32(value or b"") for _, _, value, *_ in publication.records) & 0xFFFF_FFFF
         )
         place, told = places[number - 1], cast("Place | None", publication.confirmable)
         assert told is None or (told.done == 0 and told <= place), "INV-1: nothing inside a transaction"
-        cut = None if publication.cut is None else CutTransaction.parse(publication.cut.saved())
+        cut = None if publication.cut is None else SplitTransaction.parse(publication.cut.saved())
         rest = publications(
             cutter(policy, cut=cut, fresh=False), world.batches(place.saved()), iter(lambda: True, None)
         )
@@ -225,7 +201,7 @@ def test_publications_are_the_log_and_resume_exactly_after_themselves(
 def test_it_ends_at_a_source_commit_unless_that_alone_is_too_large(
     transactions: list[list[Change]], batch_bytes: int
 ) -> None:
-    policy = Policy(most_bytes=1000)
+    policy = CutPolicy(most_bytes=1000)
     world = SmallWorld(batch_bytes, transactions)
     largest = max((batch.size for batch in world.batches(None)), default=0)
     control_bytes = 40 * (2 + sum(map(len, transactions)))
@@ -245,7 +221,7 @@ def steps_of(*names: str) -> list[Step]:
 
 
 def test_a_transaction_of_messages_alone_is_cut_too_and_begins_when_its_first_row_comes() -> None:
-    policy = Policy(most_events=2, linger=0.0)
+    policy = CutPolicy(most_events=2, linger=0.0)
     made = cutter(policy, fresh=False)
     said = [Message("app", b"%d" % number, Place(0, 3, number + 1)) for number in range(5)]
     made.feed(Batch((Begin("1", 7), *said), 9), now=0.0)
@@ -256,18 +232,18 @@ def test_a_transaction_of_messages_alone_is_cut_too_and_begins_when_its_first_ro
     assert (first.position, second.position) == (Place(0, 3, 2), Place(0, 3, 4))
     assert second.confirmable is None
     assert second.cut is not None
-    again = cutter(policy, cut=CutTransaction.parse(second.cut.saved()), fresh=False)
+    again = cutter(policy, cut=SplitTransaction.parse(second.cut.saved()), fresh=False)
     row = Rows([(1, "c", b"key", b"value", None)], Place(0, 3, 6))
     steps = (Shape(1, TABLE, None), Begin("1", 7, 4), said[4], row, Commit("1", Place(0, 4), 7))
     again.feed(Batch(steps, 9), now=0.0)
     rest = [record for p in iter(lambda: again.take(9.0), None) for record in p.records]
-    assert [(topic, key) for topic, key, _ in rest] == [
+    assert [(topic, key) for topic, key, *_ in rest] == [
         ("message", b"app"), ("tx", b"BEGIN"), (str(TABLE.id), b"key"), ("tx", b"END"),
     ]  # fmt: skip
 
 
 def test_small_transactions_share_one_publication_and_wait_for_company() -> None:
-    made = cutter(Policy(linger=1.0), PlainControl(counts=False), fresh=False)
+    made = cutter(CutPolicy(linger=1.0), PlainControl(counts=False), fresh=False)
     made.feed(Batch(tuple(steps_of("a", "b")), 22), now=5.0)
     assert made.due() == 6.0
     assert made.take(5.9) is None
@@ -279,7 +255,7 @@ def test_small_transactions_share_one_publication_and_wait_for_company() -> None
 
 
 def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once() -> None:
-    policy = Policy(quiet=10.0)
+    policy = CutPolicy(quiet=10.0)
     fresh = cutter(policy)
     assert fresh.due() == inf, "no position is known"
     fresh.feed(Batch((Progress(Place(0, 7)),), 0), now=1.0)
@@ -293,12 +269,12 @@ def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once()
 
 
 def test_a_heartbeat_stands_beside_a_position_that_goes_out_alone_and_not_too_often() -> None:
-    made = cutter(Policy(quiet=2.0, heartbeat=5.0), fresh=False)
+    made = cutter(CutPolicy(quiet=2.0, heartbeat=5.0), fresh=False)
 
     def published(now: float, *steps: Step) -> list[str] | None:
         made.feed(Batch(steps, 0), now)
         taken = made.take(now)
-        return None if taken is None else [topic for topic, _, _ in taken.records]
+        return None if taken is None else [topic for topic, *_ in taken.records]
 
     assert published(2.0, Progress(Place(0, 1))) == []
     assert published(4.0, Progress(Place(0, 2))) == []
@@ -310,12 +286,10 @@ def test_a_heartbeat_stands_beside_a_position_that_goes_out_alone_and_not_too_of
     made.feed(Batch(steps, 0), 12.0)
     changed = made.take(13.0)
     assert changed is not None
-    assert [topic for topic, _, _ in changed.records] == ["tx", str(TABLE.id), "tx"], (
-        "a change is sign enough"
-    )
+    assert [topic for topic, *_ in changed.records] == ["tx", str(TABLE.id), "tx"], "a change is sign enough"
     assert made.busy == 12.0
     assert published(20.0, Progress(Place(0, 9))) == ["beat"]
-    unasked = cutter(Policy(quiet=2.0), fresh=False)
+    unasked = cutter(CutPolicy(quiet=2.0), fresh=False)
     unasked.feed(Batch((Progress(Place(0, 1)),), 0), 1.0)
     quiet = unasked.take(100.0)
     assert quiet is not None
@@ -323,7 +297,7 @@ def test_a_heartbeat_stands_beside_a_position_that_goes_out_alone_and_not_too_of
 
 
 def test_after_a_cut_a_quiet_log_does_not_take_the_position_back() -> None:
-    made = cutter(Policy(most_events=1, quiet=10.0), fresh=False)
+    made = cutter(CutPolicy(most_events=1, quiet=10.0), fresh=False)
     made.feed(Batch(tuple(steps_of("a")[:3]), 11), now=0.0)
     cut = made.take(0.0)
     assert cut is not None
@@ -334,7 +308,7 @@ def test_after_a_cut_a_quiet_log_does_not_take_the_position_back() -> None:
 
 
 def test_what_is_skipped_has_no_record_but_moves_the_position() -> None:
-    made = cutter(Policy(skipped=frozenset({"c"})), PlainControl(counts=False), fresh=False)
+    made = cutter(CutPolicy(skipped=frozenset({"c"})), PlainControl(counts=False), fresh=False)
     made.feed(Batch(tuple(steps_of("a")), 11), now=0.0)
     publication = made.take(10.0)
     assert publication is not None
@@ -344,13 +318,13 @@ def test_what_is_skipped_has_no_record_but_moves_the_position() -> None:
 def test_without_tombstones_a_delete_is_one_record() -> None:
     world = SmallWorld(3000, [[Insert({"shop": "a", "number": 1}), Delete(("a", 1))]])
     whole = [step for batch in world.batches(None) for step in batch.steps]
-    made = cutter(Policy(tombstones=False))
+    made = cutter(CutPolicy(tombstones=False))
     taken = publications(made, world.batches(None), iter(lambda: True, None))
     assert records(taken) == expected(whole, tombstones=False)
 
 
 OTHER = TABLE.id._replace(name="other")
-SMALL = Bounds(row=100, record=300 + ENVELOPE_BYTES)
+SMALL = SizeBounds(row=100, record=300 + ENVELOPE_BYTES)
 
 
 def log_of_two(*rows: tuple[int, str, bytes]) -> Batch:
@@ -363,11 +337,11 @@ def log_of_two(*rows: tuple[int, str, bytes]) -> Batch:
 
 def values_of(taken: Publication | None, table: TableId = TABLE.id) -> list[bytes | None]:
     assert taken is not None
-    return [value and value[-4:] for topic, _, value in taken.records if topic == str(table)]
+    return [value and value[-4:] for topic, _, value, *_ in taken.records if topic == str(table)]
 
 
 def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_go_on() -> None:
-    made = cutter(Policy(linger=0.0, bounds=SMALL), fresh=False)
+    made = cutter(CutPolicy(linger=0.0, bounds=SMALL), fresh=False)
     large = b"\0" + b"v" * (101 + ENVELOPE_BYTES)
     log = log_of_two(
         (1, "c", b"\0one"), (2, "c", b"\0two"), (1, "c", large), (1, "c", b"\0not"), (2, "c", b"\0six")
@@ -379,7 +353,7 @@ def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_go_on() -> None
     assert values_of(taken) == [b"\0one"]
     assert values_of(taken, OTHER) == [b"\0two", b"\0six"]
     assert taken is not None
-    assert taken.states == set_aside.SetAside().aside(fault), "with the position that moves past it"
+    assert taken.states == table_fault.FaultKeeper().aside(fault), "with the position that moves past it"
     assert taken.position == Place(0, 5)
     assert taken.records[-1][2] == b"1 7 3", "END counts what is published"
     again = (Shape(3, TABLE, TABLE), Begin("2", 8), Rows([(3, "c", b"k", b"value", None)], Place(0, 6, 1)))
@@ -394,29 +368,29 @@ def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_go_on() -> None
 
 
 def test_a_row_is_judged_and_not_its_event() -> None:
-    made = cutter(Policy(linger=0.0, bounds=SMALL), fresh=False)
+    made = cutter(CutPolicy(linger=0.0, bounds=SMALL), fresh=False)
     both, one = b"\2" + b"v" * (150 + ENVELOPE_BYTES), b"\0" + b"v" * (150 + ENVELOPE_BYTES)
     assert made.feed(log_of_two((1, "u", both)), now=0.0) == [], "twice a row of 75 bytes"
     assert [fault.table for fault in made.feed(log_of_two((1, "u", one)), now=0.0)] == [TABLE.id]
-    narrow = cutter(Policy(linger=0.0, bounds=replace(SMALL, record=120)), fresh=False)
+    narrow = cutter(CutPolicy(linger=0.0, bounds=replace(SMALL, record=120)), fresh=False)
     assert [f.table for f in narrow.feed(log_of_two((2, "u", b"\2" + b"v" * 130)), now=0.0)] == [OTHER]
 
 
 def test_a_table_whose_topic_was_refused_is_left_out_from_its_shape_on() -> None:
     refused: dict[str, WracklineError] = {str(TABLE.id): REFUSED()}
-    made = cutter(Policy(linger=0.0), refused=refused)
+    made = cutter(CutPolicy(linger=0.0), refused=refused)
     (fault,) = made.feed(log_of_two((1, "c", b"\0one"), (2, "c", b"\0two")), now=0.0)
     assert (fault.table, fault.error.code) == (TABLE.id, "test.refused")
     taken = made.take(0.0)
     assert (values_of(taken), values_of(taken, OTHER)) == ([], [b"\0two"])
     assert taken is not None
     assert str(TABLE.id) not in taken.topics, "or it would be made again"
-    assert taken.states == set_aside.SetAside().aside(fault)
+    assert taken.states == table_fault.FaultKeeper().aside(fault)
     assert refused == {}, "once it is kept, it need not be remembered here"
 
 
 def test_both_halves_of_a_changed_key_count() -> None:
-    made = cutter(Policy(linger=0.0), fresh=False)
+    made = cutter(CutPolicy(linger=0.0), fresh=False)
     made.feed(log_of_two((1, "d", b"\0old"), (1, "c", b"\0new"), (2, "u", b"\0two")), now=0.0)
     taken = made.take(0.0)
     assert taken is not None
@@ -425,14 +399,14 @@ def test_both_halves_of_a_changed_key_count() -> None:
 
 
 def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> None:
-    made = cutter(Policy(linger=0.0), PlainControl(counts=False), fresh=False)
+    made = cutter(CutPolicy(linger=0.0), PlainControl(counts=False), fresh=False)
     made.feed(Batch(tuple(steps_of("a")), 11), now=0.0)
-    state = canonical({"cursor": ["5"]})
+    state = canonical_json({"cursor": ["5"]})
     made.insert(TABLE.id, Halves([(b"k2", b"re")], b"ad"), {TABLE.id: state}, now=0.0)
     publication = made.take(0.0)
     assert publication is not None
     assert publication.records[1:] == [(str(TABLE.id), b"k2", b"read")]
-    assert publication.checksum == sum(crc32(value or b"") for *_, value in publication.records) & 0xFFFF_FFFF
+    assert publication.checksum == sum(crc32(r[2] or b"") for r in publication.records) & 0xFFFF_FFFF
     assert publication.states == {TABLE.id: state}
     made.feed(Batch(tuple(steps_of("a")[:2]), 0), now=0.0)
     with pytest.raises(ValueError, match="between two"):
@@ -442,29 +416,29 @@ def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> N
 @pytest.mark.parametrize("why", ["test.refused", "kafka.row_too_large"])
 def test_rows_from_elsewhere_are_left_out_too(why: str) -> None:
     refused: dict[str, WracklineError] = {str(TABLE.id): REFUSED()} if why == "test.refused" else {}
-    made = cutter(Policy(linger=0.0, bounds=SMALL), PlainControl(counts=False), refused=refused)
+    made = cutter(CutPolicy(linger=0.0, bounds=SMALL), PlainControl(counts=False), refused=refused)
     made.feed(Batch((Progress(Place(0, 3)),), 0), now=0.0)
     large = bytes(1) if why == "test.refused" else bytes(101 + ENVELOPE_BYTES)
-    (fault,) = made.insert(TABLE.id, Halves([(b"k", large)]), {OTHER: canonical({})}, now=0.0)
-    assert made.insert(TABLE.id, Halves([(b"k", b"small")]), {OTHER: canonical({})}, now=0.0) == []
+    (fault,) = made.insert(TABLE.id, Halves([(b"k", large)]), {OTHER: canonical_json({})}, now=0.0)
+    assert made.insert(TABLE.id, Halves([(b"k", b"small")]), {OTHER: canonical_json({})}, now=0.0) == []
     taken = made.take(0.0)
     assert taken is not None
     assert (list(taken.records), list(taken.topics), taken.checksum) == ([], [], 0)
     assert taken.states.keys() == {TABLE.id, OTHER}
     assert (fault.table, fault.error.code) == (TABLE.id, why)
-    assert taken.states[TABLE.id] == set_aside.saved(fault)
+    assert taken.states[TABLE.id] == table_fault.fault_state(fault)
 
 
 def test_a_state_alone_is_worth_a_publication() -> None:
-    made = cutter(Policy(linger=1.0), fresh=False)
+    made = cutter(CutPolicy(linger=1.0), fresh=False)
     made.feed(Batch((Progress(Place(0, 7)),), 0), now=0.0)
-    made.insert(TABLE.id, Halves(), {TABLE.id: canonical({"stage": "done"})}, now=2.0)
+    made.insert(TABLE.id, Halves(), {TABLE.id: canonical_json({"stage": "done"})}, now=2.0)
     assert made.due() == 3.0
 
 
 def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
-    counted = CutTransaction("other", {TABLE.id: 100})
-    made = cutter(Policy(), cut=counted, fresh=False)
+    counted = SplitTransaction("other", {TABLE.id: 100})
+    made = cutter(CutPolicy(), cut=counted, fresh=False)
     begin, rows, commit = steps_of("a")[1:]
     resumed = replace(cast("Begin", begin), first=1)
     made.feed(Batch((Shape(0, TABLE, None), resumed, rows, commit), 11), now=0.0)
@@ -475,7 +449,7 @@ def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
 
 
 def test_tables_that_come_and_go_are_told_in_the_logs_order() -> None:
-    made = cutter(Policy(linger=0.0), fresh=False)
+    made = cutter(CutPolicy(linger=0.0), fresh=False)
     named = TABLE.id._replace(name="other")
     steps = (
         Appeared(named, complete=True),
@@ -490,7 +464,7 @@ def test_tables_that_come_and_go_are_told_in_the_logs_order() -> None:
     made.feed(Batch(steps, 0), 1.0)
     publication = made.take(1.0)
     assert publication is not None
-    assert [(topic, value) for topic, _, value in publication.records] == [
+    assert [(topic, value) for topic, _, value, *_ in publication.records] == [
         ("Appeared", b"0"),
         ("Renamed", b"7"),
         ("Reshaped", b"7"),

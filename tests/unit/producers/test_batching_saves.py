@@ -2,17 +2,17 @@
 
 from tests.fakes.place import Place
 from tests.unit.producers.test_batching import TABLE, cutter
-from wrackline.producers.batching import Policy
-from wrackline.producers.changes import Batch, Progress
-from wrackline.schemas.offsets import canonical
+from wrackline.producers.contract.steps import Batch, Progress
+from wrackline.producers.cutting.cutter import CutPolicy
+from wrackline.schemas.kafka.offsets_records import canonical_json
 
 LINGER, QUIET = 1.0, 100.0
-FIRST, SECOND = canonical({"number": 1}), canonical({"number": 2})
-POLICY = Policy(linger=LINGER, quiet=QUIET)
+FIRST, SECOND = canonical_json({"number": 1}), canonical_json({"number": 2})
+POLICY = CutPolicy(linger=LINGER, quiet=QUIET)
 
 
 def test_a_state_counts_as_taken_with_the_publication_that_has_it_and_not_before() -> None:
-    made = cutter(Policy(linger=LINGER, quiet=QUIET, most_events=1))
+    made = cutter(CutPolicy(linger=LINGER, quiet=QUIET, most_events=1))
     made.feed(Batch((Progress(Place(0, 1)),), 0), 0.0)
     made.take(0.0)
     made.save({TABLE.id: FIRST}, 1.0)

@@ -26,13 +26,13 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 def postgres_row(count: int, text: bytes, growth: int | None = None) -> int | str:
     """Decode a row of numeric(38,38); return its event's size, or the error's code."""
     from tests.fixtures.pgoutput import insert  # noqa: PLC0415 - of that process, as all below
-    from wrackline.producers.changes import RowChange  # noqa: PLC0415
-    from wrackline.producers.sources.postgres import rows  # noqa: PLC0415
+    from wrackline.producers.contract.steps import RowChange  # noqa: PLC0415
+    from wrackline.producers.sources.postgres.rows import rows  # noqa: PLC0415
     from wrackline.schemas.errors import OperatorNeeded  # noqa: PLC0415
-    from wrackline.schemas.frame import Frame  # noqa: PLC0415
-    from wrackline.schemas.projection import everything  # noqa: PLC0415
-    from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema  # noqa: PLC0415
-    from wrackline.schemas.types import ColumnType, Kind  # noqa: PLC0415
+    from wrackline.schemas.events.frame import Frame  # noqa: PLC0415
+    from wrackline.schemas.events.projection import project_all  # noqa: PLC0415
+    from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema  # noqa: PLC0415
+    from wrackline.schemas.tables.types import ColumnType, Kind  # noqa: PLC0415
 
     type_ = ColumnType(Kind.DECIMAL, "numeric(38,38)", 38, 38)
     columns = tuple(Column(f"c{i}", i + 1, type_) for i in range(count))
@@ -43,8 +43,8 @@ def postgres_row(count: int, text: bytes, growth: int | None = None) -> int | st
             if growth is not None:
                 planted.enter_context(patch.object(rows, "growth_of", lambda _: growth))
                 planted.enter_context(patch.object(rows, "beside_of", lambda _: -16))
-            decoder = rows.RowDecoder(1, everything(table), 1, 2)
-        decoder.decode(insert([text] * count), 0, Frame(b"\0" * 9, b"00" * 11), 9, 0, made)
+            decoder = rows.PgRowDecoder(1, project_all(table), 1, 2)
+        decoder.decode(insert([text] * count), 0, Frame(b"\0" * 9, b"00" * 11), 9, made)
     except OperatorNeeded as refused:
         return refused.code
     return len(made[0][3])
@@ -53,15 +53,15 @@ def postgres_row(count: int, text: bytes, growth: int | None = None) -> int | st
 def mysql_row(type_: int, meta: int, cell: bytes, labels: tuple[str, ...], times: int) -> int | str:
     """Decode a row whose key names its one column so often; return the key's size, or the error's code."""
     from tests.fixtures.rows_events import WRITE, image, rows_event  # noqa: PLC0415 - of that process, as all below
-    from wrackline.producers.changes import RowChange  # noqa: PLC0415
-    from wrackline.producers.sources.mysql.charsets import charset_of  # noqa: PLC0415
-    from wrackline.producers.sources.mysql.rows import RowDecoder  # noqa: PLC0415
-    from wrackline.producers.sources.mysql.table_map import WireColumn  # noqa: PLC0415
-    from wrackline.producers.sources.mysql.types import column_type, of_wire  # noqa: PLC0415
+    from wrackline.producers.contract.steps import RowChange  # noqa: PLC0415
+    from wrackline.producers.sources.mysql.discover.types import column_type, of_wire  # noqa: PLC0415
+    from wrackline.producers.sources.mysql.events.charsets import charset_of  # noqa: PLC0415
+    from wrackline.producers.sources.mysql.events.table_map import WireColumn  # noqa: PLC0415
+    from wrackline.producers.sources.mysql.rows.rows import MySqlRowDecoder  # noqa: PLC0415
     from wrackline.schemas.errors import OperatorNeeded  # noqa: PLC0415
-    from wrackline.schemas.frame import Frame  # noqa: PLC0415
-    from wrackline.schemas.projection import everything  # noqa: PLC0415
-    from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema  # noqa: PLC0415
+    from wrackline.schemas.events.frame import Frame  # noqa: PLC0415
+    from wrackline.schemas.events.projection import project_all  # noqa: PLC0415
+    from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema  # noqa: PLC0415
 
     column = WireColumn("c", type_, meta, False, False, 63, labels)
     kind = column_type(of_wire(column), column="t.c")
@@ -71,8 +71,10 @@ def mysql_row(type_: int, meta: int, cell: bytes, labels: tuple[str, ...], times
     made: list[RowChange] = []
     event = rows_event(WRITE, 1, image([cell]))
     try:
-        decoder = RowDecoder(1, everything(table), [column], 1, 2, lambda one: charset_of(one, column="c"))
-        decoder.decode(event, 0, len(event), WRITE, Frame(b"\0" * 9, b"00" * 11), 9, 0, 0, made)
+        decoder = MySqlRowDecoder(
+            1, project_all(table), [column], 1, 2, lambda one: charset_of(one, column="c")
+        )
+        decoder.decode(event, 0, len(event), WRITE, Frame(b"\0" * 9, b"00" * 11), 9, 0, made)
     except OperatorNeeded as refused:
         return refused.code
     return len(made[0][2] or b"")

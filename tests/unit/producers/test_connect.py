@@ -11,9 +11,23 @@ from threading import Event, Thread
 
 import pytest
 
-from wrackline.producers.connect.child import MOST_LINE, Begin, Child, Reported, Running, Said
+from wrackline.producers.connect.child import (
+    MOST_LINE,
+    Begin,
+    Child,
+    ChildReport,
+    PrintedLine,
+    RunningProcess,
+)
 from wrackline.producers.connect.lifeline import ALONE
-from wrackline.producers.connect.supervision import FIRST_WAIT, LONGEST_WAIT, WELL, State, Status, Wish
+from wrackline.producers.connect.restart_policy import (
+    FIRST_WAIT,
+    LONGEST_WAIT,
+    WELL,
+    DesiredState,
+    TaskState,
+    TaskStatus,
+)
 from wrackline.producers.connect.supervisor import Supervisor
 
 HELD = """
@@ -32,7 +46,7 @@ time.sleep(60)
 def way(command: Sequence[str]) -> Begin:
     """How a process is begun as a command; one word is added to it, the number of its end of the lifeline."""
 
-    def begin(line: socket.socket, output: Connection) -> Running:
+    def begin(line: socket.socket, output: Connection) -> RunningProcess:
         return subprocess.Popen(
             [*command, str(line.fileno())],
             stdout=output.fileno(),
@@ -51,8 +65,8 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def heard(child: Child, count: int) -> list[Said | Reported]:
-    found: list[Said | Reported] = []
+def heard(child: Child, count: int) -> list[PrintedLine | ChildReport]:
+    found: list[PrintedLine | ChildReport] = []
 
     def enough() -> bool:
         found.extend(child.hear())
@@ -69,7 +83,7 @@ def heard(child: Child, count: int) -> list[Said | Reported]:
 def test_a_child_ends_when_the_line_to_its_worker_does(before: str, code: int) -> None:
     child = Child(way([sys.executable, "-c", HELD.format(before=before)]))
     try:
-        assert Reported({"state": "RUNNING"}) in heard(child, 2)
+        assert ChildReport({"state": "RUNNING"}) in heard(child, 2)
         assert child.exit_code is None
         child._line.close()  # as the kernel does when the worker is gone; its output is still read
         until(lambda: child.exit_code is not None)
@@ -83,7 +97,7 @@ def test_a_line_that_is_too_long_is_cut(end: str) -> None:
     written = f"print('x' * {3 * MOST_LINE + 1}, end={end!r}, flush=True)"
     child = Child(way([sys.executable, "-c", f"import time; {written}; time.sleep(60)"]))
     try:
-        lines = [one.line for one in heard(child, 3) if isinstance(one, Said)]
+        lines = [one.line for one in heard(child, 3) if isinstance(one, PrintedLine)]
         assert [set(line) for line in lines[:3]] == [{"x"}] * 3
         assert max(map(len, lines)) == MOST_LINE
     finally:
@@ -95,7 +109,7 @@ def test_a_report_is_whole_however_long_it_is() -> None:
     code = f"import socket, sys; socket.socket(fileno=int(sys.argv[1])).sendall({line})"
     child = Child(way([sys.executable, "-c", code]))
     try:
-        (report,) = [one.report for one in heard(child, 1) if isinstance(one, Reported)]
+        (report,) = [one.report for one in heard(child, 1) if isinstance(one, ChildReport)]
         assert report == {"y": "y" * 3 * MOST_LINE}
     finally:
         child.close()
@@ -105,34 +119,36 @@ def test_the_last_words_of_a_child_are_heard_although_no_line_ends_with_them() -
     child = Child(way([sys.executable, "-c", "print('first'); print('last', end='')"]))
     try:
         until(lambda: child.exit_code is not None)
-        assert list(child.hear()) == [Said("first"), Said("last")]
+        assert list(child.hear()) == [PrintedLine("first"), PrintedLine("last")]
         assert not list(child.hear())
     finally:
         child.close()
 
 
 def test_waits_grow_to_a_bound_and_begin_anew_after_a_good_run() -> None:
-    status, waits = Status(State.RUNNING, 0.0), []
+    """T-C05."""
+    status, waits = TaskStatus(TaskState.RUNNING, 0.0), []
     for _ in range(12):
-        status = status.at(State.RUNNING, 10.0).ended(11.0, asked=False, for_somebody=False)
-        assert status.state is State.RESTARTING
+        status = status.at(TaskState.RUNNING, 10.0).ended(11.0, asked=False, for_somebody=False)
+        assert status.state is TaskState.RESTARTING
         waits.append(status.begins - 11.0)
     assert waits[:3] == [FIRST_WAIT, 2 * FIRST_WAIT, 4 * FIRST_WAIT]
     assert waits == sorted(waits)
     assert waits[-1] == LONGEST_WAIT
-    well = status.at(State.RUNNING, 100.0).ended(100.0 + WELL, asked=False, for_somebody=False)
+    well = status.at(TaskState.RUNNING, 100.0).ended(100.0 + WELL, asked=False, for_somebody=False)
     assert (well.ends, well.begins - well.since) == (1, FIRST_WAIT)
 
 
 @pytest.mark.parametrize(("asked", "for_somebody"), [(True, True), (True, False), (False, True)])
 def test_an_end_that_was_asked_for_or_asks_for_somebody_is_the_last(asked: bool, for_somebody: bool) -> None:  # noqa: FBT001 - cases
-    ended = Status(State.RUNNING, 0.0).ended(1.0, asked=asked, for_somebody=for_somebody)
-    assert ended.state is (State.FAILED if for_somebody else State.STOPPED)
+    """T-C05."""
+    ended = TaskStatus(TaskState.RUNNING, 0.0).ended(1.0, asked=asked, for_somebody=for_somebody)
+    assert ended.state is (TaskState.FAILED if for_somebody else TaskState.STOPPED)
 
 
 @pytest.mark.parametrize(("asked", "for_somebody"), [(True, False), (False, False), (False, True)])
 def test_a_task_that_said_that_all_is_done_is_not_begun_again(asked: bool, for_somebody: bool) -> None:  # noqa: FBT001 - cases
-    done = Status(State.COMPLETED, 1.0)
+    done = TaskStatus(TaskState.COMPLETED, 1.0)
     assert done.ended(2.0, asked=asked, for_somebody=for_somebody) == done
 
 
@@ -142,7 +158,7 @@ class Heard:
     def __init__(self) -> None:
         self.states: list[tuple[str, str]] = []
 
-    def changed(self, task: str, status: Status, pid: int | None, code: int | None) -> None:
+    def changed(self, task: str, status: TaskStatus, pid: int | None, code: int | None) -> None:
         del pid, code
         self.states.append((task, status.state.value))
 
@@ -182,13 +198,13 @@ def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
     running.start()
     try:
         steps = [
-            (Wish.PAUSE, ["PAUSED"]),
-            (Wish.PAUSE, []),
-            (Wish.RUN, ["RESTARTING", "STARTING", "RUNNING"]),
-            (Wish.RUN, []),
-            (Wish.RESTART, ["RESTARTING", "STARTING", "RUNNING"]),
-            (Wish.STOP, ["STOPPED"]),
-            (Wish.RESTART, ["RESTARTING", "STARTING", "RUNNING"]),
+            (DesiredState.PAUSE, ["PAUSED"]),
+            (DesiredState.PAUSE, []),
+            (DesiredState.RUN, ["RESTARTING", "STARTING", "RUNNING"]),
+            (DesiredState.RUN, []),
+            (DesiredState.RESTART, ["RESTARTING", "STARTING", "RUNNING"]),
+            (DesiredState.STOP, ["STOPPED"]),
+            (DesiredState.RESTART, ["RESTARTING", "STARTING", "RUNNING"]),
         ]
         expected = ["STARTING", "RUNNING"]
         for wish, states in steps:
@@ -204,22 +220,25 @@ def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
 
 
 def test_a_failed_task_is_begun_again_by_a_wish_alone() -> None:
-    failed = Status(State.FAILED, 0.0)
-    assert failed.wished(Wish.RUN, 1.0) is failed
-    again = failed.wished(Wish.RESTART, 1.0)
-    assert (again.state, again.begins, again.ends) == (State.RESTARTING, 1.0, 0)
-    assert failed.wished(Wish.PAUSE, 1.0).state is State.PAUSED
+    failed = TaskStatus(TaskState.FAILED, 0.0)
+    assert failed.wished(DesiredState.RUN, 1.0) is failed
+    again = failed.wished(DesiredState.RESTART, 1.0)
+    assert (again.state, again.begins, again.ends) == (TaskState.RESTARTING, 1.0, 0)
+    assert failed.wished(DesiredState.PAUSE, 1.0).state is TaskState.PAUSED
 
 
 @pytest.mark.parametrize(
     ("first", "second", "ends"),
     [
-        (Wish.PAUSE, Wish.RUN, "RUNNING"),
-        (Wish.RESTART, Wish.STOP, "STOPPED"),
-        (Wish.STOP, Wish.PAUSE, "PAUSED"),
+        (DesiredState.PAUSE, DesiredState.RUN, "RUNNING"),
+        (DesiredState.RESTART, DesiredState.STOP, "STOPPED"),
+        (DesiredState.STOP, DesiredState.PAUSE, "PAUSED"),
     ],
 )
-def test_the_last_wish_counts_while_a_process_still_ends(first: Wish, second: Wish, ends: str) -> None:
+def test_the_last_wish_counts_while_a_process_still_ends(
+    first: DesiredState, second: DesiredState, ends: str
+) -> None:
+    """T-C02."""
     listener, over = Heard(), Event()
     slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
     commands = {"a": way([sys.executable, "-c", HELD.format(before=slow)])}
@@ -263,7 +282,7 @@ def test_a_task_comes_is_given_anew_and_goes_while_the_others_run(over: Event) -
     try:
         supervisor.give("a", HELD_WELL)
         until(lambda: listener.states == [("a", "STARTING"), ("a", "RUNNING")])
-        supervisor.give("b", HELD_WELL, Wish.PAUSE)
+        supervisor.give("b", HELD_WELL, DesiredState.PAUSE)
         until(lambda: listener.states[2:] == [("b", "PAUSED")])
         supervisor.give("a", HELD_WELL)
         until(lambda: [state for _, state in listener.states[3:]] == ["RESTARTING", "STARTING", "RUNNING"])
@@ -282,7 +301,7 @@ def test_a_task_comes_is_given_anew_and_goes_while_the_others_run(over: Event) -
 def test_a_process_that_cannot_be_begun_is_tried_again_and_the_others_stay(over: Event) -> None:
     refused: list[Exception] = [EOFError(), BlockingIOError()]
 
-    def begin(line: socket.socket, output: Connection) -> Running:
+    def begin(line: socket.socket, output: Connection) -> RunningProcess:
         if refused:
             raise refused.pop()
         return HELD_WELL(line, output)
@@ -340,6 +359,7 @@ def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pyte
 
 
 def test_who_was_let_go_and_is_given_again_begins_once_its_old_process_has_ended(over: Event) -> None:
+    """T-C02."""
     slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
     listener = Heard()
     supervisor, running = running_with(

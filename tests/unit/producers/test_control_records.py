@@ -9,18 +9,27 @@ import pytest
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
-from wrackline.producers.changes import Appeared, Message, Renamed, Reshaped, Shape, Vanished
-from wrackline.producers.control_records import ControlRecords, Origin, Wanted
-from wrackline.producers.message_filter import PREFIX_MOST, MessageFilter
-from wrackline.producers.part import Record
+from wrackline.producers.contract.steps import (
+    Appeared,
+    Message,
+    Misfit,
+    Renamed,
+    Reshaped,
+    Shape,
+    UnfitColumn,
+    Vanished,
+)
+from wrackline.producers.cutting.control_records import ControlRecords, EventOrigin, WantedTopics
+from wrackline.producers.cutting.message_filter import PREFIX_MOST, MessageFilter
+from wrackline.producers.cutting.record_buffer import Record
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.table import SourcePartition, TableId, TableSchema
-from wrackline.schemas.topics import control_topics
+from wrackline.schemas.kafka.topic_names import Naming, control_topics
+from wrackline.schemas.tables.table import SourcePartition, TableId, TableSchema
 
 TABLE = orders(SourcePartition("server", "db0"))
 FIELDS = ({"name": "lsn", "type": ["null", "long"], "default": None}, {"name": "server_id", "type": "long"})
 RENAME = "RENAME TABLE public.orders TO old.orders_1"
-ORIGIN = Origin("1", "postgresql", "server", FIELDS)
+ORIGIN = EventOrigin("1", "postgresql", "server", FIELDS, Naming.WRACKLINE)
 
 
 class Subjects:
@@ -47,7 +56,7 @@ class Subjects:
 
 
 def made(subjects: Subjects, **wanted: bool) -> ControlRecords:
-    kinds = Wanted(**wanted)  # type: ignore[arg-type] # mypy: one field is no bool
+    kinds = WantedTopics(**wanted)  # type: ignore[arg-type] # mypy: one field is no bool
     return ControlRecords(
         control_topics("server"), kinds, ORIGIN, "db0", subjects.register, now_ms=lambda: 1_700_000_000_123
     )
@@ -142,7 +151,7 @@ def test_only_a_changed_shape_is_a_schema_change() -> None:
 def test_messages_are_published_by_their_whole_prefix_in_either_case() -> None:
     def published(**lists: tuple[str, ...]) -> list[str]:
         values = {f"message.prefix.{way}.list": texts for way, texts in lists.items()}
-        wanted = Wanted(messages=MessageFilter.of({"max.row.bytes": 100, **values}, 1 << 20))
+        wanted = WantedTopics(messages=MessageFilter.of({"max.row.bytes": 100, **values}, 1 << 20))
         records = ControlRecords(
             control_topics("server"), wanted, ORIGIN, "db0", Subjects().register, now_ms=lambda: 0
         )
@@ -161,7 +170,7 @@ def test_a_message_that_is_too_large_is_left_out_and_said_once_a_minute() -> Non
     clock = [0]
     records = ControlRecords(
         control_topics("server"),
-        Wanted(messages=MessageFilter(most=10)),
+        WantedTopics(messages=MessageFilter(most=10)),
         ORIGIN,
         "db0",
         Subjects().register,
@@ -174,11 +183,11 @@ def test_a_message_that_is_too_large_is_left_out_and_said_once_a_minute() -> Non
     assert records.message(fits, 0) is not None
     assert records.message(Message("p" * 1025, b"", Place(1, 0)), 0) is None
     assert records.message(Message("wrackline.mark", b"x" * 11, Place(1, 0)), 0) is None
-    too_large = "logical messages are left out because they are too large: {} until now"
+    too_large = "logical messages are left out because they are too large: {} so far"
     assert [one.sentence.partition(";")[0] for one in told] == [
         too_large.format(1),
         too_large.format(4),
-        "logical messages are left out because their prefix is too long: 1 until now",
+        "logical messages are left out because their prefix is too long: 1 so far",
     ]
 
 
@@ -187,7 +196,7 @@ def test_a_large_message_that_nobody_wants_is_not_worth_a_word() -> None:
     wanted = MessageFilter.of({"max.row.bytes": 10, "message.prefix.include.list": ("shop",)}, 1 << 20)
     records = ControlRecords(
         control_topics("server"),
-        Wanted(messages=wanted),
+        WantedTopics(messages=wanted),
         ORIGIN,
         "db0",
         Subjects().register,
@@ -205,10 +214,10 @@ def test_the_largest_message_that_is_taken_fits_the_client_s_largest_record(pref
     record = 1 << 20
     messages = MessageFilter.of({"max.row.bytes": 64 << 20}, record)
     content = b"x" * (messages.most - len(prefix.encode()))
-    origin = Origin("1" * 20, "postgresql", "s" * 240, FIELDS)
+    origin = EventOrigin("1" * 20, "postgresql", "s" * 240, FIELDS, Naming.WRACKLINE)
     records = ControlRecords(
         control_topics("server"),
-        Wanted(messages=messages),
+        WantedTopics(messages=messages),
         origin,
         "d" * 63,
         Subjects().register,
@@ -218,3 +227,47 @@ def test_the_largest_message_that_is_taken_fits_the_client_s_largest_record(pref
     assert made is not None
     assert len(made[1] or b"") + len(made[2] or b"") <= record
     assert records.message(Message(prefix, content + b"x", Place(1, 0)), 0) is None
+
+
+def test_a_dead_letter_names_the_row_and_the_columns_and_is_told_once_a_minute() -> None:
+    subjects, heard = Subjects(), list[WracklineError]()
+    records = ControlRecords(
+        control_topics("server"),
+        WantedTopics(),
+        ORIGIN,
+        "db0",
+        subjects.register,
+        now_ms=lambda: 5,
+        tell=heard.append,
+    )
+    columns = (UnfitColumn("price", "numeric(10,2)", "it is not a number"),)
+    place = {"lsn": 7}
+    for number in range(3):
+        letter = records.unfit(TABLE.id, Misfit("u", b"k%d" % number, columns, True, "0a"), place, None, 9)
+    key, value = subjects.both(letter)
+    assert letter is not None
+    assert (letter[0], key) == ("server.letter", {"table": str(TABLE.id)})
+    assert value == {
+        "table": str(TABLE.id),
+        "topic": "server.db0.public.orders",
+        "key": b"k2",
+        "op": "u",
+        "columns": [{"name": "price", "type": "numeric(10,2)", "reason": "it is not a number"}],
+        "seq": "0a",
+        "chunk": None,
+        "position": '{"lsn":7}',
+        "ts_ms": 9,
+    }
+    assert records.unfit(TABLE.id, Misfit("r", None, columns, False), place, "chunk", 9) is None
+    assert [error.code for error in heard] == ["value.set_aside", "value.nulled"]
+    assert f"column.as.text = '{TABLE.id.schema}.{TABLE.id.name}.price'" in heard[0].hint
+
+
+def test_a_dead_letter_names_the_tables_topic_as_the_setting_says() -> None:
+    subjects = Subjects()
+    origin = EventOrigin("1", "postgresql", "server", FIELDS, Naming.DEBEZIUM)
+    records = ControlRecords(
+        control_topics("server"), WantedTopics(), origin, "db0", subjects.register, now_ms=lambda: 5
+    )
+    _, value = subjects.both(records.unfit(TABLE.id, Misfit("u", b"k", (), True, "0a"), {"lsn": 7}, None, 9))
+    assert value["topic"] == "server.public.orders"

@@ -8,24 +8,24 @@ import pytest
 
 from tests.contract.source_world import Insert, orders
 from tests.fakes.place import Place
+from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
-from tests.unit.producers.test_batching import PlainControl
-from wrackline.producers import set_aside
-from wrackline.producers.asking import Asking, Read
-from wrackline.producers.batching import Cutter, Policy, Publication
-from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Rows, Signal
-from wrackline.producers.existing_rows import ExistingRows, ReopenError
-from wrackline.producers.part import Record
-from wrackline.producers.readers import Outcome, Readers
-from wrackline.producers.snapshot import keys
+from wrackline.producers.contract.snapshot_requests import SnapshotRequest
+from wrackline.producers.contract.steps import Batch, Begin, Commit, Fault, Progress, Rows, Signal
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
+from wrackline.producers.cutting.record_buffer import Record
+from wrackline.producers.reading.interleave import Interleaver, ReopenError
+from wrackline.producers.reading.readers import Outcome, Readers
+from wrackline.producers.reading.request_intake import Read, RequestIntake
+from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Snapshot
-from wrackline.producers.snapshot.state import parse
-from wrackline.producers.snapshot.work import Limits, Work
-from wrackline.schemas import signals
+from wrackline.producers.snapshot.table_state import parse_state
+from wrackline.producers.snapshot.work_items import SnapshotLimits, Work
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.offsets import Json
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka import signals
+from wrackline.schemas.kafka.offsets_records import Json
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id
@@ -87,19 +87,19 @@ class World:
     ) -> None:
         self.source = FakeSourceWorld()
         self.database = self.source.databases[PARTITION]
-        self.machine = Machine(kept or {}, Limits(), "run", bound_of=keys.bound_of)
+        self.machine = Machine(kept or {}, SnapshotLimits(), "run", bound_of=key_bounds.bound_of)
         self.log, self.topic, self.told = Log(), Topic(), list[WracklineError]()
-        policy = Policy(linger=0.0, quiet=1e9, skipped=frozenset(skipped))
+        policy = CutPolicy(linger=0.0, quiet=1e9, skipped=frozenset(skipped))
         self.cutter = Cutter(
             PARTITION, policy, str, PlainControl(counts=False), opened=0.0, fresh=False, refused=refused
         )
         self.readers = CountingReaders(self.source.source, PARTITION, 2, time.monotonic)
-        self.existing = ExistingRows(
+        self.existing = Interleaver(
             self.machine,
             self.readers,
             self.log,  # type: ignore[arg-type]  # all that is used of it
             self.cutter,
-            Asking(self.machine, [TABLE], self.told.append, self.topic),
+            RequestIntake(self.machine, [TABLE], self.told.append, self.topic),
             clock=time.monotonic,
             now_ms=lambda: 0,
         )
@@ -110,12 +110,12 @@ class World:
             self.source.commit(PARTITION, Insert(values))
 
     def read_all(self) -> None:
-        self.machine.request(Snapshot("one", (TABLE,)))
+        self.machine.request(SnapshotRequest("one", (TABLE,)))
 
     def published(self) -> list[Record]:
         found: list[Record] = []
         while (publication := self.cutter.take(time.monotonic())) is not None:
-            found += publication.records
+            found += [record[:3] for record in publication.records]
         return found
 
 
@@ -236,7 +236,7 @@ def test_a_truncate_goes_before_rows_that_are_read_anew_whatever_is_skipped(
 ) -> None:
     world = opened(skipped="t")
     world.insert(3)
-    world.machine.request(Snapshot("one", (TABLE,), anew=True))
+    world.machine.request(SnapshotRequest("one", (TABLE,), anew=True))
     taken: list[Publication] = []
 
     def read() -> bool:
@@ -247,16 +247,16 @@ def test_a_truncate_goes_before_rows_that_are_read_anew_whatever_is_skipped(
         return sum(len(one.records) for one in taken) >= 4
 
     until(read)
-    assert [key is None for one in taken for _, key, _ in one.records] == [True, False, False, False]
+    assert [key is None for one in taken for _, key, *_ in one.records] == [True, False, False, False]
     first = next(one for one in taken if one.records)
     assert first.tally.events[TABLE, "t"] == 1
     state = first.states[TABLE]
     assert state is not None
-    assert not parse(state).gap, "in its own Kafka transaction"
+    assert not parse_state(state, TABLE).gap, "in its own Kafka transaction"
 
 
 def test_a_table_that_is_taken_up_waits_until_kafka_has_its_state(opened: Callable[..., World]) -> None:
-    world = opened(kept={TABLE: set_aside.saved(Fault(TABLE, UNFIT()))})
+    world = opened(kept={TABLE: table_fault.fault_state(Fault(TABLE, UNFIT()))})
     world.existing.feed(outside(world, 1))
     world.cutter.save({TABLE._replace(name="other"): Json(b"{}")}, 0.0)
     assert world.cutter.take(time.monotonic()) is not None, "a transaction from before the request"
@@ -292,6 +292,7 @@ def test_a_message_is_kept_only_once_kafka_has_what_came_of_it(opened: Callable[
 
 
 def test_a_request_that_can_not_be_carried_out_ends_itself_alone(opened: Callable[..., World]) -> None:
+    """T-W15."""
     world = opened()
     world.insert(3)
     world.existing.feed(outside(world, world.database.end))

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.unit.producers.test_assembly import values
-from wrackline.producers.first_reads import MODES, FirstReads, Mode, Reads
-from wrackline.producers.snapshot.requests import Purpose, Snapshot
-from wrackline.schemas import overrides
-from wrackline.schemas.filters import Listed
-from wrackline.schemas.table import TableId
+from wrackline.producers.contract.first_reads import MODES, FirstReads, Reads, SnapshotMode
+from wrackline.producers.contract.snapshot_requests import Purpose, SnapshotRequest
+from wrackline.schemas.settings import overrides
+from wrackline.schemas.settings.filters import Listed
+from wrackline.schemas.tables.table import TableId
 
 ORDERS, GIFTS = (TableId("shop", "public", name) for name in ("orders", "gifts"))
 BASED = "snapshot.mode.configuration.based."
@@ -43,7 +43,7 @@ def test_a_start_asks_for_what_its_mode_says(
 
 
 @pytest.mark.parametrize("ask", [FirstReads.asked, None], ids=["at a start", "when it comes"])
-def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., Snapshot | None] | None) -> None:
+def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., SnapshotRequest | None] | None) -> None:
     first = FirstReads(include=(Listed.of("snapshot.include.collection.list", "public.gifts"),))
     if ask is None:
         assert first.comes(ORDERS, "r") is None
@@ -57,14 +57,14 @@ def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., Snapshot |
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
-        ({}, Mode(Reads.NONE, ends=True)),  # Debezium's own defaults
-        ({"start.stream": "true"}, Mode(Reads.NONE)),
-        ({"snapshot.data": "true", "start.stream": "true"}, Mode(Reads.ALL)),
-        ({"snapshot.data": "true"}, Mode(Reads.ALL, ends=True)),
-        ({"start.stream": "true", "snapshot.on.data.error": "true"}, Mode(Reads.NONE, mends=True)),
+        ({}, SnapshotMode(Reads.NONE, ends=True)),  # Debezium's own defaults
+        ({"start.stream": "true"}, SnapshotMode(Reads.NONE)),
+        ({"snapshot.data": "true", "start.stream": "true"}, SnapshotMode(Reads.ALL)),
+        ({"snapshot.data": "true"}, SnapshotMode(Reads.ALL, ends=True)),
+        ({"start.stream": "true", "snapshot.on.data.error": "true"}, SnapshotMode(Reads.NONE, mends=True)),
     ],
 )
-def test_a_mode_can_be_put_together(given: dict[str, str], meant: Mode) -> None:
+def test_a_mode_can_be_put_together(given: dict[str, str], meant: SnapshotMode) -> None:
     more = {BASED + name: value for name, value in given.items()}
     assert FirstReads.of(values(**{"snapshot.mode": "configuration_based", **more})).mode == meant
 
@@ -75,7 +75,7 @@ def test_each_mode_that_may_be_named_means_something() -> None:
 
 
 def test_after_a_gap_all_tables_are_read_anew_whatever_else_the_mode_says() -> None:
-    for mode in (Mode(mends=True), Mode(Reads.NONE, mends=True)):
+    for mode in (SnapshotMode(mends=True), SnapshotMode(Reads.NONE, mends=True)):
         made = FirstReads(mode).mended([ORDERS, GIFTS], "lost-1")
         assert made is not None
         assert (made.id, made.tables, made.purpose, made.anew) == (
@@ -101,4 +101,4 @@ def test_a_statement_of_ones_own_becomes_the_condition_of_its_table_alone() -> N
     assert come is not None
     assert anew is not None
     assert come.conditions == anew.conditions == made.conditions
-    assert first.unused([ORDERS, GIFTS]) == ["public.typo"]
+    assert first.unused_statements([ORDERS, GIFTS]) == ["public.typo"]

@@ -2,12 +2,12 @@
 
 import gc
 
-from wrackline.producers.garbage import looked_for_seldom
+from wrackline.producers.task.memory_tuning import collect_rarely
 
 
 def test_it_is_seldom_inside_and_as_before_outside() -> None:
     before, runs = gc.get_threshold(), gc.get_stats()[0]["collections"]
-    with looked_for_seldom():
+    with collect_rarely():
         rows = [(number, "c", b"key", b"value", None) for number in range(50_000)]
         assert gc.get_stats()[0]["collections"] == runs
         assert gc.get_freeze_count() > 0

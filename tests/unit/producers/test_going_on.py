@@ -7,37 +7,57 @@ import pytest
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
-from tests.unit.producers.test_batching import PlainControl
+from tests.fakes.plain_control import PlainControl
 from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource, Unpolled
-from wrackline.producers.batching import Policy
-from wrackline.producers.changes import Appeared, Batch, Progress, Saved
-from wrackline.producers.first_reads import MODES, FirstReads, Mode
-from wrackline.producers.going_on import Kept, left, mending_request, settled, unread
-from wrackline.producers.lanes import Lane, Reading, SourceLanes
-from wrackline.producers.own_topics import OwnTopics
-from wrackline.producers.pace import Moments
-from wrackline.producers.set_aside import Reason
-from wrackline.producers.snapshot.requests import Purpose
-from wrackline.producers.snapshot.state import Job, Missing, Outcome, TableState, parse, saved
-from wrackline.schemas.errors import Definite, WracklineError, define
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Offset, PositionKey, TableKey, canonical
-from wrackline.schemas.offsets import TableState as Record
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.producers.contract.first_reads import MODES, FirstReads, SnapshotMode
+from wrackline.producers.contract.snapshot_requests import Purpose
+from wrackline.producers.contract.steps import Appeared, Batch, Progress, Saved
+from wrackline.producers.cutting.cutter import CutPolicy
+from wrackline.producers.cutting.table_fault import FaultReason
+from wrackline.producers.cutting.table_topics import TableTopics
+from wrackline.producers.reading.resume_state import (
+    ResumeState,
+    needs_no_more_reads,
+    recovery_request,
+    saved_companion,
+    uncaptured_state,
+    unread_error,
+)
+from wrackline.producers.snapshot.table_state import (
+    Job,
+    MissingRow,
+    Outcome,
+    TableState,
+    parse_state,
+    render_state,
+)
+from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.partition_run import PartitionRun
+from wrackline.producers.task.task_limits import Clocks
+from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, TableKey, canonical_json
+from wrackline.schemas.kafka.offsets_records import SavedTableState as Record
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 LOST = define("test.lost_log", Definite, "it is gone", hint="keep more")
 SHAPE = orders(PARTITION)
 READ = TableState(shape=SHAPE, ended={"initial": Outcome.SUCCEEDED})
-BROKEN = Reason("test.broken", "it can't be read", "mend it")
+BROKEN = FaultReason("test.broken", "it can't be read", "mend it")
 FIRST = Job("initial", Purpose.INITIAL)
 MENDS = FirstReads(MODES["when_needed"])
 
 
-def committed(epoch: int, states: Mapping[TableId, TableState], *, unproven: Sequence[str] = ()) -> State:
-    tables = {TableKey("c", PARTITION, table): Record(1, saved(state)) for table, state in states.items()}
-    beside = canonical({"unproven": list(unproven)}) if unproven else None
-    offset = Offset(1, 1, canonical({"epoch": epoch}), None, 0, 0, beside)
-    return State({PositionKey("c", *PARTITION): offset}, tables, ())
+def committed(
+    epoch: int, states: Mapping[TableId, TableState], *, unproven: Sequence[str] = ()
+) -> OffsetsState:
+    tables = {
+        TableKey("c", PARTITION, table): Record(1, render_state(state)) for table, state in states.items()
+    }
+    kept_beside = canonical_json({"unproven": list(unproven)}) if unproven else None
+    offset = Offset(1, 1, canonical_json({"epoch": epoch}), None, 0, 0, kept_beside)
+    return OffsetsState({PositionKey("c", *PARTITION): offset}, tables, ())
 
 
 class LosingSource(AskedSource):
@@ -71,29 +91,29 @@ class LosingSource(AskedSource):
         return {"epoch": epoch + 1}
 
 
-def lanes_over(source: AskedSource, first: FirstReads, told: list[WracklineError]) -> SourceLanes:
-    return SourceLanes(
+def lanes_over(source: AskedSource, first: FirstReads, told: list[WracklineError]) -> SourcePartitionOpener:
+    return SourcePartitionOpener(
         source,  # type: ignore[arg-type]  # all that a lane asks of it at first
         "c",
-        Policy(linger=0.0, quiet=0.0),
-        Reading(first, tell=told.append),
-        topics=OwnTopics("server"),
+        CutPolicy(linger=0.0, quiet=0.0),
+        SnapshotOptions(first, tell=told.append),
+        topics=TableTopics("server", Naming.WRACKLINE),
         control_of=lambda _: PlainControl(),
-        moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),
+        moments=Clocks(lambda: 0.0, lambda: 0, lambda: 0.5),
     )
 
 
-def states_of(lane: Lane) -> Mapping[TableId, TableState]:
+def states_of(lane: PartitionRun) -> Mapping[TableId, TableState]:
     """What the first publication saves."""
     lane.existing.advance(hears=False)
     lane.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
     made = lane.cutter.take(1.0)
     lane.existing.close()
     assert made is not None
-    return {table: parse(state or canonical({})) for table, state in made.states.items()}
+    return {table: parse_state(state or canonical_json({}), table) for table, state in made.states.items()}
 
 
-def opened_anew(lanes: SourceLanes, state: State) -> Lane:
+def opened_anew(lanes: SourcePartitionOpener, state: OffsetsState) -> PartitionRun:
     with pytest.raises(WracklineError) as caught:
         lanes.open(PARTITION, state)
     assert lanes.begins_anew(caught.value)
@@ -161,11 +181,11 @@ def test_a_log_that_is_lost_again_before_anything_was_published_is_begun_anew_fr
 
 def test_a_log_that_is_lost_while_the_last_loss_is_made_good_asks_for_somebody() -> None:
     source = LosingSource(epoch=3)
-    mending = TableState(jobs=(Job(mending_request("7f"), Purpose.INITIAL),), gap=True)
+    mending = TableState(jobs=(Job(recovery_request("7f"), Purpose.INITIAL),), gap=True)
     with pytest.raises(WracklineError):
         opened_anew(lanes_over(source, MENDS, []), committed(2, {TABLE: mending}))
     assert source.renewals == []
-    done = TableState(shape=SHAPE, ended={mending_request("7f"): Outcome.SUCCEEDED})
+    done = TableState(shape=SHAPE, ended={recovery_request("7f"): Outcome.SUCCEEDED})
     opened_anew(lanes_over(source, MENDS, []), committed(2, {TABLE: done, NEIGHBOUR: done})).existing.close()
     assert source.renewals == [{"epoch": 2}]
 
@@ -184,10 +204,10 @@ def test_what_somebody_asked_for_begins_again_in_a_new_log_and_what_is_the_worke
     state = TableState(
         shape=SHAPE,
         jobs=(FIRST, asked, Job("old", Purpose.REQUESTED, failed=BROKEN)),
-        missing={b"k": Missing(("1",), 1)},
+        missing={b"k": MissingRow(("1",), 1)},
         paused=True,
     )
-    kept = Kept({"epoch": 1}, None, ("7",), {TABLE: state}).anew({"epoch": 2})
+    kept = ResumeState({"epoch": 1}, None, ("7",), {TABLE: state}, naming=Naming.WRACKLINE).anew({"epoch": 2})
     assert (kept.position, kept.unproven) == ({"epoch": 2}, ())
     after = kept.states[TABLE]
     assert [(job.id, job.key, job.rows) for job in after.jobs] == [("mine", None, 0)]
@@ -199,11 +219,14 @@ def test_what_somebody_asked_for_begins_again_in_a_new_log_and_what_is_the_worke
     [
         ({TABLE: READ, NEIGHBOUR: READ}, True),
         ({TABLE: READ}, False),  # the neighbour is new
-        ({TABLE: READ, NEIGHBOUR: parse(left())}, False),  # and this one came back
+        (
+            {TABLE: READ, NEIGHBOUR: parse_state(uncaptured_state(), NEIGHBOUR)},
+            False,
+        ),  # and this one came back
         ({TABLE: READ, NEIGHBOUR: replace(READ, jobs=(FIRST,))}, False),
         ({TABLE: READ, NEIGHBOUR: replace(READ, jobs=(replace(FIRST, failed=BROKEN),))}, False),
         ({TABLE: READ, NEIGHBOUR: replace(READ, set_aside=BROKEN)}, False),
-        ({TABLE: READ, NEIGHBOUR: replace(READ, missing={b"k": Missing(("1",), 1)})}, False),
+        ({TABLE: READ, NEIGHBOUR: replace(READ, missing={b"k": MissingRow(("1",), 1)})}, False),
     ],
 )
 def test_a_pipeline_that_ends_once_rows_are_read_opens_no_log_when_they_are(
@@ -215,7 +238,7 @@ def test_a_pipeline_that_ends_once_rows_are_read_opens_no_log_when_they_are(
 
 
 def test_rows_that_each_start_reads_are_read_before_it_ends() -> None:
-    each_time = FirstReads(Mode(MODES["always"].reads, ends=True))
+    each_time = FirstReads(SnapshotMode(MODES["always"].reads, ends=True))
     lanes = lanes_over(AskedSource(TABLE), each_time, [])
     assert not lanes.over(committed(1, {TABLE: READ}))
     read = replace(READ, ended={"start-80000000": Outcome.SUCCEEDED})
@@ -223,7 +246,7 @@ def test_rows_that_each_start_reads_are_read_before_it_ends() -> None:
 
 
 def test_nothing_published_is_not_all_there_is() -> None:
-    assert not lanes_over(AskedSource(), FirstReads(MODES["initial_only"]), []).over(State({}, {}, ()))
+    assert not lanes_over(AskedSource(), FirstReads(MODES["initial_only"]), []).over(OffsetsState({}, {}, ()))
 
 
 @pytest.mark.parametrize(
@@ -233,22 +256,22 @@ def test_nothing_published_is_not_all_there_is() -> None:
         (replace(READ, jobs=(FIRST,)), False),
         (replace(READ, jobs=(FIRST,), paused=True), False),
         (replace(READ, jobs=(replace(FIRST, failed=BROKEN),)), True),
-        (replace(READ, missing={b"k": Missing(("1",), 1)}), False),
-        (replace(READ, missing={b"k": Missing(("1",), 1)}, set_aside=BROKEN), True),
+        (replace(READ, missing={b"k": MissingRow(("1",), 1)}), False),
+        (replace(READ, missing={b"k": MissingRow(("1",), 1)}, set_aside=BROKEN), True),
     ],
 )
 def test_reading_is_settled_where_only_somebody_can_have_it_go_on(
     state: TableState, *, is_settled: bool
 ) -> None:
-    assert settled(state) is is_settled
+    assert needs_no_more_reads(state) is is_settled
 
 
 def test_what_was_not_read_is_said() -> None:
     failed = replace(READ, jobs=(replace(FIRST, failed=BROKEN),))
-    assert unread({TABLE: READ}) is None
-    error = unread({NEIGHBOUR: READ, TABLE: failed})
+    assert unread_error({TABLE: READ}) is None
+    error = unread_error({NEIGHBOUR: READ, TABLE: failed})
     assert error is not None
-    assert "of 1 tables" in error.sentence
+    assert "1 tables were not read" in error.sentence
     assert "[test.broken]" in error.sentence
     assert str(TABLE) in error.hint
 
@@ -274,3 +297,19 @@ def test_a_statement_that_no_table_uses_is_told_once_however_often_the_log_is_op
     for _ in range(2):
         lanes.open(PARTITION, committed(2, {TABLE: READ, NEIGHBOUR: READ})).existing.close()
     assert [error.code for error in told] == ["snapshot.override_unused"]
+
+
+@pytest.mark.parametrize("was", Naming)
+def test_topics_that_were_written_keep_their_names(was: Naming) -> None:
+    offset = Offset(1, 1, canonical_json({"epoch": 1}), None, 0, 0, saved_companion(was, ["7"]))
+    kept = ResumeState.of(OffsetsState({PositionKey("c", *PARTITION): offset}, {}, ()), "c", PARTITION, ())
+    assert kept.unproven == ("7",)
+    nothing = ResumeState.of(OffsetsState({}, {}, ()), "c", PARTITION, ())
+    for now in Naming:
+        assert nothing.named(now) == nothing
+        if now is was:
+            assert kept.named(now) == kept
+        else:
+            with pytest.raises(OperatorNeeded) as raised:
+                kept.named(now)
+            assert raised.value.code == "topic.naming_changed"

@@ -8,8 +8,8 @@ import pytest
 
 _COUNTED = """
 import ctypes, os, socket, sys, threading
-from wrackline.control import worker_task
-from wrackline.producers.heap import keep_together
+from wrackline.control.runtime.worker import task_process
+from wrackline.producers.task.memory_tuning import use_one_heap
 libc, all_there = ctypes.CDLL(None), threading.Barrier(9)
 libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
 libc.malloc_info.argtypes, libc.fflush.argtypes = [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
@@ -28,9 +28,9 @@ def count():
     os._exit(0)
 if sys.argv[1] == "of a worker's child":
     ours, theirs = socket.socketpair()
-    worker_task._run(count, theirs)  # in place of its pipeline, which is read once its lifeline is held
+    task_process._run(count, theirs)  # in place of its pipeline, which is read once its lifeline is held
 elif sys.argv[1] == "kept":
-    assert keep_together()
+    assert use_one_heap()
 count()
 """
 

@@ -7,19 +7,19 @@ from math import inf
 import pytest
 
 from tests.fakes.place import Place
-from wrackline.producers import set_aside
-from wrackline.producers.batching import Publication, Tally
-from wrackline.producers.changes import Fault
-from wrackline.producers.lanes import Health
-from wrackline.producers.metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
-from wrackline.producers.metrics import Measures
-from wrackline.producers.plugin import LogState
-from wrackline.producers.status import document
-from wrackline.schemas import exposition
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.steps import Fault
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.cutter import Publication, PublicationTally
+from wrackline.producers.observe.status_document import document
+from wrackline.producers.observe.task_metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Json, TableKey, TableState, canonical
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import Json, SavedTableState, TableKey, canonical_json
+from wrackline.schemas.language import exposition
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("shop1", "shop")
 ORDERS = TableId("shop", "public", "orders")
@@ -33,8 +33,8 @@ class Clock:
     seconds = 100.0
     ms = 1_000_000
 
-    def measures(self) -> Measures:
-        return Measures(
+    def measures(self) -> TaskMeasures:
+        return TaskMeasures(
             0, "postgres", [PARTITION], 1000, monotonic=lambda: self.seconds, now_ms=lambda: self.ms
         )
 
@@ -45,11 +45,11 @@ def clock() -> Clock:
 
 
 def publication(events: dict[tuple[TableId, str], int], size: int, committed_ms: int | None) -> Publication:
-    tally = Tally(events, 1 if events else 0, committed_ms)
+    tally = PublicationTally(events, 1 if events else 0, committed_ms)
     return Publication(PARTITION, [], size, 0, (), Place(0, 1), None, {}, None, tally)
 
 
-def served(measures: Measures) -> dict[str, float]:
+def served(measures: TaskMeasures) -> dict[str, float]:
     """Each line without its labels of task and server."""
     lines = exposition.text(measures.families()).splitlines()
     values = (line.rpartition(" ") for line in lines if not line.startswith("#"))
@@ -119,14 +119,18 @@ def test_recoveries_and_faults_are_counted_by_code(clock: Clock) -> None:
 
 def test_a_table_is_shown_while_it_is_set_aside_also_over_a_restart(clock: Clock) -> None:
     line = 'wrackline_table_set_aside{table="public.orders",code="test.metrics_gone"}'
-    kept = set_aside.saved(Fault(ORDERS, GONE()))
+    kept = table_fault.fault_state(Fault(ORDERS, GONE()))
     elsewhere = TableKey("c", PARTITION._replace(database="other"), ORDERS)
     restarted = clock.measures()
     restarted.resumed(
-        State({}, {TableKey("c", PARTITION, ORDERS): TableState(1, kept), elsewhere: TableState(1, kept)}, ())
+        OffsetsState(
+            {},
+            {TableKey("c", PARTITION, ORDERS): SavedTableState(1, kept), elsewhere: SavedTableState(1, kept)},
+            (),
+        )
     )
     assert served(restarted)[line] == 1
-    again = replace(publication({}, 1, None), states={ORDERS: canonical({"version": 1})})
+    again = replace(publication({}, 1, None), states={ORDERS: canonical_json({"version": 1})})
     restarted.published([again], 0.1)
     assert line not in served(restarted)
     restarted.published([replace(again, states={ORDERS: kept})], 0.1)
@@ -139,15 +143,17 @@ def log(end: int, spare: int | None) -> LogState:
 
 def test_where_tables_stand_follows_their_committed_states_also_over_a_restart(clock: Clock) -> None:
     def state(status: str, **job: object) -> Json:
-        return canonical({"status": status, "jobs": [{"id": "one", **job}] if job else []})
+        return canonical_json({"status": status, "jobs": [{"id": "one", **job}] if job else []})
 
-    def snapshot(measures: Measures) -> dict[str, float]:
+    def snapshot(measures: TaskMeasures) -> dict[str, float]:
         lines = {name: value for name, value in served(measures).items() if 'context="snapshot"' in name}
         return {name.partition("{")[0].removeprefix("debezium_metrics_"): v for name, v in lines.items()}
 
     gifts = ORDERS._replace(name="gifts")
     measures = clock.measures()
-    measures.resumed(State({}, {TableKey("c", PARTITION, gifts): TableState(1, state("paused", rows=3))}, ()))
+    measures.resumed(
+        OffsetsState({}, {TableKey("c", PARTITION, gifts): SavedTableState(1, state("paused", rows=3))}, ())
+    )
     assert snapshot(measures)["SnapshotPaused"] == 1
     running = state("snapshotting", rows=40, expected=160)
     made = replace(publication({(ORDERS, "r"): 40}, 1, None), states={ORDERS: running})
@@ -218,5 +224,5 @@ def test_a_loss_that_lies_far_away_is_not_foretold_to_people(clock: Clock) -> No
     assert _lost_in(measures) is None
 
 
-def _lost_in(measures: Measures) -> object:
+def _lost_in(measures: TaskMeasures) -> object:
     return document(measures, "shop", 0, 0)["databases"][PARTITION.database]["lost_in_s"]

@@ -13,13 +13,20 @@ from tests.fakes.place import Place
 from tests.fakes.source import FakeReader, FakeSource
 from tests.fakes.source_world import FakeSourceWorld
 from tests.fakes.whole import FakeWhole
-from wrackline.producers.changes import Commit
-from wrackline.producers.chunks import Chunk, ChunkRequest
-from wrackline.producers.plugin import MarkKind, Surroundings
-from wrackline.producers.readers import Chunked, Failed, Looked, Outcome, Planned, Readers
-from wrackline.producers.snapshot.work import Look, Plan, Read, Span, Ticket
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
+from wrackline.producers.contract.steps import Commit
+from wrackline.producers.reading.readers import (
+    ChunkOutcome,
+    FailureOutcome,
+    Outcome,
+    PlanOutcome,
+    Readers,
+    VisibilityOutcome,
+)
+from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, Ticket, VisibilityCheck
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import KeyKind, SourcePartition, TableId
+from wrackline.schemas.tables.table import KeyKind, SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id
@@ -115,14 +122,14 @@ def read(condition: str | None = None, *streamed: Commit) -> Read:
 def test_a_fault_that_nobody_foresaw_is_one_reads_and_shows_its_place_alone(readers: Readers) -> None:
     readers.begin(read("fails"))
     failed = outcome(readers)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, FailureOutcome)
     assert isinstance(failed.error, OperatorNeeded)
     assert failed.error.code == "snapshot.read_broken"
     assert "KeyError at test_readers.py:" in failed.error.sentence
     assert CANARY not in str(failed.error)
     assert Reader.made[0].closed
     readers.begin(read())
-    assert isinstance(outcome(readers), Chunked)
+    assert isinstance(outcome(readers), ChunkOutcome)
     assert len(Reader.made) == 2, "the next work opens another"
 
 
@@ -144,20 +151,20 @@ def test_a_gate_that_stays_shut_says_what_is_hidden(world: FakeSourceWorld) -> N
     readers = Readers(world.source, PARTITION, 1, lambda: float(next(passed)))
     readers.begin(read(None, seen, hidden))
     shut = outcome(readers)
-    assert isinstance(shut, Failed)
+    assert isinstance(shut, FailureOutcome)
     assert isinstance(shut.error, Transient)
     assert (shut.error.code, shut.hidden) == ("snapshot.gate_shut", [hidden])
-    readers.begin(Look(Ticket("run/2"), (seen, hidden)))
-    assert outcome(readers) == Looked(Ticket("run/2"), [hidden])
+    readers.begin(VisibilityCheck(Ticket("run/2"), (seen, hidden)))
+    assert outcome(readers) == VisibilityOutcome(Ticket("run/2"), [hidden])
     world.show(PARTITION, hidden.transaction)
     readers.begin(read(None, seen, hidden))
-    assert isinstance(outcome(readers), Chunked)
+    assert isinstance(outcome(readers), ChunkOutcome)
     readers.close()
 
 
 def test_a_plan_names_key_and_spans(readers: Readers) -> None:
     readers.begin(Plan(Ticket("run/1"), TABLE, ()))
-    assert outcome(readers) == Planned(Ticket("run/1"), KEY, (Span(upto=("a", "2")),), None, 3)
+    assert outcome(readers) == PlanOutcome(Ticket("run/1"), KEY, (KeySpan(upto=("a", "2")),), None, 3)
 
 
 def test_rows_of_one_value_of_a_chosen_column_are_told_apart_by_the_key(
@@ -166,11 +173,11 @@ def test_rows_of_one_value_of_a_chosen_column_are_told_apart_by_the_key(
     assert world.databases[PARTITION].shape.key == KEY
     readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key="label"))
     planned = outcome(readers)
-    assert isinstance(planned, Planned)
+    assert isinstance(planned, PlanOutcome)
     assert planned.key == ("label", *KEY)
     readers.begin(Plan(Ticket("run/2"), TABLE, (), surrogate_key="number"))
     again = outcome(readers)
-    assert isinstance(again, Planned)
+    assert isinstance(again, PlanOutcome)
     assert again.key == ("number", "shop")
 
 
@@ -188,7 +195,7 @@ def test_a_table_without_a_key_is_refused_in_words_where_nothing_reads_it_at_onc
     monkeypatch.setattr(Reader, "whole", None)
     readers.begin(Plan(Ticket("run/1"), TABLE, ()))
     failed = outcome(readers)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, FailureOutcome)
     assert (failed.error.code, str(TABLE) in failed.error.sentence) == ("snapshot.no_key", True)
 
 
@@ -201,7 +208,7 @@ def test_a_part_of_a_table_without_a_key_is_refused_in_words(readers: Readers) -
     ):
         readers.begin(part)
         failed = outcome(readers)
-        assert isinstance(failed, Failed)
+        assert isinstance(failed, FailureOutcome)
         assert failed.error.code == "snapshot.no_part"
 
 
@@ -214,7 +221,7 @@ def test_an_order_by_a_column_that_is_not_there_or_left_out_is_refused_at_once(
     for column in ("nowhere", "label"):
         readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key=column))
         failed = outcome(readers)
-        assert isinstance(failed, Failed)
+        assert isinstance(failed, FailureOutcome)
         assert failed.error.code == "snapshot.no_surrogate"
         assert f"no column {column}, or the settings leave it out" in failed.error.sentence
         assert "--surrogate-key" in failed.error.hint
@@ -233,7 +240,7 @@ def test_the_pieces_of_a_whole_read_follow_each_other_whoever_asks(
     for work in (whole(1), whole(2, 1), whole(3, 2)):
         readers.begin(work)
         done = outcome(readers)
-        assert isinstance(done, Chunked)
+        assert isinstance(done, ChunkOutcome)
         assert done.chunk.piece is not None
         assert (done.chunk.mark, len(done.chunk.slices)) == (done.mark, 1)
         found.append((done.chunk.piece.before, done.chunk.complete))
@@ -245,15 +252,15 @@ def test_the_pieces_of_a_whole_read_follow_each_other_whoever_asks(
 @pytest.mark.usefixtures("keyless")
 def test_a_piece_that_nobody_wants_any_more_takes_nothing_from_the_read_begun_since(readers: Readers) -> None:
     for work, ends in (
-        (whole(1), Chunked),
-        (whole(2), Chunked),
-        (whole(3, 1), Failed),
-        (whole(4, 2), Chunked),
+        (whole(1), ChunkOutcome),
+        (whole(2), ChunkOutcome),
+        (whole(3, 1), FailureOutcome),
+        (whole(4, 2), ChunkOutcome),
     ):
         readers.begin(work)
         done = outcome(readers)
         assert isinstance(done, ends), work
-        if isinstance(done, Failed):
+        if isinstance(done, FailureOutcome):
             assert isinstance(done.error, Transient)
             assert done.error.code == "snapshot.read_lost"
 
@@ -281,7 +288,7 @@ def test_reads_that_begin_anew_while_one_waits_to_begin_hold_one_thread_and_no_m
         begin(number)
         assert outcome(readers).ticket == f"run/{number - 1}"
     readers.begin(read())
-    assert isinstance(outcome(readers), Chunked), "the others' threads are free"
+    assert isinstance(outcome(readers), ChunkOutcome), "the others' threads are free"
     readers.close()
 
 

@@ -7,24 +7,25 @@ import pytest
 
 from tests.contract.source_world import Insert, orders
 from tests.fakes.place import Place
+from tests.fakes.plain_control import PlainControl
 from tests.fakes.source_world import FakeSourceWorld
-from tests.unit.producers.test_batching import PlainControl
 from tests.unit.producers.test_existing_rows import Log, until
-from wrackline.producers.asking import Asking
-from wrackline.producers.batching import Cutter, Policy, Publication
-from wrackline.producers.changes import Batch, Fault, Progress
-from wrackline.producers.existing_rows import ExistingRows
-from wrackline.producers.lanes import _Keeper
-from wrackline.producers.readers import Readers
-from wrackline.producers.receipt_book import ReceiptBook
-from wrackline.producers.snapshot import keys
+from wrackline.producers.contract.snapshot_requests import SnapshotRequest
+from wrackline.producers.contract.steps import Batch, Fault, Progress
+from wrackline.producers.cutting.cutter import CutPolicy, Cutter, Publication
+from wrackline.producers.reading.interleave import Interleaver
+from wrackline.producers.reading.readers import Readers
+from wrackline.producers.reading.receipt_records import ReceiptRecords
+from wrackline.producers.reading.request_intake import RequestIntake
+from wrackline.producers.snapshot import key_bounds
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Snapshot
-from wrackline.producers.snapshot.state import parse
-from wrackline.producers.snapshot.work import Limits
+from wrackline.producers.snapshot.table_state import parse_state
+from wrackline.producers.snapshot.work_items import SnapshotLimits
+from wrackline.producers.task.partition_opener import _MachineKeeper
 from wrackline.schemas.errors import OperatorNeeded, define
-from wrackline.schemas.receipts import Kept, Receipt, State, decode
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.receipts import Receipt, RequestState, StoredReceipts, decode
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id
@@ -41,26 +42,26 @@ class World:
             self.source.commit(PARTITION, Insert(values))
         self.place = self.source.databases[PARTITION].end
         clock = time.monotonic
-        limits = Limits(chunk_rows=8, slice_rows=4)
-        self.book = ReceiptBook(
-            "c", PARTITION, "requests", Kept(), clock=clock, now_ms=lambda: 0, tell=lambda _: None
+        limits = SnapshotLimits(chunk_rows=8, slice_rows=4)
+        self.book = ReceiptRecords(
+            "c", PARTITION, "requests", StoredReceipts(), clock=clock, now_ms=lambda: 0, tell=lambda _: None
         )
-        self.machine = Machine({}, limits, "run", bound_of=keys.bound_of, receipts=self.book.known)
+        self.machine = Machine({}, limits, "run", bound_of=key_bounds.bound_of, receipts=self.book.known)
         self.cutter = Cutter(
             PARTITION,
-            Policy(linger=0.0, quiet=1e9, most_events=1),
+            CutPolicy(linger=0.0, quiet=1e9, most_events=1),
             str,
             PlainControl(counts=False),
             opened=0.0,
             fresh=False,
-            keeper=_Keeper(self.machine, self.book),
+            keeper=_MachineKeeper(self.machine, self.book, Naming.WRACKLINE),
         )
-        self.existing = ExistingRows(
+        self.existing = Interleaver(
             self.machine,
             Readers(self.source.source, PARTITION, 2, clock),
             Log(),  # type: ignore[arg-type]  # all that is used of it
             self.cutter,
-            Asking(self.machine, [TABLE], lambda _: None, book=self.book),
+            RequestIntake(self.machine, [TABLE], lambda _: None, book=self.book),
             clock=clock,
             now_ms=lambda: 0,
         )
@@ -79,8 +80,8 @@ class World:
         """What Kafka has after this transaction says the same in states and receipts."""
         for table, state in publication.states.items():
             assert state is not None
-            self.jobs[table] = sum(job.failed is None for job in parse(state).jobs)
-        for topic, _, value in publication.records:
+            self.jobs[table] = sum(job.failed is None for job in parse_state(state, table).jobs)
+        for topic, _, value, *_ in publication.records:
             if topic == "requests":
                 receipt = decode(value or b"", partition=0, offset=0)
                 self.newest[receipt.id] = receipt
@@ -96,7 +97,7 @@ def world() -> Iterator[World]:
 
 
 def test_receipts_and_states_go_out_together_while_rows_do(world: World) -> None:
-    world.machine.request(Snapshot("one", (TABLE,)))
+    world.machine.request(SnapshotRequest("one", (TABLE,)))
 
     def over() -> bool:
         world.passes()
@@ -104,15 +105,15 @@ def test_receipts_and_states_go_out_together_while_rows_do(world: World) -> None
 
     until(over)
     one = world.newest["one"]
-    assert (one.state, one.tables[0].rows, one.tables[0].expected) == (State.SUCCEEDED, 30, 30)
+    assert (one.state, one.tables[0].rows, one.tables[0].expected) == (RequestState.SUCCEEDED, 30, 30)
 
 
 def test_a_request_whose_table_is_set_aside_fails_in_the_publication_that_says_so(world: World) -> None:
     world.passes()
-    world.machine.request(Snapshot("one", (TABLE,)))
+    world.machine.request(SnapshotRequest("one", (TABLE,)))
     world.passes()
     assert not world.newest["one"].over
     world.cutter.feed(Batch((Fault(TABLE, UNFIT()),), 0), time.monotonic())
     world.passes()
     one = world.newest["one"]
-    assert (one.state, one.code) == (State.FAILED, "test.beside_unfit")
+    assert (one.state, one.code) == (RequestState.FAILED, "test.beside_unfit")

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from wrackline.producers.selection import Selection
+from wrackline.producers.kit.selection import Selection
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.filters import TableFilter
-from wrackline.schemas.projection import Projection, everything
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events.projection import Projection, project_all
+from wrackline.schemas.settings.filters import TableFilter
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 FILTER = TableFilter.of({"table.exclude.list": (r"public\.x.*",)})
 
@@ -39,7 +39,7 @@ class OnPaper:
         if table in self.faulty:
             raise self.faulty[table]
         column = Column("id", 1, ColumnType(Kind.INT32, "int"), nullable=False)
-        return everything(TableSchema(table, (column,), ("id",), KeyKind.PRIMARY))
+        return project_all(TableSchema(table, (column,), ("id",), KeyKind.PRIMARY))
 
 
 def lent(catalogue: OnPaper) -> Callable[[], AbstractContextManager[OnPaper]]:
@@ -82,6 +82,7 @@ def test_what_comes_later_is_captured_by_its_name(name: str, *, captured: bool) 
 
 
 def test_the_signal_table_is_captured_where_it_is_listed_alone() -> None:
+    """T-W20."""
     chosen = selection(OnPaper({}))
     assert not chosen.captures([A], [])(SIGNALS)
     assert chosen.captures([SIGNALS], [])(SIGNALS)

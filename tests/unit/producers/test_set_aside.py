@@ -6,19 +6,29 @@ import pytest
 
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
-from tests.unit.producers.test_batching import PlainControl, cutter
-from wrackline.producers import set_aside
-from wrackline.producers.asking import Read
-from wrackline.producers.batching import Policy, Publication
-from wrackline.producers.changes import Batch, Begin, Commit, Fault, Progress, Saved, Step
-from wrackline.producers.lanes import Lane, Reading, SourceLanes
-from wrackline.producers.own_topics import OwnTopics
-from wrackline.producers.pace import Moments
-from wrackline.producers.snapshot.state import parse
+from tests.fakes.plain_control import PlainControl
+from tests.unit.producers.test_batching import cutter
+from wrackline.producers.contract.steps import Batch, Begin, Commit, Fault, Progress, Saved, Step
+from wrackline.producers.cutting import table_fault
+from wrackline.producers.cutting.cutter import CutPolicy, Publication
+from wrackline.producers.cutting.table_topics import TableTopics
+from wrackline.producers.reading.request_intake import Read
+from wrackline.producers.snapshot.table_state import parse_state
+from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.partition_run import PartitionRun
+from wrackline.producers.task.task_limits import Clocks
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Json, Offset, PositionKey, TableKey, TableState, canonical
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import (
+    Json,
+    Offset,
+    PositionKey,
+    SavedTableState,
+    TableKey,
+    canonical_json,
+)
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
 PARTITION = SourcePartition("server", "db0")
 TABLE = orders(PARTITION).id
@@ -27,7 +37,7 @@ UNFIT = define("test.set_aside", OperatorNeeded, "it does not fit", hint="make i
 
 
 def taken(steps: Sequence[Step]) -> list[Publication]:
-    made = cutter(Policy(linger=0.0, quiet=0.0))
+    made = cutter(CutPolicy(linger=0.0, quiet=0.0))
     made.feed(Batch(tuple(steps), 0), 1.0)
     found = []
     while (publication := made.take(2.0)) is not None:
@@ -37,14 +47,14 @@ def taken(steps: Sequence[Step]) -> list[Publication]:
     return found
 
 
-def state_of(states: Mapping[TableId, Json | None], beside: Json | None = None) -> State:
+def state_of(states: Mapping[TableId, Json | None], beside: Json | None = None) -> OffsetsState:
     tables = {
-        TableKey("c", PARTITION, table): TableState(1, json)
+        TableKey("c", PARTITION, table): SavedTableState(1, json)
         for table, json in states.items()
         if json is not None
     }
-    begun = Offset(1, 1, canonical({}), None, 0, 0, beside)
-    return State({PositionKey("c", *PARTITION): begun}, tables, ())
+    begun = Offset(1, 1, canonical_json({}), None, 0, 0, beside)
+    return OffsetsState({PositionKey("c", *PARTITION): begun}, tables, ())
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["in a transaction", "between two"])
@@ -53,13 +63,8 @@ def test_the_position_moves_past_a_fault_only_with_its_record(*, inside: bool) -
     within: list[Step] = [Begin("1", 0), fault, Commit("1", place, 0)]
     (publication,) = taken(within if inside else [fault, Progress(place)])
     assert publication.position == place
-    found = set_aside.of(state_of(publication.states), "c", PARTITION)
-    assert found == {TABLE: set_aside.Reason("test.set_aside", "it does not fit", "make it fit")}
-
-
-def test_a_row_that_is_set_aside_leaves_its_table_in() -> None:
-    (publication,) = taken([Fault(TABLE, UNFIT(), row=b"x"), Progress(Place(1, 9))])
-    assert publication.states == {}
+    found = table_fault.set_aside_tables(state_of(publication.states), "c", PARTITION)
+    assert found == {TABLE: table_fault.FaultReason("test.set_aside", "it does not fit", "make it fit")}
 
 
 class Unpolled:
@@ -132,7 +137,7 @@ class BusySource(AskedSource):
 def test_a_log_that_can_not_be_opened_leaves_nobody_listening() -> None:
     ear = Ear()
     with pytest.raises(WracklineError):
-        opened(BusySource(TABLE), {}, reading=Reading(channel_of=lambda _: ear))
+        opened(BusySource(TABLE), {}, reading=SnapshotOptions(channel_of=lambda _: ear))
     assert ear.closed
 
 
@@ -140,23 +145,25 @@ def opened(
     source: AskedSource,
     states: Mapping[TableId, Json],
     beside: Json | None = None,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-) -> Lane:
-    lanes = SourceLanes(
+    reading: SnapshotOptions = SnapshotOptions(),  # noqa: B008 - frozen
+) -> PartitionRun:
+    lanes = SourcePartitionOpener(
         source,  # type: ignore[arg-type]  # all that a lane asks of it at first
         "c",
-        Policy(linger=0.0, quiet=0.0),
+        CutPolicy(linger=0.0, quiet=0.0),
         reading,
-        topics=OwnTopics("server"),
+        topics=TableTopics("server", Naming.WRACKLINE),
         control_of=lambda _: PlainControl(),
-        moments=Moments(lambda: 0.0, lambda: 0, lambda: 0.5),
+        moments=Clocks(lambda: 0.0, lambda: 0, lambda: 0.5),
     )
     return lanes.open(PARTITION, state_of(states, beside))
 
 
 def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
     source = AskedSource(TABLE, NEIGHBOUR)
-    lane = opened(source, {TABLE: set_aside.saved(Fault(TABLE, UNFIT())), NEIGHBOUR: canonical({})})
+    lane = opened(
+        source, {TABLE: table_fault.fault_state(Fault(TABLE, UNFIT())), NEIGHBOUR: canonical_json({})}
+    )
     assert (source.asked, source.aside) == ([NEIGHBOUR], (TABLE,))
     assert not lane.refused
 
@@ -164,31 +171,31 @@ def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
 def test_a_table_that_wishes_for_anothers_topic_is_set_aside_at_the_start_and_the_others_go_on() -> None:
     rival, plain = (TABLE._replace(name=name) for name in ("neigh.bour", "neigh_bour"))
     source = AskedSource(TABLE, rival, plain)
-    lane = opened(source, {TABLE: canonical({}), plain: canonical({})})
+    lane = opened(source, {TABLE: canonical_json({}), plain: canonical_json({})})
     assert (source.asked, source.aside) == ([TABLE, plain], (rival,))
     assert [(fault.table, fault.error.code) for fault in lane.refused] == [(rival, "topic.collision")]
     lane.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
     made = lane.cutter.take(1.0)
     assert made is not None
-    assert list(set_aside.of(state_of(made.states), "c", PARTITION)) == [rival]
+    assert list(table_fault.set_aside_tables(state_of(made.states), "c", PARTITION)) == [rival]
 
 
 def test_what_is_set_aside_needs_no_topic() -> None:
     rival, plain = (TABLE._replace(name=name) for name in ("neigh.bour", "neigh_bour"))
     source = AskedSource(rival, plain)
-    lane = opened(source, {rival: set_aside.saved(Fault(rival, UNFIT()))})
+    lane = opened(source, {rival: table_fault.fault_state(Fault(rival, UNFIT()))})
     assert source.asked == [plain]
     assert not lane.refused
 
 
 @pytest.mark.parametrize(
-    "kept", [canonical({}), set_aside.saved(Fault(TABLE, UNFIT()))], ids=["read", "aside"]
+    "kept", [canonical_json({}), table_fault.fault_state(Fault(TABLE, UNFIT()))], ids=["read", "aside"]
 )
 def test_a_table_that_the_settings_leave_out_is_read_anew_behind_a_gap_when_it_comes_back(
     kept: Json,
 ) -> None:
     source = AskedSource(NEIGHBOUR)
-    without = opened(source, {TABLE: kept, NEIGHBOUR: canonical({})})
+    without = opened(source, {TABLE: kept, NEIGHBOUR: canonical_json({})})
     assert (source.asked, source.aside) == ([NEIGHBOUR], ()), "it may come back under this name meanwhile"
     without.cutter.feed(Batch((Progress(Place(1, 9)),), 0), 0.0)
     made = without.cutter.take(1.0)
@@ -196,16 +203,16 @@ def test_a_table_that_the_settings_leave_out_is_read_anew_behind_a_gap_when_it_c
     assert list(made.states) == [TABLE], "with the position that moves past what it misses"
     gap = made.states[TABLE]
     assert gap is not None
-    assert parse(gap).left
-    still = opened(AskedSource(NEIGHBOUR), {TABLE: gap, NEIGHBOUR: canonical({})})
+    assert parse_state(gap, TABLE).left
+    still = opened(AskedSource(NEIGHBOUR), {TABLE: gap, NEIGHBOUR: canonical_json({})})
     still.existing.advance(hears=False)
     assert still.cutter.saves == 0, "it is known already"
-    again = opened(AskedSource(TABLE, NEIGHBOUR), {TABLE: gap, NEIGHBOUR: canonical({})})
+    again = opened(AskedSource(TABLE, NEIGHBOUR), {TABLE: gap, NEIGHBOUR: canonical_json({})})
     again.existing.advance(hears=False)
     again.cutter.feed(Batch((Progress(Place(1, 10)),), 0), 0.0)
     made = again.cutter.take(1.0)
     assert made is not None
     assert list(made.states) == [TABLE]
-    read = parse(made.states[TABLE] or canonical({}))
+    read = parse_state(made.states[TABLE] or canonical_json({}), TABLE)
     assert ([job.id for job in read.jobs], read.gap) == (["initial"], True)
     again.existing.close()

@@ -10,41 +10,34 @@ import pytest
 from tests.contract.source_world import Change, Said, orders
 from tests.fakes.database import Database
 from tests.fakes.place import Place
+from tests.fakes.plain_control import PlainControl
 from tests.fakes.source import FakeSource
 from tests.fakes.stream import FakeStream
+from tests.fakes.ticking import Ticking
 from tests.fakes.wire import Registry
-from tests.unit.producers.test_batching import PlainControl
-from wrackline.producers.batching import Policy, Publication
-from wrackline.producers.changes import Batch, Fault
-from wrackline.producers.first_reads import NO_READS
-from wrackline.producers.garbage import looked_for_seldom
+from wrackline.producers.contract.first_reads import NO_READS
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
+from wrackline.producers.contract.steps import Batch, Fault
+from wrackline.producers.cutting.cutter import CutPolicy, Publication
+from wrackline.producers.cutting.table_topics import TableTopics
 from wrackline.producers.kafka.failures import TOO_LARGE, TopicRefusedError
-from wrackline.producers.kafka.recovery import Publisher
-from wrackline.producers.lanes import Health, Lane, Reading, SourceLanes
-from wrackline.producers.own_topics import OwnTopics
-from wrackline.producers.pace import Limits, Moments
-from wrackline.producers.plugin import MarkKind, Surroundings
-from wrackline.producers.task import Task
+from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.task.memory_tuning import collect_rarely
+from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.partition_run import PartitionRun
+from wrackline.producers.task.task_limits import Clocks, TaskLimits
+from wrackline.producers.task.task_loop import Task
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Transient, WracklineError, define
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.offsets import Offset, PositionKey, canonical
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, canonical_json
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.tables.table import SourcePartition
 
 FAILS = define("test.fails", Transient, "try {number} fails", hint="try again")
 BEGINS, BEGINS_LATE = SourcePartition("server", "a"), SourcePartition("server", "b")
-NOWHERE = State({}, {}, ())
+NOWHERE = OffsetsState({}, {}, ())
 LATE_POLLS = 3
-
-
-class Ticking:
-    """A clock of its own."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 0.001
-        return self.now
 
 
 class Late(FakeStream):
@@ -64,12 +57,12 @@ class Notes:
 
     commit_seconds = 0.0
 
-    def __init__(self, state: State, clock: Ticking) -> None:
+    def __init__(self, state: OffsetsState, clock: Ticking) -> None:
         self.told: list[str] = []
         self.stopping = threading.Event()
         self._state, self.clock = state, clock
 
-    def start(self) -> State:
+    def start(self) -> OffsetsState:
         return self._state
 
     def publish(self, publications: Sequence[Publication]) -> float:
@@ -85,7 +78,7 @@ class Notes:
         if health is Health.RUNNING:
             self.stopping.set()
 
-    def resumed(self, state: State) -> None:
+    def resumed(self, state: OffsetsState) -> None:
         """What was committed is known."""
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
@@ -110,16 +103,16 @@ class Failing(Notes):
         super().health(health, error if health is not Health.RECOVERING else None)
 
 
-def told(state: State) -> list[str]:
+def told(state: OffsetsState) -> list[str]:
     """What happens from the start of a task over two logs until it runs."""
     notes = Notes(state, Ticking())
-    run(notes, SourceLanes)
+    run(notes, SourcePartitionOpener)
     return notes.told
 
 
 def run(
     notes: Notes,
-    kind: type[SourceLanes],
+    kind: type[SourcePartitionOpener],
     changes: Sequence[Change] = (),
     tell: Callable[[WracklineError], None] = lambda _: None,
 ) -> None:
@@ -133,14 +126,14 @@ def run(
     lanes = kind(
         source,
         "c",
-        Policy(linger=0.0),
-        Reading(NO_READS, tell=tell),
-        topics=OwnTopics("server"),
+        CutPolicy(linger=0.0),
+        SnapshotOptions(NO_READS, tell=tell),
+        topics=TableTopics("server", Naming.WRACKLINE),
         control_of=lambda _: PlainControl(),
-        moments=Moments(clock, lambda: 0, lambda: 0.5),
+        moments=Clocks(clock, lambda: 0, lambda: 0.5),
     )
     publisher = cast("Publisher", notes)
-    limits = Limits(longest_wait=0.0)
+    limits = TaskLimits(longest_wait=0.0)
     task = Task(lanes, publisher, notes, limits, clock=clock, chance=lambda: 0.5, stopping=notes.stopping)
     task.run()
 
@@ -151,10 +144,10 @@ def test_who_begins_now_runs_once_kafka_has_every_log_s_first_position() -> None
 
 @pytest.mark.parametrize("known", [(BEGINS,), (BEGINS, BEGINS_LATE)], ids=["one log", "both"])
 def test_who_goes_on_need_not_wait_for_what_kafka_has(known: tuple[SourcePartition, ...]) -> None:
-    position = canonical(Place(0, 1).saved())
+    position = canonical_json(Place(0, 1).saved())
     positions = {PositionKey("c", *one): Offset(1, 1, position, None, 0, 0) for one in known}
     awaited = [] if BEGINS_LATE in known else ["Kafka has b"]
-    found = told(State(positions, {}, ()))
+    found = told(OffsetsState(positions, {}, ()))
     assert [line for line in found if line != "Kafka has a"] == ["starting", *awaited, "running"]
 
 
@@ -175,10 +168,10 @@ class Refusing(Notes):
 
 
 def test_a_refused_topic_of_messages_ends_nothing_and_is_said_once() -> None:
-    position = canonical(Place(0, 0).saved())
+    position = canonical_json(Place(0, 0).saved())
     positions = {PositionKey("c", *one): Offset(1, 1, position, None, 0, 0) for one in (BEGINS, BEGINS_LATE)}
-    notes, notices = Refusing(State(positions, {}, ()), Ticking()), list[WracklineError]()
-    run(notes, SourceLanes, changes=(Said("app", b"large"),), tell=notices.append)
+    notes, notices = Refusing(OffsetsState(positions, {}, ()), Ticking()), list[WracklineError]()
+    run(notes, SourcePartitionOpener, changes=(Said("app", b"large"),), tell=notices.append)
     assert notes.refused == 1
     assert notes.told != [], "the position moves past them"
     (notice,) = notices
@@ -190,14 +183,14 @@ def test_what_a_try_held_is_freed_before_the_next_one() -> None:
     held: list[weakref.ref[object]] = []
     before: list[int] = []
 
-    class Watched(SourceLanes):
-        def open(self, partition: SourcePartition, state: State) -> Lane:
+    class Watched(SourcePartitionOpener):
+        def open(self, partition: SourcePartition, state: OffsetsState) -> PartitionRun:
             if partition == BEGINS:
                 before.append(sum(one() is not None for one in held))
             lane = super().open(partition, state)
             held.extend((weakref.ref(lane.cutter), weakref.ref(lane.existing)))
             return lane
 
-    with looked_for_seldom():
+    with collect_rarely():
         run(Failing(NOWHERE, Ticking()), Watched)
     assert before == [0, 2, 2], "the last try's is asked whose topic was refused, until its log is open again"

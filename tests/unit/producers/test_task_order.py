@@ -6,22 +6,25 @@ from typing import cast
 
 from tests.contract.source_world import Insert, orders
 from tests.fakes.database import Database
+from tests.fakes.plain_control import PlainControl
 from tests.fakes.source import FakeSource
 from tests.fakes.stream import FakeStream
+from tests.fakes.ticking import Ticking
 from tests.fakes.wire import Registry
-from tests.unit.producers.test_batching import PlainControl
-from wrackline.producers.batching import Policy, Publication
-from wrackline.producers.changes import Batch, Fault, Position
-from wrackline.producers.first_reads import NO_READS
-from wrackline.producers.kafka.recovery import Publisher
-from wrackline.producers.lanes import Health, Reading, SourceLanes
-from wrackline.producers.own_topics import OwnTopics
-from wrackline.producers.pace import Limits, Moments
-from wrackline.producers.plugin import MarkKind, Surroundings
-from wrackline.producers.task import Task
+from wrackline.producers.contract.first_reads import NO_READS
+from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
+from wrackline.producers.contract.steps import Batch, Fault, Position
+from wrackline.producers.cutting.cutter import CutPolicy, Publication
+from wrackline.producers.cutting.table_topics import TableTopics
+from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.task_limits import Clocks, TaskLimits
+from wrackline.producers.task.task_loop import Task
+from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Transient, define
-from wrackline.schemas.offset_replay import State
-from wrackline.schemas.table import SourcePartition
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.schemas.tables.table import SourcePartition
 
 PARTITION = SourcePartition("server", "a")
 PATIENCE = 30.0
@@ -45,23 +48,12 @@ class Stopping(threading.Event):
         return found
 
 
-class Ticking:
-    """A clock of its own."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 0.001
-        return self.now
-
-
 class World:
     """A task over one log, with a Kafka, a witness and a stream that note what happens, in order."""
 
     commit_seconds = 0.0
 
-    def __init__(self, *, limits: Limits | None = None) -> None:
+    def __init__(self, *, limits: TaskLimits | None = None) -> None:
         self.told: list[str] = []
         self.stopping = Stopping()
         self.database = Database(orders(PARTITION))
@@ -71,7 +63,7 @@ class World:
         self.sizes: list[int] = []  # of what was published
         self.polls = 0
         self._clock, self._published = Ticking(), 0
-        self._limits = limits or Limits()
+        self._limits = limits or TaskLimits()
 
     def run(self) -> list[str]:
         world, registry = self, Registry()
@@ -93,14 +85,14 @@ class World:
         around = Surroundings(self._clock, lambda: 0, registry.register)
         source = FakeSource({PARTITION: self.database}, MarkKind.FENCE, around)
         source.stream_of = Noting
-        lanes = SourceLanes(
+        lanes = SourcePartitionOpener(
             source,
             "c",
-            Policy(linger=0.0),
-            Reading(NO_READS),
-            topics=OwnTopics("server"),
+            CutPolicy(linger=0.0),
+            SnapshotOptions(NO_READS),
+            topics=TableTopics("server", Naming.WRACKLINE),
             control_of=lambda _: PlainControl(),
-            moments=Moments(self._clock, lambda: 0, lambda: 0.5),
+            moments=Clocks(self._clock, lambda: 0, lambda: 0.5),
         )
         publisher = cast("Publisher", self)
         task = Task(
@@ -117,9 +109,9 @@ class World:
 
     # what a publisher is
 
-    def start(self) -> State:
+    def start(self) -> OffsetsState:
         self.told.append("started")
-        return State({}, {}, ())
+        return OffsetsState({}, {}, ())
 
     def publish(self, publications: Sequence[Publication]) -> float:
         self.sizes.append(sum(one.size for one in publications))
@@ -139,7 +131,7 @@ class World:
         if health is Health.RECOVERING:
             self.told.append("recovering")
 
-    def resumed(self, state: State) -> None:
+    def resumed(self, state: OffsetsState) -> None:
         """What was committed is known."""
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
@@ -156,6 +148,7 @@ def test_inv_1_a_database_hears_of_a_commit_after_it() -> None:
 
 
 def test_inv_1_a_database_hears_nothing_of_a_commit_that_failed() -> None:
+    """T-P01."""
     world = World()
 
     def publish(number: int) -> None:
@@ -203,7 +196,7 @@ def test_a_new_start_waits_for_the_commit_under_way() -> None:
 
 
 def test_what_a_commit_under_way_holds_counts_as_read_ahead() -> None:
-    world = World(limits=Limits(most_ahead_bytes=4_000, slice=0.001))
+    world = World(limits=TaskLimits(most_ahead_bytes=4_000, slice=0.001))
     kept_alive = threading.Semaphore(0)
     polls: list[tuple[int, int]] = []
 

@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from wrackline.producers.kafka.transaction import FOR_EVER, Slot, Transactor, _Watch
+from wrackline.producers.kafka.transactor import FOR_EVER, OffsetsSlot, Transactor, _ClientWatch
 from wrackline.schemas.errors import Transient
 
 
@@ -21,7 +21,7 @@ def test_what_the_client_refuses_at_once_is_the_topics_trouble() -> None:
 
     for topic, noted in (("denied", True), ("large", True), ("fenced", False)):
         transactor = object.__new__(Transactor)
-        transactor._producer, transactor._watch = Denied(), _Watch()  # type: ignore[assignment]  # only what is asked
+        transactor._producer, transactor._watch = Denied(), _ClientWatch()  # type: ignore[assignment]  # only what is asked
         with pytest.raises(KafkaException):
             transactor._produce([("good", b"k", b"v"), (topic, b"k", b"v")])
         assert (transactor._watch.failed is not None and transactor._watch.failed[1] == topic) is noted
@@ -30,7 +30,7 @@ def test_what_the_client_refuses_at_once_is_the_topics_trouble() -> None:
 class Broker:
     """Notes what a client is asked for, in order; it stands for the client in one transaction."""
 
-    def __init__(self, watch: _Watch, *, loses: bool = False) -> None:
+    def __init__(self, watch: _ClientWatch, *, loses: bool = False) -> None:
         self.asked: list[str] = []
         self._watch, self._loses = watch, loses
 
@@ -53,7 +53,7 @@ class Broker:
 
 def transactor(*, loses: bool = False) -> tuple[Transactor, Broker]:
     made = object.__new__(Transactor)
-    made._watch, made._slot, made._who = _Watch(), Slot("offsets", 0), "who"
+    made._watch, made._slot, made._who = _ClientWatch(), OffsetsSlot("offsets", 0), "who"
     made._clock, made._slow, made.doubtful = (lambda: 1.0), 10.0, False
     broker = Broker(made._watch, loses=loses)
     made._producer = broker  # type: ignore[assignment]  # only what is asked
@@ -72,6 +72,7 @@ def test_inv_2_events_are_acknowledged_before_offsets_are_sent_and_those_before_
 
 
 def test_inv_2_no_offsets_are_sent_after_an_event_that_did_not_arrive() -> None:
+    """T-E12."""
     made, broker = transactor(loses=True)
     with pytest.raises(Transient) as caught:
         commit(made)
@@ -91,6 +92,7 @@ def test_a_producer_whose_connection_was_disturbed_is_not_used_again(*, disturbe
 
 @pytest.mark.parametrize(("seconds", "slow"), [(9.9, False), (10.0, True)])
 def test_a_producer_whose_commit_was_slow_is_not_used_again(seconds: float, *, slow: bool) -> None:
+    """T-E14."""
     made, _ = transactor()
     made._clock = iter((0.0, seconds)).__next__
     commit(made)

@@ -4,14 +4,14 @@ import orjson
 
 from tests.fakes.place import Place
 from tests.unit.producers.test_set_aside import TABLE, AskedSource, opened
-from wrackline.producers.batching import Publication
-from wrackline.producers.changes import Batch, Begin, Commit
-from wrackline.producers.lanes import Lane
-from wrackline.producers.snapshot.requests import Snapshot
-from wrackline.schemas.offsets import canonical
+from wrackline.producers.contract.snapshot_requests import SnapshotRequest
+from wrackline.producers.contract.steps import Batch, Begin, Commit
+from wrackline.producers.cutting.cutter import Publication
+from wrackline.producers.task.partition_run import PartitionRun
+from wrackline.schemas.kafka.offsets_records import canonical_json
 
 
-def streamed(lane: Lane, first: int, count: int) -> Publication:
+def streamed(lane: PartitionRun, first: int, count: int) -> Publication:
     for number in range(first, first + count):
         name = str(number)
         lane.existing.feed(Batch((Begin(name, 0), Commit(name, Place(1, number), 0)), 0))
@@ -21,14 +21,14 @@ def streamed(lane: Lane, first: int, count: int) -> Publication:
 
 
 def test_it_is_saved_while_nothing_is_read_and_waited_for_after_a_crash() -> None:
-    lane = opened(AskedSource(TABLE), {TABLE: canonical({})})
+    lane = opened(AskedSource(TABLE), {TABLE: canonical_json({})})
     made = streamed(lane, 7, 2)
     assert not lane.existing._machine.reading
     beside = made.beside
     assert beside is not None
     assert orjson.loads(beside) == {"unproven": ["7", "8"]}
 
-    machine = opened(AskedSource(TABLE), {TABLE: canonical({})}, beside).existing._machine
-    machine.request(Snapshot("asked", (TABLE,)))
+    machine = opened(AskedSource(TABLE), {TABLE: canonical_json({})}, beside).existing._machine
+    machine.request(SnapshotRequest("asked", (TABLE,)))
     (work, *_) = machine.work(0.0)
     assert [commit.transaction for commit in work.streamed] == ["7", "8"]

@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from wrackline.schemas.conditions import (
+from wrackline.schemas.errors import Definite
+from wrackline.schemas.language.conditions import (
     And,
     Between,
     ColumnName,
@@ -19,7 +20,6 @@ from wrackline.schemas.conditions import (
     parse,
     parse_select,
 )
-from wrackline.schemas.errors import Definite
 
 COLOR, SIZE = ColumnName("color"), ColumnName("size")
 BLUE = Comparison(COLOR, "=", "blue")

@@ -6,7 +6,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from wrackline.schemas.control_events import (
+from wrackline.schemas.events.control_events import (
     HEARTBEAT_KEY,
     HEARTBEAT_VALUE,
     JDBC_TYPES,
@@ -15,19 +15,19 @@ from wrackline.schemas.control_events import (
     TRANSACTION_KEY,
     TRANSACTION_VALUE,
     Avro,
-    Begin,
-    End,
-    Heartbeat,
-    Message,
-    Notification,
-    SchemaChange,
+    BeginEvent,
+    EndEvent,
+    HeartbeatEvent,
+    MessageEvent,
+    NotificationEvent,
+    SchemaChangeEvent,
     message_key_schema,
     message_value_schema,
     schema_change_key_schema,
     schema_change_value_schema,
 )
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 SOURCE_SCHEMA: Avro = {
     "type": "record",
@@ -47,7 +47,7 @@ ORDERS = TableSchema(
     ("id",),
     KeyKind.PRIMARY,
 )
-CREATED = SchemaChange("CREATE", ORDERS, SOURCE, 5, "CREATE TABLE …")
+CREATED = SchemaChangeEvent("CREATE", ORDERS, SOURCE, 5, "CREATE TABLE …")
 
 
 def through_avro(schema: Avro, payload: dict[str, Any]) -> object:
@@ -61,26 +61,34 @@ def through_avro(schema: Avro, payload: dict[str, Any]) -> object:
 @pytest.mark.parametrize(
     ("schema", "payload"),
     [
-        (TRANSACTION_KEY, Begin("7:100", 5).key()),
-        (TRANSACTION_VALUE, Begin("7:100", 5).value()),
-        (TRANSACTION_KEY, End("7:100", 5, {}).key()),
-        (TRANSACTION_VALUE, End("7:100", 5, {"public.a": 2, "public.b": 1}).value()),
-        (TRANSACTION_VALUE, End("7:100", 5, {}).value()),
-        (HEARTBEAT_KEY, Heartbeat("srv", 5).key()),
-        (HEARTBEAT_VALUE, Heartbeat("srv", 5).value()),
-        (NOTIFICATION_KEY, Notification("r", "Incremental Snapshot", "STARTED", {}, 5).key()),
-        (NOTIFICATION_VALUE, Notification("r", "Incremental Snapshot", "STARTED", {"a": "b"}, 5).value()),
-        (message_key_schema("postgresql"), Message("p", b"\x00\xff", SOURCE, 5).key()),
-        (message_value_schema("postgresql", SOURCE_SCHEMA), Message("p", b"\x00\xff", SOURCE, 5).value()),
+        (TRANSACTION_KEY, BeginEvent("7:100", 5).key()),
+        (TRANSACTION_VALUE, BeginEvent("7:100", 5).value()),
+        (TRANSACTION_KEY, EndEvent("7:100", 5, {}).key()),
+        (TRANSACTION_VALUE, EndEvent("7:100", 5, {"public.a": 2, "public.b": 1}).value()),
+        (TRANSACTION_VALUE, EndEvent("7:100", 5, {}).value()),
+        (HEARTBEAT_KEY, HeartbeatEvent("srv", 5).key()),
+        (HEARTBEAT_VALUE, HeartbeatEvent("srv", 5).value()),
+        (NOTIFICATION_KEY, NotificationEvent("r", "Incremental Snapshot", "STARTED", {}, 5).key()),
+        (
+            NOTIFICATION_VALUE,
+            NotificationEvent("r", "Incremental Snapshot", "STARTED", {"a": "b"}, 5).value(),
+        ),
+        (message_key_schema("postgresql"), MessageEvent("p", b"\x00\xff", SOURCE, 5).key()),
         (
             message_value_schema("postgresql", SOURCE_SCHEMA),
-            Message("p", b"", SOURCE, 5, {"id": "7", "total_order": 1, "data_collection_order": 1}).value(),
+            MessageEvent("p", b"\x00\xff", SOURCE, 5).value(),
+        ),
+        (
+            message_value_schema("postgresql", SOURCE_SCHEMA),
+            MessageEvent(
+                "p", b"", SOURCE, 5, {"id": "7", "total_order": 1, "data_collection_order": 1}
+            ).value(),
         ),
         (schema_change_key_schema("postgresql"), CREATED.key()),
         (schema_change_value_schema("postgresql", SOURCE_SCHEMA), CREATED.value()),
         (
             schema_change_value_schema("postgresql", SOURCE_SCHEMA),
-            SchemaChange("DROP", ORDERS, SOURCE, 5).value(),
+            SchemaChangeEvent("DROP", ORDERS, SOURCE, 5).value(),
         ),
     ],
 )
@@ -89,13 +97,13 @@ def test_every_payload_fits_its_schema(schema: Avro, payload: dict[str, Any]) ->
 
 
 def test_the_counts_of_a_transaction_add_up() -> None:
-    value = End("7:100", 5, {"public.a": 2, "public.b": 1}).value()
+    value = EndEvent("7:100", 5, {"public.a": 2, "public.b": 1}).value()
     assert (value["status"], value["event_count"]) == ("END", 3)
     assert value["data_collections"] == [
         {"data_collection": "public.a", "event_count": 2},
         {"data_collection": "public.b", "event_count": 1},
     ]
-    assert Begin("7:100", 5).value()["event_count"] is None
+    assert BeginEvent("7:100", 5).value()["event_count"] is None
 
 
 def test_a_schema_change_tells_the_whole_table() -> None:

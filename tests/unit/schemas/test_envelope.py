@@ -11,10 +11,10 @@ import fastavro
 import pytest
 
 from tests.fixtures.every_kind import SAMPLES, TABLE, event, rows
-from wrackline.schemas.envelope import Schema, avro_type, dump, key_schema, value_schema
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind, exact_number
+from wrackline.schemas.events.envelope import Schema, avro_type, dump, key_schema, value_schema
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind, exact_number
 
 TOPIC = "shop1.shop.public.every-kind"
 OWN_FIELDS: list[Schema] = [{"name": "lsn", "type": ["null", "long"], "default": None}]
@@ -98,7 +98,7 @@ def test_colliding_names_are_refused() -> None:
     with pytest.raises(OperatorNeeded, match="'a b' and 'a-b'") as raised:
         made(table(text("a b", 1), text("a-b", 2)))
     assert raised.value.code == "avro.names_collide"
-    assert "column.exclude.list=shop.public.t.a-b" in raised.value.hint
+    assert "column.exclude.list = 'shop.public.t.a-b'" in raised.value.hint
 
 
 def test_kafka_connects_own_names_stand_beside_date_and_decimal() -> None:

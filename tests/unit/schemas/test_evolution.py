@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.evolution import (
+from wrackline.schemas.tables.evolution import (
     AddColumn,
     Change,
     ChangeGenerated,
@@ -21,8 +21,8 @@ from wrackline.schemas.evolution import (
     changes,
     widening,
 )
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 INT = ColumnType(Kind.INT32, "integer")
 BIG = ColumnType(Kind.INT64, "bigint")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.schemas.exposition import Family, Histogram, Sample, text
+from wrackline.schemas.language.exposition import Family, Histogram, Sample, text
 
 
 @given(st.lists(st.floats(0, 5)))

@@ -3,9 +3,9 @@
 import pytest
 
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.filters import ColumnRules, TableFilter
-from wrackline.schemas.masks import Hash, Stars, Truncate
-from wrackline.schemas.table import TableId
+from wrackline.schemas.language.masks import HashMask, StarsMask, TruncateMask
+from wrackline.schemas.settings.filters import ColumnRules, TableFilter
+from wrackline.schemas.tables.table import TableId
 
 ORDERS = TableId("shop", "public", "orders")
 AUDIT = TableId("shop", "private", "audit")
@@ -67,11 +67,11 @@ def test_what_hides_most_wins() -> None:
         "column.mask.with.4.chars": ("public.orders.c",),
     }
     rules = ColumnRules.of(values)
-    assert rules.mask(ORDERS, "a") == Truncate(3)
-    assert rules.mask(ORDERS, "b") == Hash("sha256", SALT.encode(), 2)
-    assert rules.mask(ORDERS, "c") == Stars(4)
+    assert rules.mask(ORDERS, "a") == TruncateMask(3)
+    assert rules.mask(ORDERS, "b") == HashMask("sha256", SALT.encode(), 2)
+    assert rules.mask(ORDERS, "c") == StarsMask(4)
     assert rules.mask(ORDERS, "d") is None
-    assert ColumnRules.of(dict(reversed(values.items()))).mask(ORDERS, "c") == Stars(4)
+    assert ColumnRules.of(dict(reversed(values.items()))).mask(ORDERS, "c") == StarsMask(4)
     assert SALT not in repr(rules)
 
 
@@ -88,6 +88,7 @@ def test_what_is_hidden_need_not_be_understood() -> None:
 
 
 def test_keys_come_in_the_order_that_they_are_written_in() -> None:
+    """T-W04."""
     rules = ColumnRules.of({"message.key.columns": r"public.orders:b, a;(.*)\.orders:c,a;"})
     assert rules.key(ORDERS) == ("b", "a", "c")
     assert rules.key(AUDIT) == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wrackline.schemas.findings import Finding, Severity
+from wrackline.schemas.language.findings import Finding, Severity
 
 
 def test_a_column_needs_its_table() -> None:

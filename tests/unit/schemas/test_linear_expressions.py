@@ -13,17 +13,19 @@ _LIMIT_S: Final = 240  # a guard against a hang, far above what is needed
 
 _CHILD: Final = r"""
 import importlib, inspect, pkgutil, re
-import wrackline.control, wrackline.producers, wrackline.schemas
+import wrackline.consumers, wrackline.control, wrackline.producers, wrackline.schemas
+from wrackline.consumers.spark.forbidden_path import find_forbidden_path
 from wrackline.schemas.redaction import redact_by_look, shown_name
-from wrackline.schemas.secret_refs import Allowed, Resolver, read_properties
+from wrackline.schemas.settings.secret_refs import (Allowed, Resolver, read_properties)
 from wrackline.schemas.errors import WracklineError
 
 LONG = 200_000
 UNITS = ["a", "a.", "a:", "a://b:", ",a:", "@", " ", "${env:", "${a:", "password={ ", "password='", "token ",
-         "\\", "'", "''", "\"", "(", "(1", "1", "1-", "`, ", "/*", "a, ", "\n", "=", "{", "a=b:", "/", "-"]
+         "\\", "'", "''", "\"", "(", "(1", "1", "1-", "`, ", "/*", "a, ", "\n", "=", "{", "a=b:", "/", "-",
+         "(Permission denied)", "Permission denied: user=", "Cannot create /"]
 
 def found():
-    for package in (wrackline.schemas, wrackline.control, wrackline.producers):
+    for package in (wrackline.schemas, wrackline.control, wrackline.producers, wrackline.consumers):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             if module.name.endswith("__main__"):
                 continue
@@ -56,7 +58,7 @@ for pattern, module, name, uses in found():
         if uses & {"search", "sub", "split", "findall", "finditer"}:
             for _ in pattern.finditer(text):
                 pass
-for do in (redact_by_look, shown_name, resolved, read_properties):
+for do in (redact_by_look, shown_name, resolved, read_properties, find_forbidden_path):
     for unit in UNITS:
         print(do.__name__, repr(unit), flush=True)
         do(unit * (LONG // len(unit)))

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from wrackline.schemas.masks import DIGESTS, Stars, Truncate, hash_of, serialized
+from wrackline.schemas.language.masks import DIGESTS, StarsMask, TruncateMask, hash_of, serialize_for_java
 
 
 def test_version_2_hashes_the_salt_and_the_text() -> None:
@@ -29,7 +29,7 @@ def test_version_1_hashes_what_java_serializes() -> None:
     ids=["empty", "accent", "emoji", "short", "long"],
 )
 def test_text_is_serialized_as_java_does(text: str, java: bytes) -> None:
-    assert serialized(text.encode()) == java
+    assert serialize_for_java(text.encode()) == java
 
 
 @pytest.mark.parametrize("algorithm", DIGESTS)
@@ -40,8 +40,8 @@ def test_every_algorithm_makes_as_much_as_it_says(algorithm: str) -> None:
 
 
 def test_stars_say_nothing_of_the_value() -> None:
-    assert Stars(3)(b"") == Stars(3)(b"a longer text") == b"***"
-    assert Stars(0)(b"text") == b""
+    assert StarsMask(3)(b"") == StarsMask(3)(b"a longer text") == b"***"
+    assert StarsMask(0)(b"text") == b""
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_stars_say_nothing_of_the_value() -> None:
     ],
 )
 def test_truncation_counts_characters(text: bytes, count: int, kept: bytes) -> None:
-    assert Truncate(count)(text) == kept
+    assert TruncateMask(count)(text) == kept

@@ -6,28 +6,28 @@ from typing import Any
 import orjson
 import pytest
 
-from wrackline.schemas import offsets
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.offset_replay import Fault, replay
-from wrackline.schemas.offsets import (
-    Begin,
+from wrackline.schemas.kafka import offsets_records
+from wrackline.schemas.kafka.offset_replay import ReplayFault, replay
+from wrackline.schemas.kafka.offsets_records import (
     BeginKey,
+    BeginRecord,
     Offset,
-    Place,
+    OffsetsRecord,
     PositionKey,
-    Record,
+    RecordPlace,
+    SavedTableState,
     TableKey,
-    TableState,
     begin_key,
-    canonical,
+    canonical_json,
     encode,
     parse,
     position_key,
     table_key,
 )
-from wrackline.schemas.table import SourcePartition, TableId
+from wrackline.schemas.tables.table import SourcePartition, TableId
 
-PLACE = Place("wrackline-offsets", 3, 41)
+PLACE = RecordPlace("wrackline-offsets", 3, 41)
 SHOP = SourcePartition("srv", "shop")
 WHOLE_SERVER = SourcePartition("srv", "binlog")
 ORDERS = TableId("shop", "public", "orders.old")
@@ -36,17 +36,17 @@ CANARY = "4929-1234-canary"
 
 def offset(n: int, *, generation: int = 1, previous: int | None = None) -> Offset:
     before = n - 1 if previous is None else previous
-    return Offset(generation, n, canonical({"lsn": n}), canonical({"lsn": before}), 10, 99)
+    return Offset(generation, n, canonical_json({"lsn": n}), canonical_json({"lsn": before}), 10, 99)
 
 
-def at(number: int, key: bytes, value: bytes | None, partition: int = 0) -> Record:
-    return parse(Place("wrackline-offsets", partition, number), key, value)
+def at(number: int, key: bytes, value: bytes | None, partition: int = 0) -> OffsetsRecord:
+    return parse(RecordPlace("wrackline-offsets", partition, number), key, value)
 
 
-def transactions(*numbers: int, partition: int = 0, generation: int = 1) -> list[Record]:
+def transactions(*numbers: int, partition: int = 0, generation: int = 1) -> list[OffsetsRecord]:
     records = []
     for n in numbers:
-        records.append(at(n * 2, begin_key("orders-0"), encode(Begin(generation, n)), partition))
+        records.append(at(n * 2, begin_key("orders-0"), encode(BeginRecord(generation, n)), partition))
         records.append(
             at(n * 2 + 1, position_key("orders", SHOP), encode(offset(n, generation=generation)), partition)
         )
@@ -65,7 +65,7 @@ def test_keys_read_as_kafka_connect_writes_them() -> None:
 
 
 def test_values_are_sorted_json_with_a_version() -> None:
-    value = Offset(3, 7, canonical({"b": 1, "a": "x"}), None, 0, 5)
+    value = Offset(3, 7, canonical_json({"b": 1, "a": "x"}), None, 0, 5)
     assert encode(value) == (
         b'{"checksum":5,"events":0,"generation":3,"n":7,"position":{"a":"x","b":1},"previous":null,'
         b'"snapshot":null,"version":1}'
@@ -79,22 +79,22 @@ def test_values_are_sorted_json_with_a_version() -> None:
         (b'["c",{"server":"srv"}]', encode(offset(7)), PositionKey("c", "srv", None), offset(7)),
         (
             table_key("c", SHOP, ORDERS),
-            encode(TableState(2, canonical({"k": [1]}))),
+            encode(SavedTableState(2, canonical_json({"k": [1]}))),
             TableKey("c", SHOP, ORDERS),
-            TableState(2, canonical({"k": [1]})),
+            SavedTableState(2, canonical_json({"k": [1]})),
         ),
         (
             table_key("c", WHOLE_SERVER, ORDERS),
-            encode(TableState(2, canonical({"k": [1]}))),
+            encode(SavedTableState(2, canonical_json({"k": [1]}))),
             TableKey("c", WHOLE_SERVER, ORDERS),
-            TableState(2, canonical({"k": [1]})),
+            SavedTableState(2, canonical_json({"k": [1]})),
         ),
-        (begin_key("c-0"), encode(Begin(2, 3)), BeginKey("c-0"), Begin(2, 3)),
+        (begin_key("c-0"), encode(BeginRecord(2, 3)), BeginKey("c-0"), BeginRecord(2, 3)),
         (position_key("c", SHOP), None, PositionKey("c", "srv", "shop"), None),
     ],
 )
 def test_what_is_written_is_read(key: bytes, value: bytes | None, parsed_key: object, parsed: object) -> None:
-    assert parse(PLACE, key, value) == Record(PLACE, parsed_key, parsed)  # type: ignore[arg-type] # rows of a table
+    assert parse(PLACE, key, value) == OffsetsRecord(PLACE, parsed_key, parsed)  # type: ignore[arg-type] # rows of a table
 
 
 def spoiled(**fields: object) -> bytes:
@@ -109,7 +109,7 @@ def spoiled(**fields: object) -> bytes:
         (None, encode(offset(7))),
         (b"", encode(offset(7))),
         (b'"' + CANARY.encode(), encode(offset(7))),
-        (b'"#begin"', encode(Begin(1, 1))),
+        (b'"#begin"', encode(BeginRecord(1, 1))),
         (b'["c"]', encode(offset(7))),
         (b'["c",{}]', encode(offset(7))),
         (b'["c",{"server":1}]', encode(offset(7))),
@@ -160,7 +160,7 @@ def test_an_older_version_is_raised_step_by_step(monkeypatch: pytest.MonkeyPatch
         return {**value, "position": {"lsn": value["position"]}}
 
     steps: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {0: named_position}
-    monkeypatch.setattr(offsets, "MIGRATIONS", steps)
+    monkeypatch.setattr(offsets_records, "MIGRATIONS", steps)
     record = parse(PLACE, position_key("c", SHOP), spoiled(version=0, position=7))
     assert record.value == offset(7)
 
@@ -180,15 +180,16 @@ def test_an_older_single_partition_key_is_the_fallback() -> None:
 
 
 def test_a_begin_without_its_end_is_torn() -> None:
-    begun = at(9, begin_key("orders-0"), encode(Begin(1, 3)))
-    assert [f.fault for f in replay([*transactions(1, 2), begun]).findings] == [Fault.TORN]
+    begun = at(9, begin_key("orders-0"), encode(BeginRecord(1, 3)))
+    assert [f.fault for f in replay([*transactions(1, 2), begun]).findings] == [ReplayFault.TORN]
     torn = replay([*transactions(1, 2), begun, *transactions(4)])
-    assert [(f.fault, f.n) for f in torn.findings] == [(Fault.TORN, 3)]
+    assert [(f.fault, f.n) for f in torn.findings] == [(ReplayFault.TORN, 3)]
     assert torn.resume("orders", SHOP) == offset(4)
 
 
 def test_one_begin_covers_all_source_partitions_of_a_task() -> None:
-    begun = at(1, begin_key("t-0"), encode(Begin(1, 1)))
+    """T-S9."""
+    begun = at(1, begin_key("t-0"), encode(BeginRecord(1, 1)))
     one = at(2, position_key("t", SHOP), encode(offset(1)))
     two = at(3, position_key("t", SourcePartition("srv", "b")), encode(offset(1)))
     assert replay([begun, one, two]).findings == ()
@@ -197,29 +198,29 @@ def test_one_begin_covers_all_source_partitions_of_a_task() -> None:
 def test_an_end_under_anothers_begin_is_a_stray() -> None:
     late = at(9, position_key("orders", SHOP), encode(offset(1)))
     faults = [f.fault for f in replay([*transactions(1, 2), late]).findings]
-    assert faults == [Fault.STRAY]
+    assert faults == [ReplayFault.STRAY]
 
 
 def test_a_record_that_was_moved_or_edited_needs_no_begin() -> None:
-    moved = Offset(2, offsets.OUTSIDE_ANY_TRANSACTION, canonical({"lsn": 9}), None, 0, 0)
+    moved = Offset(2, offsets_records.OUTSIDE_ANY_TRANSACTION, canonical_json({"lsn": 9}), None, 0, 0)
     state = replay([*transactions(1), at(9, position_key("orders", SHOP), encode(moved))])
     assert state.findings == ()
     assert state.resume("orders", SHOP) == moved
 
 
 def test_a_claimed_generation_is_no_torn_transaction_and_shuts_out_what_is_older() -> None:
-    claim = at(9, begin_key("orders-0"), encode(Begin(2, offsets.OUTSIDE_ANY_TRANSACTION)))
+    claim = at(9, begin_key("orders-0"), encode(BeginRecord(2, offsets_records.OUTSIDE_ANY_TRANSACTION)))
     state = replay([*transactions(1), claim])
     assert state.findings == ()
     assert state.resume("orders", SHOP) == offset(1)
     late = at(10, position_key("orders", SHOP), encode(offset(2)))
-    assert [f.fault for f in replay([*transactions(1), claim, late]).findings] == [Fault.STRAY]
+    assert [f.fault for f in replay([*transactions(1), claim, late]).findings] == [ReplayFault.STRAY]
 
 
 def test_a_fenced_owners_late_record_is_ignored_and_told() -> None:
     state = replay([*transactions(1, generation=2), *transactions(5, generation=1)])
     assert state.resume("orders", SHOP) == offset(1, generation=2)
-    assert Fault.STALE in {finding.fault for finding in state.findings}
+    assert ReplayFault.STALE in {finding.fault for finding in state.findings}
 
 
 def test_the_highest_generation_holds_between_partitions_in_any_order() -> None:
@@ -230,7 +231,7 @@ def test_the_highest_generation_holds_between_partitions_in_any_order() -> None:
 
 def test_one_generation_in_two_partitions_is_told() -> None:
     state = replay(transactions(1, partition=0) + transactions(2, partition=1))
-    assert [finding.fault for finding in state.findings] == [Fault.MIXED]
+    assert [finding.fault for finding in state.findings] == [ReplayFault.MIXED]
     assert state.resume("orders", SHOP) == offset(2)
 
 
@@ -242,13 +243,14 @@ def test_a_tombstone_takes_back_only_its_own_partitions_record() -> None:
 
 
 def test_neighbours_that_do_not_join_are_a_gap() -> None:
+    """T-S9."""
     skipped = at(9, position_key("orders", SHOP), encode(offset(2, previous=99)))
-    begun = at(8, begin_key("orders-0"), encode(Begin(1, 2)))
-    assert [f.fault for f in replay([*transactions(1), begun, skipped]).findings] == [Fault.GAP]
+    begun = at(8, begin_key("orders-0"), encode(BeginRecord(1, 2)))
+    assert [f.fault for f in replay([*transactions(1), begun, skipped]).findings] == [ReplayFault.GAP]
 
 
 def test_table_states_are_found_by_their_source_partition() -> None:
-    state = TableState(1, canonical({"ranges": []}))
+    state = SavedTableState(1, canonical_json({"ranges": []}))
     other = TableId("elsewhere", "public", "t")
     records = [
         at(1, table_key("orders", SHOP, ORDERS), encode(state)),

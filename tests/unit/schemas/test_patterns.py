@@ -5,8 +5,8 @@ import re
 import pytest
 
 from wrackline.schemas.errors import Definite
-from wrackline.schemas.patterns import compile_pattern, only, resolve
-from wrackline.schemas.table import TableId
+from wrackline.schemas.language.patterns import compile_pattern, exact_pattern, resolve
+from wrackline.schemas.tables.table import TableId
 
 ORDERS = TableId("shop", "public", "orders")
 ITEMS = TableId("shop", "public", "items")
@@ -114,9 +114,9 @@ def test_equal_texts_are_equal_patterns() -> None:
 
 @pytest.mark.parametrize("name", ["a.b", "a$b", 'say "x"', "a\\b", "x^y", "[1]", "a,b", "Größe &", "{2}*"])
 def test_a_written_name_means_itself_and_not_the_name_that_a_dot_would_mean_too(name: str) -> None:
-    written = only("public", name)
+    written = exact_pattern("public", name)
     tables = [TableId("shop", "public", name), TableId("shop", "public", name.replace(".", "_") + "x")]
     assert list(resolve(compile_pattern(written), tables)) == tables[:1]
     assert re.fullmatch(written, f"public.{name}")
-    assert not re.fullmatch(only("public", "a.b"), "public.a_b")
+    assert not re.fullmatch(exact_pattern("public", "a.b"), "public.a_b")
     assert not set(written) & set(",\"\\'")

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
-from wrackline.consumers import plugin as target_plugin
-from wrackline.producers import plugin as source_plugin
+from wrackline.consumers.contract.target import load_target
+from wrackline.producers.contract import source_plugin
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.plugins import find, known
+from wrackline.schemas.pipelines.plugin_finder import find, list_kinds
 
 FOLDERS = {
     "good": "PLUGIN = 'the plug-in'",
@@ -36,7 +36,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_folders_alone_are_known(package: ModuleType) -> None:
-    assert known(package) == ("faulty", "good", "undriven")
+    assert list_kinds(package) == ("faulty", "good", "undriven")
 
 
 def test_a_folder_is_found_by_its_name(package: ModuleType) -> None:
@@ -64,7 +64,7 @@ def test_a_fault_of_our_own_is_not_hidden_behind_pip(package: ModuleType) -> Non
         find(package, "faulty", side="source")
 
 
-@pytest.mark.parametrize(("load", "side"), [(source_plugin.load, "source"), (target_plugin.load, "target")])
+@pytest.mark.parametrize(("load", "side"), [(source_plugin.load, "source"), (load_target, "target")])
 def test_each_side_looks_into_its_own_folders(load: Callable[[str], object], side: str) -> None:
     with pytest.raises(OperatorNeeded, match=f"there is no {side} named 'access'"):
         load("access")

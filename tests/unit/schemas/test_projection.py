@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from wrackline.producers.rows.unfit_values import column_list
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.masks import Hash, Stars, Truncate
-from wrackline.schemas.projection import Plain, everything, findings, project
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events.projection import Plain, findings, project, project_all
+from wrackline.schemas.language.masks import HashMask, StarsMask, TruncateMask
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 TABLE = TableSchema(
     TableId("d", "public", "t"),
@@ -27,8 +28,8 @@ HASH = "column.mask.hash.v2.SHA-256.with.salt.x"
 
 
 def test_without_rules_everything_goes_out() -> None:
-    assert project(TABLE, ColumnRules()) == everything(TABLE)
-    assert everything(TABLE).plain
+    assert project(TABLE, ColumnRules()) == project_all(TABLE)
+    assert project_all(TABLE).plain
 
 
 def test_what_is_hidden_goes_out_as_text_and_what_is_excluded_not_at_all() -> None:
@@ -46,7 +47,7 @@ def test_what_is_hidden_goes_out_as_text_and_what_is_excluded_not_at_all() -> No
     assert not shape.plain
     assert shape.source == TABLE
     assert shape.actions == (
-        Plain.KEEP, Hash("sha256", b"x", 2, 20), Plain.DROP, Stars(3), Truncate(5)
+        Plain.KEEP, HashMask("sha256", b"x", 2, 20), Plain.DROP, StarsMask(3), TruncateMask(5)
     )  # fmt: skip
     assert [(column.name, column.identity, column.type.kind) for column in shape.table.columns] == [
         ("id", 1, Kind.INT32), ("name", 2, Kind.STRING), ("born", 4, Kind.STRING), ("doc", 5, Kind.STRING)
@@ -113,3 +114,50 @@ def test_patterns_that_match_nothing_and_truncations_that_cannot_be_are_named() 
     assert "public.q," in found[2].description
     assert (found[3].table, found[3].column) == (TABLE.id, "born")
     assert "pepper" not in str(found)
+
+
+ODD_NAMES = (
+    "price (USD)",
+    "a,b",
+    "total|net",
+    "x[1]",
+    'say "so"',
+    "50%+",
+    "c*",
+    "e^2",
+    "{n}",
+    "back\\slash",
+    "#no",
+)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_hint_s_value_means_its_column_and_no_other(name: str) -> None:
+    """What is printed is given as the setting; a comma ends an item of a list, so a dot stands for it."""
+    table = replace(
+        TABLE,
+        id=TableId("d", "s+x", "o$1"),
+        columns=(replace(TABLE.columns[0], name=name), *TABLE.columns[1:]),
+        key=(name,),
+    )
+    [warned] = findings(ColumnRules.of({"column.unfit.null": (r".*",)}), [table])
+    value = column_list(table.id, [name])
+    assert f"column.as.text = '{value}' to carry" in warned.suggestion
+    assert f"column.unfit.letter = '{value}' to set" in warned.suggestion
+    assert "," not in value
+    rules = ColumnRules.of({"column.as.text": (value,)})
+    assert rules.as_text(table.id, name)
+    others = [*(one for one in ODD_NAMES if one != name), "price USD", "total", "net", "a", "b", "id", "note"]
+    assert not any(rules.as_text(table.id, one) for one in others)
+    assert not any(
+        rules.as_text(TableId("d", *of), name) for of in (("s+x", "o1"), ("ssx", "o$1"), ("s+x", "o"))
+    )
+
+
+def test_a_hint_about_a_cut_column_means_that_column() -> None:
+    table = replace(TABLE, columns=(*TABLE.columns[:3], replace(TABLE.columns[3], name="born (UTC)")))
+    rules = ColumnRules.of({"column.truncate.to.3.chars": (column_list(table.id, ["born (UTC)"]),)})
+    [warned] = findings(rules, [table])
+    value = warned.suggestion.partition("column.exclude.list = ")[2].strip("'")
+    assert value == column_list(table.id, ["born (UTC)"])
+    assert ColumnRules.of({"column.exclude.list": (value,)}).drops(table.id, "born (UTC)")

@@ -3,34 +3,34 @@
 import orjson
 import pytest
 
-from wrackline.schemas.conditions import ColumnName, Comparison
-from wrackline.schemas.signals import (
+from wrackline.schemas.kafka.signals import (
     SIZE_MAX,
-    Accepted,
-    Edge,
+    AcceptedSignal,
     ExecuteSnapshot,
     KeyRange,
-    Log,
+    LogSignal,
     PauseSnapshot,
-    Rejected,
+    RejectedSignal,
     ResumeSnapshot,
     Signal,
     SnapshotKind,
     StopSnapshot,
+    WindowEdge,
     WindowMark,
     parse_message,
     parse_row,
     row,
     window_row,
 )
+from wrackline.schemas.language.conditions import ColumnName, Comparison
 
 CANARY = "4929-canary"
 BLUE = Comparison(ColumnName("color"), "=", "blue")
 
 
-def accepted(signal_type: str, data: str | None) -> Accepted:
+def accepted(signal_type: str, data: str | None) -> AcceptedSignal:
     result = parse_row("s1", signal_type, data)
-    assert isinstance(result, Accepted), result
+    assert isinstance(result, AcceptedSignal), result
     return result
 
 
@@ -101,11 +101,11 @@ def test_a_snapshot_of_nothing_does_nothing_and_says_so(data: str | None) -> Non
         ("pause-snapshot", None, PauseSnapshot("s1")),
         ("pause-snapshot", "whatever", PauseSnapshot("s1")),
         ("resume-snapshot", '{"type":"incremental"}', ResumeSnapshot("s1")),
-        ("log", '{"message":"hello"}', Log("s1", "hello")),
+        ("log", '{"message":"hello"}', LogSignal("s1", "hello")),
     ],
 )
 def test_the_other_signals(signal_type: str, data: str | None, signal: Signal) -> None:
-    assert accepted(signal_type, data) == Accepted(signal)
+    assert accepted(signal_type, data) == AcceptedSignal(signal)
 
 
 def test_a_stop_names_the_tables_that_leave() -> None:
@@ -114,8 +114,8 @@ def test_a_stop_names_the_tables_that_leave() -> None:
     assert texts(signal) == ["a.b", "c.d"]
 
 
-@pytest.mark.parametrize("edge", Edge)
-def test_a_window_row_is_debeziums_and_comes_back_as_its_mark(edge: Edge) -> None:
+@pytest.mark.parametrize("edge", WindowEdge)
+def test_a_window_row_is_debeziums_and_comes_back_as_its_mark(edge: WindowEdge) -> None:
     mark = window_row(edge, "c0ffee", at="2026-01-02T03:04:05Z", request="s0", table="shop.public.orders")
     assert mark.id == f"c0ffee-{edge.value}"
     assert mark.type == f"snapshot-window-{edge.value}"
@@ -124,7 +124,7 @@ def test_a_window_row_is_debeziums_and_comes_back_as_its_mark(edge: Edge) -> Non
         "correlationId": "s0",
         "dataCollectionId": "shop.public.orders",
     }
-    assert parse_row(*mark) == Accepted(WindowMark(mark.id, edge, "c0ffee"))
+    assert parse_row(*mark) == AcceptedSignal(WindowMark(mark.id, edge, "c0ffee"))
     assert len(mark.id) <= 42
     assert parse_row(mark.id, mark.type, None) == parse_row(*mark)
 
@@ -135,15 +135,15 @@ def test_a_message_carries_data_as_an_object_or_as_text() -> None:
     for data in (inner, orjson.dumps(inner).decode()):
         message = orjson.dumps({"id": "x", "type": "execute-snapshot", "data": data})
         result = parse_message(message, "fallback")
-        assert isinstance(result, Accepted)
-        assert isinstance(expected, Accepted)
+        assert isinstance(result, AcceptedSignal)
+        assert isinstance(expected, AcceptedSignal)
         assert isinstance(result.signal, ExecuteSnapshot)
         assert texts(result.signal) == ["a.b"]
         assert result.signal.id == "x"
 
 
 def test_a_message_without_an_id_takes_the_callers() -> None:
-    assert parse_message(b'{"type":"pause-snapshot"}', "signals-0-7") == Accepted(
+    assert parse_message(b'{"type":"pause-snapshot"}', "signals-0-7") == AcceptedSignal(
         PauseSnapshot("signals-0-7")
     )
 
@@ -171,7 +171,7 @@ def test_a_message_without_an_id_takes_the_callers() -> None:
 def test_a_signal_that_is_written_down_asks_for_the_same(sent: tuple[str, str | None]) -> None:
     first = accepted(*sent).signal
     assert not isinstance(first, WindowMark)
-    assert parse_row(*row(first)) == Accepted(first)
+    assert parse_row(*row(first)) == AcceptedSignal(first)
 
 
 def tables(**fields: object) -> str:
@@ -294,7 +294,7 @@ REJECTED_ROWS: list[tuple[str, str | None, str]] = [
 @pytest.mark.parametrize(("signal_type", "data", "code"), REJECTED_ROWS, ids=range(len(REJECTED_ROWS)))
 def test_a_bad_row_is_rejected_with_a_reason(signal_type: str, data: str | None, code: str) -> None:
     result = parse_row("s1", signal_type, data)
-    assert isinstance(result, Rejected)
+    assert isinstance(result, RejectedSignal)
     assert (result.id, result.reason.code) == ("s1", code)
     assert result.reason.hint
     assert CANARY not in f"{result.reason}"
@@ -303,7 +303,7 @@ def test_a_bad_row_is_rejected_with_a_reason(signal_type: str, data: str | None,
 @pytest.mark.parametrize("signal_id", ["", "x" * 257, "a\nb", "a\0", "\ud800"])
 def test_an_unreadable_id_is_rejected_and_not_repeated(signal_id: str) -> None:
     result = parse_row(signal_id, "pause-snapshot", None)
-    assert isinstance(result, Rejected)
+    assert isinstance(result, RejectedSignal)
     assert (result.id, result.reason.code) == ("", "signal.bad_id")
 
 
@@ -332,14 +332,14 @@ def test_an_unreadable_id_is_rejected_and_not_repeated(signal_id: str) -> None:
 )
 def test_a_bad_message_is_rejected_with_a_reason(value: bytes | None, code: str) -> None:
     result = parse_message(value, "fallback")
-    assert isinstance(result, Rejected)
+    assert isinstance(result, RejectedSignal)
     assert result.reason.code == code
     assert CANARY not in f"{result.reason}"
 
 
 def test_a_field_that_is_nearly_known_is_named() -> None:
     result = parse_row("s1", "execute-snapshot", '{"data-colections": ["a.b"]}')
-    assert isinstance(result, Rejected)
+    assert isinstance(result, RejectedSignal)
     assert "did you mean data-collections?" in result.reason.hint
 
 
@@ -363,7 +363,7 @@ def test_conditions_and_tables_are_compared_up_to_a_bound() -> None:
         }
     )
     rejected = parse_message(message, "f")
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedSignal)
     assert "too many patterns" in rejected.reason.sentence
 
 

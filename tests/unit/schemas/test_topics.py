@@ -5,15 +5,18 @@ import re
 import pytest
 
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import TableId
-from wrackline.schemas.topics import (
+from wrackline.schemas.kafka.topic_names import (
+    Naming,
     assign,
     control_topics,
     internal_topics,
+    is_of_table,
     murmur2,
     partition_of,
+    table_of,
     table_topic,
 )
+from wrackline.schemas.tables.table import TableId
 
 ORDERS = TableId("shop", "public", "orders")
 
@@ -52,48 +55,64 @@ def test_murmur2_agrees_with_kafka(key: bytes, signed: int) -> None:
     ],
 )
 def test_a_topic_has_four_clean_parts(table: TableId, topic: str) -> None:
-    assert table_topic("srv", table) == topic
+    assert table_topic("srv", table, Naming.WRACKLINE) == topic
     assert re.fullmatch(r"[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+){3}", topic)
 
 
 @pytest.mark.parametrize("server", ["", "a.b", "a b", "ä", "a/b", "a\n"])
 def test_a_server_name_that_would_break_the_four_parts_is_refused(server: str) -> None:
     with pytest.raises(OperatorNeeded, match=r"topic\.server_name"):
-        table_topic(server, ORDERS)
+        table_topic(server, ORDERS, Naming.WRACKLINE)
 
 
 def test_tables_that_wish_for_one_topic_are_refused_one_by_one() -> None:
     dotted, plain = TableId("shop", "public", "a.b"), TableId("shop", "public", "a_b")
-    given = assign("srv", [plain, ORDERS, dotted])
+    given = assign("srv", [plain, ORDERS, dotted], naming=Naming.WRACKLINE)
     assert given.topics == {ORDERS: "srv.shop.public.orders"}
     assert {error.code for error in given.refused.values()} == {"topic.collision"}
     assert given.refused.keys() == {dotted, plain}
     assert str(plain) in given.refused[dotted].sentence
 
 
+@pytest.mark.parametrize(("one", "other"), [("naïve", "naève"), ("заказы", "товары"), ("価格", "数量")])
+@pytest.mark.parametrize("naming", Naming)
+def test_names_beyond_ascii_that_fall_together_are_refused_and_the_hint_names_a_way(
+    one: str, other: str, naming: Naming
+) -> None:
+    first, second = TableId("shop", "public", one), TableId("shop", "public", other)
+    given = assign("srv", [first, ORDERS, second], naming=naming)
+    assert given.topics.keys() == {ORDERS}
+    assert {error.code for error in given.refused.values()} == {"topic.collision"}
+    assert str(second) in given.refused[first].sentence
+    assert f"table.exclude.list = 'public.{one}'" in given.refused[first].hint
+
+
 def test_names_that_kafka_itself_cannot_tell_apart_collide() -> None:
     one, other = TableId("shop", "a", "b_c"), TableId("shop", "a_b", "c")
-    assert table_topic("srv", one) != table_topic("srv", other)
-    assert assign("srv", [one, other]).refused.keys() == {one, other}
+    assert table_topic("srv", one, Naming.WRACKLINE) != table_topic("srv", other, Naming.WRACKLINE)
+    assert assign("srv", [one, other], naming=Naming.WRACKLINE).refused.keys() == {one, other}
 
 
 def test_a_table_keeps_the_topic_that_it_writes_to_and_the_latecomer_is_refused() -> None:
     late = TableId("shop", "public", "a.b")
     first = TableId("shop", "public", "a_b")
-    given = assign("srv", [late, first], taken={first: "srv.shop.public.a_b"})
+    given = assign("srv", [late, first], taken={first: "srv.shop.public.a_b"}, naming=Naming.WRACKLINE)
     assert given.topics == {first: "srv.shop.public.a_b"}
     assert given.refused.keys() == {late}
 
 
 def test_a_control_topic_is_nobodys() -> None:
+    """T-E17."""
     topics = control_topics("srv", transaction="shop.public.orders")
-    assert assign("srv", [ORDERS], reserved=[topics.transaction]).refused.keys() == {ORDERS}
+    assert assign("srv", [ORDERS], reserved=[topics.transaction], naming=Naming.WRACKLINE).refused.keys() == {
+        ORDERS
+    }
 
 
 def test_the_limit_is_kafkas() -> None:
     room = 249 - len("srv.shop.public.")
     fits, over = TableId("shop", "public", "x" * room), TableId("shop", "public", "x" * (room + 1))
-    given = assign("srv", [fits, over])
+    given = assign("srv", [fits, over], naming=Naming.WRACKLINE)
     assert len(given.topics[fits]) == 249
     assert given.refused[over].code == "topic.too_long"
 
@@ -123,3 +142,21 @@ def test_internal_topics_carry_the_groups_name() -> None:
     assert topics.offset_history == "wrackline-offset-history"
     assert topics.tasks == "wrackline-tasks"
     assert topics.requests == "wrackline-requests"
+
+
+def test_debeziums_names_have_three_parts() -> None:
+    orders, of_mysql = TableId("shop", "public", "or.ders"), TableId("inv", "inv", "orders")
+    assert table_topic("srv", orders, Naming.DEBEZIUM) == "srv.public.or_ders"
+    assert table_topic("srv", of_mysql, Naming.DEBEZIUM) == "srv.inv.orders"
+    assert is_of_table("srv", "srv.inv.orders", Naming.DEBEZIUM)
+    assert not is_of_table("srv", "srv.inv.inv.orders", Naming.DEBEZIUM)
+    assert not is_of_table("srv", "srv.transaction", Naming.DEBEZIUM)
+    assert table_of("srv.inv.orders") == of_mysql
+    assert table_of("srv.shop.public.orders") == TableId("shop", "public", "orders")
+
+
+def test_tables_of_two_databases_may_wish_for_one_topic_in_debeziums_form() -> None:
+    one, other = TableId("a", "s", "t"), TableId("b", "s", "t")
+    assigned = assign("srv", [one, other], naming=Naming.DEBEZIUM)
+    assert set(assigned.refused) == {one, other}
+    assert not assign("srv", [one, other], naming=Naming.WRACKLINE).refused

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.schemas.type_room import keeps_sign, keeps_values
+from wrackline.schemas.tables.type_compatibility import keeps_sign, keeps_values
 
 KEEP = [
     ("datetime", "datetime(6)"),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from wrackline.producers.sources.mysql import types as mysql
-from wrackline.producers.sources.postgres import types as postgres
-from wrackline.producers.sources.postgres.types import PgType
+from wrackline.producers.sources.mysql.discover import types as mysql
+from wrackline.producers.sources.postgres.discover import types as postgres
+from wrackline.producers.sources.postgres.discover.types import PgType
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.types import (
+from wrackline.schemas.tables.types import (
     FORMS,
     ColumnType,
     Kind,
@@ -164,7 +164,7 @@ def test_postgres_arrays_that_only_text_can_carry() -> None:
     ],
 )
 def test_postgres_unknown_type_is_refused_until_taken_as_text(unknown: PgType) -> None:
-    with pytest.raises(OperatorNeeded, match=r"column\.as\.text=public\.t\.c") as raised:
+    with pytest.raises(OperatorNeeded, match=r"column\.as\.text = 'public\.t\.c'") as raised:
         pg(unknown)
     assert raised.value.code == "pg.type_unknown"
     assert postgres.column_type(unknown, column="public.t.c", as_text=True).kind is Kind.TEXT_OF
@@ -253,7 +253,7 @@ def test_mysql_labels_with_everything_in_them() -> None:
 
 @pytest.mark.parametrize("written", ["", "hyperloglog(3)", "unsigned", "char(1) unsigned"])
 def test_mysql_unknown_type_is_refused_until_taken_as_text(written: str) -> None:
-    with pytest.raises(OperatorNeeded, match=r"column\.exclude\.list=shop\.t\.c") as raised:
+    with pytest.raises(OperatorNeeded, match=r"column\.exclude\.list = 'shop\.t\.c'") as raised:
         my(written)
     assert raised.value.code == "mysql.type_unknown"
     taken = mysql.column_type(mysql.parse(written), column="shop.t.c", as_text=True)

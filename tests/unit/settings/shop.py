@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from wrackline.control.installed import Installed
-from wrackline.schemas.pipeline import Pipeline, check
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 CANARY = "c4n4ry-hunter2"
 

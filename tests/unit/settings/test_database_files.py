@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.shop import GOOD
-from wrackline.control.installed import Installed
-from wrackline.schemas.pipeline import check
-from wrackline.schemas.secret_refs import ALLOW_VARIABLE, Allowed, Resolver
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.schemas.pipelines.pipeline import check
+from wrackline.schemas.settings.secret_refs import ALLOW_VARIABLE, Allowed, Resolver
 
 
 @pytest.mark.parametrize("name", ["sslrootcert", "sslcert", "sslkey"])
 def test_a_file_outside_the_allowed_folders_is_refused_by_its_setting(tmp_path: Path, name: str) -> None:
+    """A-DRIVER-03."""
     given = {**GOOD, f"database.{name}": f"{tmp_path}/x"}
     [problem] = check(given, Installed(), Resolver(Allowed(), {})).problems
     assert (problem.setting, problem.error.code) == (f"database.{name}", "secret.not_allowed")
@@ -41,6 +42,7 @@ def test_the_systems_own_authorities_need_not_be_allowed(name: str, value: str, 
 
 
 def test_a_link_that_leads_out_of_its_folder_is_not_mended_by_allowing_that_folder(tmp_path: Path) -> None:
+    """A-DRIVER-10."""
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     (inside / "link").symlink_to(outside / "x")

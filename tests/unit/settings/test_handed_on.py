@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.shop import CANARY, GOOD, checked, codes
-from wrackline.control import assessing, worker_task
-from wrackline.control.installed import Installed
-from wrackline.producers.connect.child import Child, Reported
+from wrackline.control.runtime.check import assessment
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.worker import task_process
+from wrackline.producers.connect.child import Child, ChildReport
 from wrackline.producers.connect.nursery import Nursery
-from wrackline.schemas.pipeline import check, load
-from wrackline.schemas.secret_refs import Allowed, Resolver
+from wrackline.schemas.pipelines.pipeline import check, load
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 
 CODE = "settings.not_from_elsewhere"
 LAKE = {**GOOD, "target.kind": "iceberg", "target.warehouse": "/lake"}
@@ -48,6 +49,7 @@ RUNS_OR_READS = [
 
 @pytest.mark.parametrize(("name", "value"), RUNS_OR_READS)
 def test_what_runs_or_reads_something_is_refused_from_elsewhere(name: str, value: str) -> None:
+    """A-CLIENT-10."""
     (problem,) = checked({**LAKE, name: value}).problems
     assert (problem.setting, problem.error.code, problem.warning) == (name, CODE, False)
     assert f'spark.allow = ["{name}"]' in problem.error.hint
@@ -70,6 +72,7 @@ def test_what_runs_or_reads_something_is_refused_from_elsewhere(name: str, value
     ],
 )
 def test_so_is_what_a_target_hands_on(target: dict[str, str], name: str, value: str) -> None:
+    """A-CLIENT-11."""
     assert codes(checked({**target, name: value})) == [(name, CODE)]
 
 
@@ -98,6 +101,7 @@ def test_sizes_counts_times_and_log_ins_are_taken(target: dict[str, str], name: 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1;id", "200 -agentpath:x", "", "0"])
 def test_a_listed_name_takes_no_value_of_another_form(value: str) -> None:
+    """A-CLIENT-12."""
     assert codes(checked({**LAKE, "spark.sql.shuffle.partitions": value})) == [
         ("spark.sql.shuffle.partitions", CODE)
     ]
@@ -125,14 +129,15 @@ def test_nobody_says_what_makes_values_right() -> None:
 
 
 def test_a_record_of_the_group_that_was_forged_starts_nothing() -> None:
+    """A-ROLE-12."""
     forged = {**LAKE, **dict([EVIL])}
-    nursery = Nursery(["wrackline.control.assessing"])
-    told = assessing.assessed("shop", nursery.way(assessing.of_map, forged, Allowed()))
+    nursery = Nursery(["wrackline.control.runtime.check.assessment"])
+    told = assessment.assess("shop", nursery.way(assessment.assess_settings, forged, Allowed()))
     assert [finding["id"] for finding in told["findings"]] == [CODE]
-    child = Child(nursery.way(worker_task.of_map, forged, Allowed()))
+    child = Child(nursery.way(task_process.run_settings, forged, Allowed()))
     errors: list[object] = []
     while child.exit_code is None:
-        errors += [heard.report.get("error") for heard in child.hear() if isinstance(heard, Reported)]
-    errors += [heard.report.get("error") for heard in child.hear() if isinstance(heard, Reported)]
+        errors += [heard.report.get("error") for heard in child.hear() if isinstance(heard, ChildReport)]
+    errors += [heard.report.get("error") for heard in child.hear() if isinstance(heard, ChildReport)]
     child.close()
     assert CODE in str(errors)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.shop import CANARY, GOOD, codes
-from wrackline.control.installed import Installed
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.producers.kafka.client import Client, Identity
-from wrackline.schemas.pipeline import Pipeline, check, load
-from wrackline.schemas.secret_refs import ALLOW_VARIABLE, Allowed, Resolver
+from wrackline.schemas.pipelines.pipeline import Pipeline, check, load
+from wrackline.schemas.settings.secret_refs import ALLOW_VARIABLE, Allowed, Resolver
 
 NEEDED = "settings.needed"
 LOCATIONS = (
@@ -92,6 +92,7 @@ def test_every_client_asks_the_endpoint_for_its_token(tmp_path: Path, endpoint: 
 @pytest.mark.parametrize("name", LOCATIONS)
 @pytest.mark.parametrize("path", ["/etc/passwd", "{folder}/../outside", "{folder}/link", "relative"])
 def test_a_file_that_a_setting_names_lies_in_an_allowed_folder(tmp_path: Path, name: str, path: str) -> None:
+    """A-CLIENT-04."""
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "link").symlink_to("/etc/passwd")
@@ -101,6 +102,7 @@ def test_a_file_that_a_setting_names_lies_in_an_allowed_folder(tmp_path: Path, n
 
 
 def test_the_value_of_a_reference_in_a_path_is_not_shown(tmp_path: Path) -> None:
+    """A-CLIENT-06."""
     found = checked(tmp_path, ssl_ca_location="/${env:WRACKLINE_X}/ca.crt", security_protocol="ssl")
     [problem] = [problem for problem in found.problems if problem.error.code == "secret.not_allowed"]
     assert CANARY not in str(problem.error)

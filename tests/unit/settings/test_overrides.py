@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.settings.shop import GOOD, checked, codes
-from wrackline.schemas.overrides import LIST
+from wrackline.schemas.settings.overrides import LIST
 
 NAME = f"{LIST}.public.orders"
 

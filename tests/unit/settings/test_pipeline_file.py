@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.settings.shop import CANARY, GOOD, codes
-from wrackline.control.installed import Installed
+from wrackline.control.runtime.ground.installed import Installed
 from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.pipeline import LARGEST_FILE, load, parse, read_file
+from wrackline.schemas.pipelines.pipeline import LARGEST_FILE, load, parse, read_file
 
 SHOP = f"""
 name = "shop"

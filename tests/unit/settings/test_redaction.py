@@ -61,6 +61,7 @@ def test_a_secret_can_be_used() -> None:
 
 
 def test_a_secret_is_not_pickled() -> None:
+    """A-DATA-01."""
     with pytest.raises(TypeError, match="never pickled"):
         pickle.dumps(SECRET)
 
@@ -77,6 +78,7 @@ def test_a_secret_is_not_pickled() -> None:
     ],
 )
 def test_a_text_of_others_is_cleaned_by_value(value: str, text: str) -> None:
+    """A-SECRET-13."""
     cleaned = Redactor([Secret(value)]).clean(text)
     assert MASK in cleaned
     assert value not in cleaned
@@ -101,6 +103,7 @@ def test_a_short_secret_does_not_spell_itself_by_its_stars() -> None:
     ],
 )
 def test_a_text_of_others_is_cleaned_by_look(text: str, kept: str) -> None:
+    """A-SECRET-14."""
     cleaned = redact_by_look(text)
     assert CANARY not in cleaned
     assert kept in cleaned
@@ -114,6 +117,7 @@ def test_the_values_own_redactor_knows_every_secret() -> None:
 
 
 def test_a_salt_in_a_name_is_not_shown() -> None:
+    """A-MASK-04."""
     name = f"column.mask.hash.SHA-256.with.salt.{CANARY}"
     assert shown_name(name) == f"column.mask.hash.SHA-256.with.salt.{MASK}"
     found = checked({**GOOD, name: "public.a.b", f"colum.mask.hash.x.with.salt.{CANARY}": "a"})

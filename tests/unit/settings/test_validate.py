@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from tests.unit.settings.shop import CANARY, GOOD
-from wrackline.control.installed import registries
-from wrackline.schemas.core_settings import CORE
-from wrackline.schemas.kafka_client_settings import KAFKA_CLIENT
+from tests.unit.settings.shop import CANARY, GOOD, checked, codes
+from wrackline.control.runtime.ground.installed import registries
 from wrackline.schemas.redaction import MASK
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.setting import Declared, Setting, placeholders
-from wrackline.schemas.setting_kinds import Kind, between
-from wrackline.schemas.settings import Registry
-from wrackline.schemas.unhonoured_settings import UNHONOURED
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.declared.kafka_client_settings import KAFKA_CLIENT
+from wrackline.schemas.settings.declared.unhonoured_settings import UNHONOURED
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.setting import Declared, Setting, placeholders
+from wrackline.schemas.settings.settings_registry import SettingsRegistry
+from wrackline.schemas.settings.value_kinds import SettingKind, between
 
 RESOLVE = Resolver(Allowed(), {"WRACKLINE_U": CANARY})
 CONNECTS_DEFINITION = {
@@ -40,7 +40,7 @@ def test_the_answer_has_connects_shape() -> None:
         "qqqq": CANARY,
         "kafka.sasl.username": "${env:WRACKLINE_U}",
     }
-    answer = json.loads(json.dumps(Registry(CORE).validate("postgres", given, RESOLVE)))
+    answer = json.loads(json.dumps(SettingsRegistry(CORE).validate("postgres", given, RESOLVE)))
     configs = {config["value"]["name"]: config for config in answer["configs"]}
     assert set(answer) == {"name", "error_count", "groups", "configs"}
     for config in configs.values():
@@ -57,22 +57,24 @@ def test_the_answer_has_connects_shape() -> None:
 
 def test_warnings_are_not_counted_as_errors() -> None:
     given = {"name": "a", "include.unknown.datatypes": "true"}
-    registry = Registry(Declared((Setting("name", Kind.STRING, "A name."),), not_honoured=UNHONOURED))
+    registry = SettingsRegistry(
+        Declared((Setting("name", SettingKind.STRING, "A name."),), not_honoured=UNHONOURED)
+    )
     answer = registry.validate("x", given, RESOLVE)
     assert answer["error_count"] == 0
     assert "no effect" in json.dumps(answer)
 
 
 def test_a_setting_declared_twice_stops_the_program() -> None:
-    once = Declared((Setting("a", Kind.INT, "A."),))
-    again = Declared((Setting("a", Kind.INT, "Another."),))
+    once = Declared((Setting("a", SettingKind.INT, "A."),))
+    again = Declared((Setting("a", SettingKind.INT, "Another."),))
     with pytest.raises(ValueError, match="declared twice: \\['a'\\]"):
-        Registry(once, again)
+        SettingsRegistry(once, again)
 
 
 def test_a_default_must_be_a_value_that_the_setting_takes() -> None:
     with pytest.raises(ValueError, match="from 1 to 2"):
-        Setting("a", Kind.INT, "A.", "3", validator=between(1, 2))
+        Setting("a", SettingKind.INT, "A.", "3", validator=between(1, 2))
 
 
 def test_every_declaration_reads_well() -> None:
@@ -109,7 +111,7 @@ def test_a_family_knows_its_members(declared: str, name: str, places: dict[str, 
 
 
 def test_an_exact_name_wins_over_its_family() -> None:
-    registry = Registry(CORE)
+    registry = SettingsRegistry(CORE)
     exact = registry.find("topic.creation.default.partitions")
     assert exact is not None
     assert exact.default == "1"
@@ -117,3 +119,33 @@ def test_an_exact_name_wins_over_its_family() -> None:
     assert member is not None
     assert member.name == "topic.creation.<group>.<config>"
     assert registry.find("topic.creation.<group>.partitions") is member or registry.find("x") is None
+
+
+def declared(name: str) -> Setting:
+    """A setting of the core or of PostgreSQL's source."""
+    known = registries()
+    return {**known[""].settings, **known["source postgres"].settings}[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "read"),
+    [
+        ("snapshot.mode", "INITIAL", "initial"),
+        ("publication.autocreate.mode", "Filtered", "filtered"),
+        ("skipped.operations", "T,None", ("t", "none")),
+        ("incremental.snapshot.watermarking.strategy", "INSERT_INSERT", "insert_insert"),
+    ],
+)
+def test_words_are_taken_in_any_case(name: str, given: str, read: object) -> None:
+    assert declared(name).parse(given) == read
+
+
+def test_a_name_is_not_taken_in_another_case() -> None:
+    with pytest.raises(ValueError, match="lower-case letters"):
+        declared("slot.name").parse("Mine")
+
+
+@pytest.mark.parametrize("name", ["transforms", "predicates", "post.processors", "sourceinfo.struct.maker"])
+def test_a_setting_that_is_refused_is_no_finding_while_it_asks_for_nothing(name: str) -> None:
+    assert codes(checked({**GOOD, name: " "})) == []
+    assert codes(checked({**GOOD, name: "mine"})) == [(name, "settings.refused")]

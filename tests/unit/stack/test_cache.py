@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from wrackline.control.stack.cache import once
-from wrackline.control.stack.ports import choose
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.runtime.spark.cache import fill_once
 
 FILL = """
 import sys, time
 from pathlib import Path
-from wrackline.control.stack.cache import once
+from wrackline.control.runtime.spark.cache import fill_once
 def fill(folder):
     with (Path(sys.argv[1]) / "filled").open("a") as count:
         count.write("x")
     (folder / "part").touch()
     time.sleep(0.2)
     (folder / "whole").touch()
-assert (once("thing", fill, cache=Path(sys.argv[1])) / "whole").exists()
+assert (fill_once("thing", fill, cache=Path(sys.argv[1])) / "whole").exists()
 """
 
 
@@ -35,8 +35,8 @@ def test_what_failed_halfway_is_made_again(tmp_path: Path) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        once("thing", fail, cache=tmp_path)
-    made = once("thing", lambda folder: (folder / "whole").touch(), cache=tmp_path)
+        fill_once("thing", fail, cache=tmp_path)
+    made = fill_once("thing", lambda folder: (folder / "whole").touch(), cache=tmp_path)
     assert [path.name for path in made.iterdir()] == ["whole"]
 
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from wrackline.control.stack.ports import choose
-from wrackline.control.stack.process import (
+from wrackline.control.local.processes.ports import choose
+from wrackline.control.local.processes.process import (
     FOLDER_IN_USE,
     PORT_IN_USE,
     SERVER_DIED,
     SERVER_LATE,
     Process,
     Program,
-    listening,
+    is_listening,
 )
 from wrackline.schemas.errors import WracklineError
 
@@ -42,7 +42,7 @@ STARTER = """
 import sys, time
 from pathlib import Path
 from tests.unit.stack.test_process import program
-from wrackline.control.stack.process import Process
+from wrackline.control.local.processes.process import Process
 process = Process(program(Path(sys.argv[1])))
 process.start()
 print(process.pid, process.program.ports[0], flush=True)
@@ -57,7 +57,7 @@ def program(folder: Path, code: str = SERVER, patience: float = 20.0) -> Program
     """The small server in this folder."""
     [port] = choose(folder, "web").values()
     command = [sys.executable, "-c", code, str(port)]
-    return Program("web", command, folder, [port], partial(listening, port), patience=patience)
+    return Program("web", command, folder, [port], partial(is_listening, port), patience=patience)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_it_answers_once_started_and_is_gone_once_stopped(process: Process) -> N
     assert process.pid == pid  # a second start does nothing
     process.stop()
     assert not process.running
-    assert not listening(port)
+    assert not is_listening(port)
     assert '"GET /ports.json' in process.log.read_text()
 
 
@@ -101,7 +101,7 @@ def test_kill_ends_its_children_too_and_restart_takes_the_same_port(tmp_path: Pa
     process = Process(program(tmp_path, PARENT + SERVER))
     for _ in range(2):
         process.start()
-        assert listening(process.program.ports[0])
+        assert is_listening(process.program.ports[0])
         process.kill()
         assert gone(int((tmp_path / "child").read_text()))
 
@@ -132,11 +132,11 @@ def test_nothing_outlives_the_starter(tmp_path: Path, number: signal.Signals) ->
     ) as starter:
         assert starter.stdout is not None
         pid, port = map(int, starter.stdout.readline().split())
-        assert listening(port)
+        assert is_listening(port)
         starter.send_signal(number)
         starter.wait(30)
     until(partial(gone, pid))
-    until(lambda: not listening(port))  # its first thread ends before the others, who hold the port
+    until(lambda: not is_listening(port))  # its first thread ends before the others, who hold the port
 
 
 def test_a_paused_server_does_not_outlive_its_starter_either(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_port_in_use_is_named_before_anything_starts(process: Process) -> None
 
 def test_two_servers_cannot_share_a_folder(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     process.start()
-    monkeypatch.setattr("wrackline.control.stack.launch.GRACE_MS", 50)
+    monkeypatch.setattr("wrackline.control.local.processes.launch.GRACE_MS", 50)
     with pytest.raises(WracklineError) as raised:
         Process(process.program).start()
     assert raised.value.code == FOLDER_IN_USE.code

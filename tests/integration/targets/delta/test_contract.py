@@ -1,7 +1,7 @@
 """Delta keeps the target contract, with and without keys, and in every mode.
 
-What tables without a key and the other modes ask of a MERGE is tried with Iceberg each time, for the SQL is
-the same; here it is deep.
+Iceberg keeps it in the gate, and the target and its SQL are the same code.  What only Delta does is in
+test_writers.py, which is in the gate too.
 """
 
 from pathlib import Path
@@ -21,6 +21,7 @@ def world(spark: SparkSession, tmp_path: Path) -> DeltaWorld:
     return DeltaWorld(spark, tmp_path / "lake")
 
 
+@pytest.mark.full
 class TestDelta(TargetSuite, DropSuite):
     """What every target promises."""
 

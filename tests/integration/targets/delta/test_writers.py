@@ -27,16 +27,15 @@ from tests.integration.targets.delta.world import DeltaWorld, settings
 from tests.integration.targets.overtaking import overtaken
 from tests.integration.targets.shape_suite import ShapesByHand
 from tests.integration.targets.spark_world import SparkWorld
-from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
-from wrackline.consumers import spark_table
-from wrackline.consumers.batch import our_errors
-from wrackline.consumers.plan import Applied
-from wrackline.consumers.plugin import Removed
-from wrackline.consumers.spark_table import Address
-from wrackline.consumers.targets.delta import PLUGIN, connect, progress, upkeep
+from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep, tend
+from wrackline.consumers.batch.batch import translate_errors
+from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.contract.target import UpkeepRemoval
+from wrackline.consumers.targets.delta import PLUGIN, connect
+from wrackline.consumers.targets.delta.applied import DeltaCommit, history
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
-from wrackline.schemas.table import Column, TableId
-from wrackline.schemas.types import ColumnType, Kind, exact_number
+from wrackline.schemas.tables.table import Column, TableId
+from wrackline.schemas.tables.types import ColumnType, Kind, exact_number
 
 DAY = 24 * 3600
 OLD_RETENTION = "3600000"
@@ -48,6 +47,7 @@ def world(spark: SparkSession, tmp_path: Path) -> DeltaWorld:
     return DeltaWorld(spark, tmp_path / "lake")
 
 
+@pytest.mark.full  # Iceberg's run of it is in the gate
 class TestShapes(ShapesByHand):
     """The shape suite, in Delta."""
 
@@ -61,19 +61,7 @@ class TestEndedUpkeep(EndedUpkeep):
     def tend(self, world: SparkWorld) -> None:
         name = world.name(TABLE.id)
         age(Path(name.removeprefix("delta.`file:").rstrip("`")) / "_delta_log", 40)
-        session = world.spark.newSession()
-        properties = spark_table.properties(session, name)
-        said = spark_table.of_itself(properties)
-        assert said is not None
-        upkeep.upkeep(
-            session,
-            Address(name, ""),
-            TABLE.id,
-            said,
-            properties,
-            forget_before_ms=EVERYTHING_MS,
-            retention_ms=0,
-        )
+        tend(world, forget_before_ms=EVERYTHING_MS)
 
 
 def log_of(tmp_path: Path) -> Path:
@@ -88,14 +76,15 @@ def age(log: Path, days: int) -> None:
             os.utime(file, (time.time() - days * DAY + int(digits),) * 2)
 
 
-def versions(world: DeltaWorld) -> list[progress.Commit]:
-    return progress.history(world.spark, world.name(TABLE.id), None)
+def versions(world: DeltaWorld) -> list[DeltaCommit]:
+    return history(world.spark, world.name(TABLE.id), None)
 
 
-@pytest.mark.parametrize("offsets_alone", [False, True])
+@pytest.mark.parametrize("offsets_alone", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_two_drivers_can_not_both_commit_over_one_base(
     world: DeltaWorld, tmp_path: Path, *, offsets_alone: bool
 ) -> None:
+    """T-K04."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     plan = plan_for(world, 20)
 
@@ -178,7 +167,7 @@ def test_what_is_applied_outlives_the_log(spark: SparkSession, tmp_path: Path) -
     (log.parent / "orphan").touch()
     os.utime(log.parent / "orphan", (time.time() - 40 * DAY,) * 2)
     done = world.target.upkeep(TABLE.id, forget_before_ms=0)
-    assert done.removed[Removed.FILES] >= 1, "nobody needs the orphan"
+    assert done.removed[UpkeepRemoval.FILES] >= 1, "nobody needs the orphan"
     assert not (log.parent / "orphan").exists()
     oldest = min(int(file.name[:20]) for file in log.glob("*.json"))
     assert oldest > 4, "the log was cut behind what was said anew"
@@ -252,7 +241,7 @@ def test_a_check_names_what_stands_in_the_way(world: DeltaWorld, tmp_path: Path)
     (tmp_path / "file").touch()
     other = PLUGIN.open(settings(tmp_path / "file"), world.spark)
     assert [finding.id for finding in other.check([TABLE.id])] == ["target.warehouse_not_writable"]
-    with pytest.raises(OperatorNeeded) as caught, our_errors("s.db.public.orders", TABLE.id):
+    with pytest.raises(OperatorNeeded) as caught, translate_errors("s.db.public.orders", TABLE.id):
         other.ensure_table(plan_for(world, 1))
     assert caught.value.code == "consume.target_forbidden"
     assert str(tmp_path / "file") in caught.value.sentence

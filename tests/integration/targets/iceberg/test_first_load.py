@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from tests.contract.target_suite import HERE, TABLE, change, labels, plan_for, put
 from tests.fakes.merge_model import Change
 from tests.integration.targets.iceberg.world import IcebergWorld
-from wrackline.consumers.plan import KeyRange, MergePlan
-from wrackline.consumers.targets.iceberg import merge
+from wrackline.consumers.contract.plan import KeyColumnRange, MergePlan
+from wrackline.consumers.targets.iceberg import apply
 from wrackline.consumers.targets.iceberg.append import append
 from wrackline.schemas.errors import Transient
 
@@ -23,7 +23,7 @@ def chunk(*numbers: int) -> list[Change]:
 
 def load(world: IcebergWorld, offset: int, rows: Sequence[Change]) -> MergePlan:
     numbers = [int(str(row.key[1])) for row in rows]
-    within = {"number": KeyRange(min(numbers), max(numbers))}
+    within = {"number": KeyColumnRange(min(numbers), max(numbers))}
     return replace(plan_for(world, offset), loads=True, within=within)
 
 
@@ -41,7 +41,7 @@ def appended(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         ends.append(plan.upto.offsets[HERE])
         append(session, plan, *more)
 
-    monkeypatch.setattr(merge, "append", noted)
+    monkeypatch.setattr(apply, "append", noted)
     return ends
 
 
@@ -78,11 +78,11 @@ def test_an_append_over_what_somebody_else_wrote_is_refused(
         plan = load(world, 10 * number, rows)
 
         def overtaken(*given: Any, rows: Sequence[Change] = rows, plan: MergePlan = plan) -> None:
-            monkeypatch.setattr(merge, "append", append)
+            monkeypatch.setattr(apply, "append", append)
             put(world, replace(plan, loads=False), *rows[:1])  # another driver, on another batch
             append(*given)
 
-        monkeypatch.setattr(merge, "append", overtaken)
+        monkeypatch.setattr(apply, "append", overtaken)
         with pytest.raises(Transient) as caught:
             put(world, plan, *rows)
         assert caught.value.code == "iceberg.conflict"

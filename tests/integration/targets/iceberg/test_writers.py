@@ -25,15 +25,15 @@ from tests.integration.targets.iceberg.world import IcebergWorld, settings
 from tests.integration.targets.overtaking import overtaken
 from tests.integration.targets.shape_suite import ShapesByHand
 from tests.integration.targets.spark_world import SparkWorld
-from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep
-from wrackline.consumers import spark_table
-from wrackline.consumers.merge_sql import merge_statement
-from wrackline.consumers.plan import Applied, KeyRange, OurColumns
-from wrackline.consumers.plugin import Removed
-from wrackline.consumers.spark_table import OfItself
-from wrackline.consumers.targets.iceberg import PLUGIN, merge, progress, upkeep
+from tests.integration.targets.upkeep_suite import EVERYTHING_MS, EndedUpkeep, tend
+from wrackline.consumers.contract.plan import Applied, KeyColumnRange
+from wrackline.consumers.contract.target import UpkeepRemoval
+from wrackline.consumers.lake import table_shape
+from wrackline.consumers.lake.merge_sql import merge_statement
+from wrackline.consumers.targets.iceberg import PLUGIN, apply, upkeep
+from wrackline.consumers.targets.iceberg.applied import commit_with_applied
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 C = ("c", 3)
 PATIENCE = 60.0
@@ -46,6 +46,7 @@ def world(spark: SparkSession, namespace: str) -> IcebergWorld:
 
 
 def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld, tmp_path: Path) -> None:
+    """T-K04."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     plan = plan_for(world, 20)
 
@@ -63,12 +64,13 @@ def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld,
 
 
 def test_who_looks_after_a_table_costs_a_batch_nothing(world: IcebergWorld, tmp_path: Path) -> None:
+    """T-K12."""
     for number in range(1, 7):
         put(world, plan_for(world, number), change("c", ("k", number), number, "x"))
     put(world, plan_for(world, 7), change("c", A, 7, "y"))
 
     def tended() -> Iterator[None]:
-        upkeep._compact(world.spark.newSession(), world.name(TABLE.id))
+        world.form.compact(world.spark.newSession(), world.opened.find(TABLE.id))
         yield
 
     overtaken(world, tmp_path, plan_for(world, 20), tended())
@@ -79,18 +81,18 @@ def test_a_large_table_is_read_through_a_filter_of_the_batch_s_keys(
     world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"), change("c", B, 1, "y"))
-    plan = replace(plan_for(world, 20), within={"number": KeyRange(1, 3)})
+    plan = replace(plan_for(world, 20), within={"number": KeyColumnRange(1, 3)})
     changed = change("u", A, 20, "new"), change("c", C, 20, "z")
     frame = world.frame(changed, plan).persist()  # as a batch's rows are
     frame.count()
     staged = world.target.stage(frame, plan)
     explained = "EXPLAIN " + merge_statement(plan, world.name(TABLE.id), None, truncated=False)
     assert "might_contain" not in str(staged.session.sql(explained).collect())
-    merge._filter_what_is_read(staged.session)
+    apply._filter_what_is_read(staged.session)
     assert "might_contain" in str(staged.session.sql(explained).collect())
     staged.forget()
     frame.unpersist()
-    monkeypatch.setattr(merge, "_LARGE", -1)
+    monkeypatch.setattr(apply, "_LARGE", -1)
     put(world, plan, *changed)
     assert labels(world) == {A: "new", B: "y", C: "z"}
 
@@ -113,7 +115,7 @@ def test_rows_that_slipped_below_a_floor_go_with_the_next_batch(world: IcebergWo
     put(world, plan_for(world, 2, floor=10), change("c", B, 11, "y"))
     session = world.spark.newSession()  # a driver that read its base before the floor was there
     late = world.newest({}, plan_for(world, 1)).sparkSession
-    with progress.saying(late, Applied({THERE: 3})):
+    with commit_with_applied(late, Applied({THERE: 3})):
         late.sql(
             f"INSERT INTO {world.name(TABLE.id)} BY NAME"
             f" SELECT * EXCEPT (shop, _wl_seq), 'a' shop, '{seq(5)}' _wl_seq FROM {world.name(TABLE.id)}"
@@ -139,11 +141,8 @@ class TestEndedUpkeep(EndedUpkeep):
         monkeypatch.setattr(upkeep, "_FAR_BACK", 0)
 
     def tend(self, world: SparkWorld) -> None:
-        session, name = world.spark.newSession(), world.name(TABLE.id)
-        spark_table.say(session, name, {"wrackline.orphans": "1"})
-        said = spark_table.of_itself(spark_table.properties(session, name))
-        assert said is not None
-        upkeep.upkeep(session, name, said, forget_before_ms=EVERYTHING_MS, retention_ms=0)
+        table_shape.set_properties(world.spark, world.name(TABLE.id), {"wrackline.orphans": "1"})
+        tend(world, forget_before_ms=EVERYTHING_MS)
 
 
 @pytest.mark.parametrize("version", ["3", pytest.param("2", marks=pytest.mark.deep)])
@@ -157,19 +156,18 @@ def test_upkeep_changes_nothing_that_is_seen(
     session = spark.newSession()
     files = session.table(f"{name}.files").count()
     before = (dict(world.stored(TABLE.id)), world.target.applied(TABLE.id))
-    spark_table.say(session, name, {"wrackline.orphans": "1"})
+    table_shape.set_properties(session, name, {"wrackline.orphans": "1"})
     data_file = session.table(f"{name}.files").collect()[0]["file_path"]
     orphan = Path(data_file.removeprefix("file:")).parent / "orphan"
     orphan.touch()
     os.utime(orphan, (time.time() - DAYS_MS / 1000,) * 2)
     monkeypatch.setattr(upkeep, "_KEPT", 1)
     monkeypatch.setattr(upkeep, "_FAR_BACK", 0)  # the compaction stands before the last batch: say it anew
-    said = OfItself(TABLE.id, OurColumns.prefixed("_wl_"))
     snapshots = session.table(f"{name}.snapshots").count()
-    done = upkeep.upkeep(session, name, said, forget_before_ms=0, retention_ms=0)
+    done = tend(world, forget_before_ms=0)
     assert session.table(f"{name}.snapshots").count() == 1
-    assert done.removed[Removed.SNAPSHOTS] >= snapshots, "its own among them"
-    assert done.removed[Removed.FILES] > files, "those that lead to others, and the orphan"
+    assert done.removed[UpkeepRemoval.SNAPSHOTS] >= snapshots, "its own among them"
+    assert done.removed[UpkeepRemoval.FILES] > files, "those that lead to others, and the orphan"
     assert (world.stored(TABLE.id), world.target.applied(TABLE.id)) == before
     assert not orphan.exists()
     assert session.table(f"{name}.files").count() < files

@@ -4,9 +4,9 @@ from pyspark.sql import SparkSession
 
 from tests.integration.targets.spark_world import FEW_ROWS, SparkWorld
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
-from wrackline.consumers.targets.iceberg.target import IcebergTarget
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry, Values
+from wrackline.consumers.targets.iceberg.target import iceberg_format
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 
 __all__ = ["FEW_ROWS", "WAREHOUSE", "IcebergWorld", "settings"]
 
@@ -17,7 +17,7 @@ def settings(spark: SparkSession, **given: str) -> Values:
     """Read settings as a pipeline's file gives them, for the catalogue that the session has."""
     named = {f"target.{name.replace('_', '.')}": value for name, value in given.items()}
     named.setdefault("target.warehouse", spark.conf.get(WAREHOUSE) or "")
-    reading = Registry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
+    reading = SettingsRegistry(PLUGIN.settings).read(named, Resolver(Allowed(), {}))
     assert reading.values is not None, reading.problems
     return reading.values
 
@@ -29,8 +29,7 @@ class IcebergWorld(SparkWorld):
         self,
         spark: SparkSession,
         namespace: str,
-        target_of: type[IcebergTarget] = IcebergTarget,
         **given: str,
     ) -> None:
         found = settings(spark, namespace=namespace + "_{schema}", **given)
-        super().__init__(spark, found, connect.place(found).quoted_name, target_of)
+        super().__init__(spark, connect.place(found).quoted_name, iceberg_format(found))

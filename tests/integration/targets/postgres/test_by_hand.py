@@ -22,13 +22,13 @@ from tests.contract.target_suite import (
 )
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import Frame, PostgresWorld, plain_lines, settings_of
-from wrackline.consumers.plan import Applied
-from wrackline.consumers.targets.postgres.place import Layout
-from wrackline.consumers.targets.postgres.target import PostgresTarget
+from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.targets.postgres.sql.place import PgTargetLayout
+from wrackline.consumers.targets.postgres.target import PgTarget
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.findings import Severity
-from wrackline.schemas.table import Column, TableId
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.language.findings import Severity
+from wrackline.schemas.tables.table import Column, TableId
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 NINE = ColumnType(Kind.DECIMAL, "numeric(9,2)", precision=9, scale=2)
 TWELVE = ColumnType(Kind.DECIMAL, "numeric(12,2)", precision=12, scale=2)
@@ -171,6 +171,7 @@ def test_what_widens_and_which_of_it_writes_rows_again(
 
 
 def test_a_type_that_does_not_fit_is_refused_before_anything(world: PostgresWorld) -> None:
+    """T-H07."""
     numbers = replace(TABLE, columns=(*COLUMNS[:2], replace(COLUMNS[2], type=INTEGER), COLUMNS[3]))
     with pytest.raises(OperatorNeeded, match=r"column 'label' of .* is text and can't become integer"):
         alter(world, plan_for(world, 2, table=numbers), TABLE)
@@ -192,8 +193,8 @@ def test_a_name_that_is_taken_is_left_alone(database: Database) -> None:
 
 
 def test_two_tables_do_not_share_a_place(database: Database) -> None:
-    def one_schema(world: PostgresWorld) -> PostgresTarget[Frame]:
-        return PostgresTarget(world.connect, Layout("everything", "wrackline"), plain_lines)
+    def one_schema(world: PostgresWorld) -> PgTarget[Frame]:
+        return PgTarget(world.connect, PgTargetLayout("everything", "wrackline"), plain_lines)
 
     world = PostgresWorld(database.dsn, one_schema)
     put(world, plan_for(world, 1), change("c", A, 1, "x"))

@@ -11,6 +11,7 @@ import pytest
 from tests.contract.target_suite import (
     COLUMNS,
     TABLE,
+    TEXT,
     A,
     B,
     alter,
@@ -30,12 +31,12 @@ from tests.integration.targets.postgres.world import (
     end_backend,
     settings_of,
 )
-from wrackline.consumers.plan import Applied
+from wrackline.consumers.contract.plan import Applied
 from wrackline.consumers.targets.postgres import PLUGIN
-from wrackline.consumers.targets.postgres.applied import Book
+from wrackline.consumers.targets.postgres.applied import PgTargetStateTable
 from wrackline.schemas.errors import OperatorNeeded, Transient
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 LOCK = "SELECT FROM wrackline._wl_applied FOR UPDATE"
 
@@ -69,30 +70,38 @@ def test_a_connection_that_ends_is_tried_again(world: PostgresWorld, point: str)
 
 
 def test_a_second_driver_waits_and_harms_nothing(world: PostgresWorld) -> None:
-    """It has begun first and brings what is older; what the other one commits meanwhile stands."""
+    """It has begun first and brings what is older; what the other one commits meanwhile stands (T-K04)."""
     second = PostgresWorld(world.dsn)
-    older = plan_for(world, 5)
+    older = replace(plan_for(world, 5), since=world.target.applied(TABLE.id))
     staged = second.target.stage(second.frame([change("u", A, 3, "older"), partial("c", B, 2)], older), older)
     done = threading.Thread(target=second.target.apply, args=(staged, older))
     with psycopg.connect(world.dsn) as holder:
         holder.execute(LOCK)
         done.start()
-        wait = (
-            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        )
-        deadline = time.monotonic() + 30
-        while not world.sql(wait):
-            assert time.monotonic() < deadline, "it did not wait"
+        _wait_for_a_lock(world)
         newer = replace(world.target.applied(TABLE.id), floor=seq(7))
-        Book(LAYOUT).advance(holder, LAYOUT.place(TABLE.id), newer)
+        PgTargetStateTable(LAYOUT).advance(holder, LAYOUT.place(TABLE.id), newer)
     done.join(30)
     second.target.close()
     assert world.target.applied(TABLE.id) == newer.then(older.upto)
     assert labels(world) == {A: "x"}, "its changes are older than the truncate"
 
 
+def test_a_change_of_shape_and_a_reader_wait_in_one_order(world: PostgresWorld) -> None:
+    """A reader locks the view and then the table.  COMMENT, which locks the view alone, is its first half."""
+    wider = replace(TABLE, columns=(*COLUMNS, Column("extra", 5, TEXT)))
+    changed = threading.Thread(target=alter, args=(world, plan_for(world, 2, table=wider), TABLE))
+    with psycopg.connect(world.dsn) as reader:
+        reader.execute("COMMENT ON VIEW orders IS 'read'")
+        changed.start()
+        _wait_for_a_lock(world)
+        assert reader.execute("SELECT count(*) FROM orders").fetchone() == (1,)
+    changed.join(30)
+    assert set(world.visible(TABLE.id)[A]) == {"shop", "number", "label", "big", "extra"}
+
+
 def test_a_batch_for_another_shape_is_made_again(world: PostgresWorld) -> None:
-    plan = plan_for(world, 2)
+    plan = replace(plan_for(world, 2), since=world.target.applied(TABLE.id))
     staged = world.target.stage(world.frame([change("u", A, 2, "y")], plan), plan)
     alter(world, plan_for(world, 2, table=replace(TABLE, columns=COLUMNS[:3])), TABLE)
     with pytest.raises(Transient, match=r"pg_target.shape_moved"):
@@ -178,7 +187,7 @@ def test_a_value_that_no_column_holds_is_refused_without_being_shown(world: Post
 def test_texts_that_are_one_key_here_are_merged_in_order(
     world: PostgresWorld, of: ColumnType, texts: tuple[str, str], cut: int
 ) -> None:
-    """However the batch is cut, the table is the same, and no row has two changes at once."""
+    """However the batch is cut, the table is the same, and no row has two changes at once (T-K16)."""
     table = TableSchema(
         TableId("db", "public", "odd"),
         (Column("k", 1, of, nullable=False), *COLUMNS[2:]), ("k",), KeyKind.PRIMARY,
@@ -199,6 +208,7 @@ def test_texts_that_are_one_key_here_are_merged_in_order(
 
 
 def test_keys_may_be_null(world: PostgresWorld) -> None:
+    """T-K16."""
     table = replace(
         TABLE,
         id=TableId("db", "public", "loose"),
@@ -232,3 +242,10 @@ def test_doors_that_are_closed_say_who_opens_them(database: Database) -> None:
     target = PLUGIN.open(settings_of(database.dsn), None)  # type: ignore[arg-type] # as above
     assert target.applied(TABLE.id) == Applied()
     target.close()
+
+
+def _wait_for_a_lock(world: PostgresWorld) -> None:
+    waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    deadline = time.monotonic() + 30
+    while not world.sql(waits):
+        assert time.monotonic() < deadline, "nobody waits"

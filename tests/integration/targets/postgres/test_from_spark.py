@@ -10,18 +10,18 @@ from tests.contract.target_suite import MergePromises, TargetSuite
 from tests.fakes.merge_model import Change
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import LAYOUT, PostgresWorld
-from wrackline.consumers.dedupe import dedupe
-from wrackline.consumers.plan import MergePlan
-from wrackline.consumers.targets.postgres.lines import lines
-from wrackline.consumers.targets.postgres.target import PostgresTarget
-from wrackline.schemas.types import spark_type
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.records.dedupe import dedupe
+from wrackline.consumers.targets.postgres.copy_lines import copy_lines
+from wrackline.consumers.targets.postgres.target import PgTarget
+from wrackline.schemas.tables.types import spark_type
 
 
 class SparkWorld(PostgresWorld):
     """A target that is fed as the pipeline feeds it."""
 
     def __init__(self, dsn: str, spark: SparkSession) -> None:
-        super().__init__(dsn, lambda world: PostgresTarget(world.connect, LAYOUT, lines))
+        super().__init__(dsn, lambda world: PgTarget(world.connect, LAYOUT, copy_lines))
         self._spark = spark.newSession()
         self._spark.conf.set("spark.sql.shuffle.partitions", "1")
 

@@ -8,7 +8,7 @@ from tests.contract.modes_suite import follow, planned, tell
 from tests.contract.target_suite import A, change
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import LAYOUT, PostgresWorld
-from wrackline.consumers.plan import Mode
+from wrackline.consumers.contract.plan import TableMode
 
 
 @pytest.fixture
@@ -26,12 +26,12 @@ def test_many_logs_give_the_model_s_history(world: PostgresWorld) -> None:
 
 def test_a_batch_writes_what_it_changes_alone(world: PostgresWorld) -> None:
     """A key's hundredth version moves the end of the one before, and touches no other row."""
-    table = LAYOUT.place(planned(world, Mode.HISTORY, 1).table.id).table.as_string()
+    table = LAYOUT.place(planned(world, TableMode.HISTORY, 1).table.id).table.as_string()
     many = [change("u", A, number, f"n{number}") for number in range(1, 100)]
-    tell(world, planned(world, Mode.HISTORY, 1), *many, change("c", ("b", 2), 1, "other"))
+    tell(world, planned(world, TableMode.HISTORY, 1), *many, change("c", ("b", 2), 1, "other"))
     places = f"SELECT ctid::text AS at FROM {table}"
     before = {row["at"] for row in world.sql(places)}
-    tell(world, planned(world, Mode.HISTORY, 2), change("u", A, 200, "n200"))
+    tell(world, planned(world, TableMode.HISTORY, 2), change("u", A, 200, "n200"))
     after = {row["at"] for row in world.sql(places)}
     assert len(before - after) == 1, "the version that ends now"
     assert len(after - before) == 2, "its new place, and the new event"

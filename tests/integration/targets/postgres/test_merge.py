@@ -26,7 +26,7 @@ from tests.fakes.merge_model import (
 )
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import PostgresWorld
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
 KEYS = [("a", 1), ("a", 2), ("b", 1)]
 CARRIED = ("label", "big")

@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.fixtures.servers import Database
 from tests.integration.targets.postgres.world import LAYOUT, PostgresWorld
-from wrackline.consumers.plan import Applied, MergePlan, plan_merge
-from wrackline.consumers.targets.postgres.lines import lines
-from wrackline.consumers.targets.postgres.place import IDENTIFIERS
-from wrackline.consumers.targets.postgres.target import PostgresTarget
-from wrackline.consumers.targets.postgres.types import column_type
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind, spark_type
+from wrackline.consumers.contract.plan import Applied, MergePlan, plan_merge
+from wrackline.consumers.targets.postgres.copy_lines import copy_lines
+from wrackline.consumers.targets.postgres.sql.place import IDENTIFIERS
+from wrackline.consumers.targets.postgres.sql.types import column_type
+from wrackline.consumers.targets.postgres.target import PgTarget
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind, spark_type
 
 ID = Column("id", 1, ColumnType(Kind.INT64, "bigint"), nullable=False)
 TABLE = TableId("db", "public", "values")
@@ -96,7 +96,7 @@ CASES: Sequence[tuple[ColumnType, str, str]] = (
 
 @pytest.fixture
 def world(database: Database) -> Iterator[PostgresWorld]:
-    world = PostgresWorld(database.dsn, lambda world: PostgresTarget(world.connect, LAYOUT, lines))
+    world = PostgresWorld(database.dsn, lambda world: PgTarget(world.connect, LAYOUT, copy_lines))
     yield world
     world.target.close()
 
@@ -146,7 +146,10 @@ def test_every_kind_is_carried_exactly(world: PostgresWorld, spark: SparkSession
 
 
 def test_moments_are_exact_to_the_microsecond(world: PostgresWorld, spark: SparkSession) -> None:
-    """From 4713 BC to the year 294246, which is what 64 bits of microseconds hold of PostgreSQL's years."""
+    """From 4713 BC to the year 294246, which is what 64 bits of microseconds hold of PostgreSQL's years.
+
+    T-T06.
+    """
     chance = random.Random(20)
     first, last = -210_866_803_200_000_000, 9_223_371_331_200_000_000 - 1
     micros = [first, last, 0, -1, *(chance.randint(first, last) for _ in range(200))]

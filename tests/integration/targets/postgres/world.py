@@ -15,18 +15,19 @@ from psycopg import conninfo, sql
 
 from tests.contract.target_suite import Crash
 from tests.fakes.merge_model import Change, Content, Key, Latest, Stored, Values, content, latest
-from wrackline.consumers.plan import MergePlan
-from wrackline.consumers.plugin import Target
+from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.target import Target
 from wrackline.consumers.targets.postgres import PLUGIN
-from wrackline.consumers.targets.postgres.applied import Book, Shape
-from wrackline.consumers.targets.postgres.connect import Connection, Server
-from wrackline.consumers.targets.postgres.place import Layout
-from wrackline.consumers.targets.postgres.target import PostgresTarget
-from wrackline.schemas.core_settings import CORE
-from wrackline.schemas.secret_refs import Allowed, Resolver
-from wrackline.schemas.settings import Registry
-from wrackline.schemas.settings import Values as SettingValues
-from wrackline.schemas.table import TableId
+from wrackline.consumers.targets.postgres.applied import PgTargetStateTable
+from wrackline.consumers.targets.postgres.connect import Connection, PgTargetServer
+from wrackline.consumers.targets.postgres.sql.place import PgTargetLayout
+from wrackline.consumers.targets.postgres.sql.shape import PgTargetShape
+from wrackline.consumers.targets.postgres.target import PgTarget
+from wrackline.schemas.settings.declared.core_settings import CORE
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.settings.settings_registry import SettingsRegistry
+from wrackline.schemas.settings.settings_registry import Values as SettingValues
+from wrackline.schemas.tables.table import TableId
 
 POINTS = {  # where a crash comes: right before this statement
     "before the lock": "SELECT version",
@@ -38,7 +39,7 @@ POINTS = {  # where a crash comes: right before this statement
     "before the commit": "COMMIT\n",
     "after the commit": "COMMITTED",
 }
-LAYOUT = Layout("{schema}", "wrackline")
+LAYOUT = PgTargetLayout("{schema}", "wrackline")
 Frame = Mapping[Key, Latest]
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
@@ -59,7 +60,7 @@ def settings_of(dsn: str, **more: str) -> SettingValues:
         "target.dbname": str(parts["dbname"]),
         "target.sslmode": "disable",
     }
-    reading = Registry(CORE, PLUGIN.settings).read({**given, **more}, Resolver(Allowed(), {}))
+    reading = SettingsRegistry(CORE, PLUGIN.settings).read({**given, **more}, Resolver(Allowed(), {}))
     assert reading.values is not None, reading.problems
     return reading.values
 
@@ -114,9 +115,7 @@ class PostgresWorld:
 
     crash_points: tuple[str, ...] = tuple(POINTS)
 
-    def __init__(
-        self, dsn: str, make: "Callable[[PostgresWorld], PostgresTarget[Any]] | None" = None
-    ) -> None:
+    def __init__(self, dsn: str, make: "Callable[[PostgresWorld], PgTarget[Any]] | None" = None) -> None:
         self.dsn = dsn
         self.trap = Trap(dsn)
         self.settings = settings_of(dsn)
@@ -124,7 +123,7 @@ class PostgresWorld:
         self.target: Target[Any, Any] = self._make(self)
 
     def connect(self) -> Connection:
-        return cast("Connection", Trapped(Server(self.settings).connect(), self.trap))
+        return cast("Connection", Trapped(PgTargetServer(self.settings).connect(), self.trap))
 
     def frame(self, changes: Sequence[Change], plan: MergePlan) -> object:
         return latest(changes, plan.floor)
@@ -180,23 +179,23 @@ class PostgresWorld:
     def reader(self) -> "psycopg.Connection[dict[str, Any]]":
         return psycopg.connect(self.dsn, autocommit=True, row_factory=psycopg.rows.dict_row)
 
-    def shape(self, table: TableId) -> Shape | None:
+    def shape(self, table: TableId) -> PgTargetShape | None:
         with psycopg.connect(self.dsn) as connection:
-            kept = Book(LAYOUT).read(connection, LAYOUT.place(table))
+            kept = PgTargetStateTable(LAYOUT).read(connection, LAYOUT.place(table))
         return None if kept is None else kept.shape
 
-    def _key(self, shape: Shape, row: Mapping[str, Any]) -> Key:
+    def _key(self, shape: PgTargetShape, row: Mapping[str, Any]) -> Key:
         names = {column.identity: column.target for column in shape.columns}
         return tuple(row[names[identity]] for identity in shape.key)
 
 
-def plain_target(world: PostgresWorld) -> PostgresTarget[Frame]:
+def plain_target(world: PostgresWorld) -> PgTarget[Frame]:
     """A target whose frames are those of the merge model."""
-    return PostgresTarget(world.connect, LAYOUT, plain_lines)
+    return PgTarget(world.connect, LAYOUT, plain_lines)
 
 
 def plain_lines(frame: Frame, plan: MergePlan) -> Iterator[str]:
-    """Write the model's frame as lines.py writes Spark's."""
+    """Write the model's frame as copy_lines.py writes Spark's."""
     for change in frame.values():
         cells = [change.values.get(column.target) for column in plan.columns]
         at = datetime.fromtimestamp(change.commit_ts / 1000, UTC).isoformat()

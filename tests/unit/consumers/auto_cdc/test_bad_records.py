@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.consumers.auto_cdc.bad_records import Span, bad_records
-from wrackline.consumers.rounds import Range
+from wrackline.consumers.auto_cdc.bad_records import RecordSpan, bad_records
+from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.schemas.errors import OperatorNeeded
 
 BAD = OperatorNeeded("test.bad", "it is bad", "mend it")
@@ -16,7 +16,7 @@ class Judge:
     def __init__(self, bad: set[tuple[int, int]]) -> None:
         self.bad, self.looks = bad, 0
 
-    def __call__(self, span: Span) -> OperatorNeeded | None:
+    def __call__(self, span: RecordSpan) -> OperatorNeeded | None:
         self.looks += 1
         here = any((span.partition, at) in self.bad for at in range(span.start, span.end))
         return BAD if here else None
@@ -30,7 +30,7 @@ class Judge:
 def test_each_bad_record_is_found_and_no_other(
     spans: dict[int, tuple[int, int]], bad: set[tuple[int, int]], most: int
 ) -> None:
-    within = Range(
+    within = BatchRange(
         "t", {at: first for at, (first, _) in spans.items()}, {at: sum(one) for at, one in spans.items()}
     )
     judge = Judge(bad)

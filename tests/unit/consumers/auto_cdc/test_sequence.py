@@ -11,10 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 from pyspark.sql.types import DataType
 
 from tests.fixtures.servers import Database
-from wrackline.consumers.auto_cdc.sequence import NO_ORDER, ordered_text, sequence_of
-from wrackline.consumers.sequence_sql import type_sql, value_sql
-from wrackline.consumers.sequences import Sequence
-from wrackline.consumers.targets.postgres.sequence_sql import value as shown_by_postgresql
+from wrackline.consumers.auto_cdc.feed_sequence import NO_ORDER, ordered_text, sequence_of
+from wrackline.consumers.contract.sequences import FeedSequence
+from wrackline.consumers.lake.sequence_sql import type_sql, value_sql
+from wrackline.consumers.targets.postgres.sql.sequence import value as shown_by_postgresql
 from wrackline.schemas.errors import Definite
 
 LONGS = [-(2**63), -1000, -999, -1, 0, 1, 9, 10, 2**63 - 1]
@@ -73,7 +73,7 @@ def test_the_text_comes_back_as_the_value_in_spark(spark: SparkSession, its_type
     of = sequence_of(frame.schema["it"].dataType)
     text = ordered_text(F.col("it"), frame.schema["it"].dataType)
     texts = frame.withColumn("text", F.concat(text, F.lit("\x01deed")))
-    shown = texts.select("it", F.expr(value_sql(Sequence.parse(of.text()), "text")).alias("shown"))
+    shown = texts.select("it", F.expr(value_sql(FeedSequence.parse(of.text()), "text")).alias("shown"))
     assert DataType.fromDDL(type_sql(of)).simpleString() == shown.schema["shown"].dataType.simpleString()
     assert all(row["it"] == row["shown"] for row in shown.collect())
     assert shown.where("it IS NULL OR shown IS NULL").count() == 1

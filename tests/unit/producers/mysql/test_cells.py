@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from tests.fixtures.plain_build import PlainBuild
 from tests.fixtures.rows_events import WRITE, image, result_row, rows_event, sized
-from wrackline.producers.changes import RowChange
-from wrackline.producers.sources.mysql import wire_types as wire
-from wrackline.producers.sources.mysql.charsets import charset_of
-from wrackline.producers.sources.mysql.odd_cells import float_text
-from wrackline.producers.sources.mysql.rows import ResultDecoder, RowDecoder
-from wrackline.producers.sources.mysql.table_map import WireColumn
-from wrackline.schemas import envelope
+from wrackline.producers.contract.steps import RowChange
+from wrackline.producers.sources.mysql.events import wire_types as wire
+from wrackline.producers.sources.mysql.events.charsets import charset_of
+from wrackline.producers.sources.mysql.events.table_map import WireColumn
+from wrackline.producers.sources.mysql.rows.odd_cells import float_text
+from wrackline.producers.sources.mysql.rows.rows import MySqlRowDecoder, ResultDecoder
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.projection import everything
-from wrackline.schemas.table import Column, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events import envelope
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.events.projection import project_all
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 FRAME = Frame(b"\x00" * 12, b"00" * 11)
 UTF8, LATIN1, BINARY = 255, 8, 63
@@ -236,13 +236,15 @@ def table(type_: ColumnType) -> TableSchema:
 def logged(column: WireColumn, type_: ColumnType, cell: bytes | None) -> bytes:
     made: list[RowChange] = []
     body = rows_event(WRITE, 1, image([cell]))
-    decoder = RowDecoder(1, everything(table(type_)), [column], 1, 2, lambda c: charset_of(c, column="c"))
-    decoder.decode(body, 0, len(body), WRITE, FRAME, 0, 0, 0, made)
+    decoder = MySqlRowDecoder(
+        1, project_all(table(type_)), [column], 1, 2, lambda c: charset_of(c, column="c")
+    )
+    decoder.decode(body, 0, len(body), WRITE, FRAME, 0, 0, made)
     return made[0][3]
 
 
 def in_result(column: WireColumn, type_: ColumnType, cell: bytes | None) -> bytes:
-    decoder = ResultDecoder(1, everything(table(type_)), [column], 1, 2)
+    decoder = ResultDecoder(1, project_all(table(type_)), [column], 1, 2)
     return decoder.read(result_row([cell]))[1] + FRAME.tail("c")
 
 
@@ -299,7 +301,7 @@ def test_what_a_kind_can_t_hold_is_refused(number: int, meta: int, kind: Kind, c
     with pytest.raises(OperatorNeeded) as caught:
         logged(column(number, meta), ColumnType(kind, "x"), bytes.fromhex(cell))
     assert caught.value.code == "mysql.value_unfit"
-    assert "column.as.text=d.d.t.c" in caught.value.hint
+    assert "column.as.text = 'd.t.c'" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -319,6 +321,30 @@ def test_a_date_that_is_none_and_the_old_types_are_text(
 ) -> None:
     type_ = ColumnType(Kind.TEXT_OF, "x")
     assert value_of(logged(column(number, digits), type_, bytes.fromhex(cell)), type_) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [
+        (Kind.TIMESTAMP_MICROS, "07 ea07 01 1f 18 00 00"),
+        (Kind.TIMESTAMP_MICROS, "07 ea07 01 1f 00 3c 00"),
+        (Kind.TIMESTAMP_MICROS, "07 ea07 01 1f 00 00 3c"),
+        (Kind.TIMESTAMP_MICROS, "0b ea07 01 1f 00 00 00 40420f00"),
+        (Kind.TIMESTAMP_MICROS, "04 ea07 0e 01"),
+        (Kind.TIMESTAMP_MICROS, "04 ea07 01 20"),
+        (Kind.TIMESTAMP_MICROS, "04 1027 01 01"),
+        (Kind.DURATION_MICROS, "08 00 00000000 00 3c 00"),
+        (Kind.DURATION_MICROS, "08 00 00000000 00 00 3c"),
+        (Kind.DURATION_MICROS, "08 00 22000000 17 00 00"),
+        (Kind.DURATION_MICROS, "0c 01 00000000 00 00 00 40420f00"),
+    ],
+)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_moment_that_no_server_has_is_refused_in_results(kind: Kind, cell: str, *, as_text: bool) -> None:
+    given = column(wire.DATETIME2 if kind is Kind.TIMESTAMP_MICROS else wire.TIME2)
+    with pytest.raises(OperatorNeeded) as caught:
+        in_result(given, ColumnType(Kind.TEXT_OF if as_text else kind, "x"), bytes.fromhex(cell))
+    assert caught.value.code == "mysql.value_unfit"
 
 
 @given(st.integers(-3_020_399_999_999, 3_020_399_999_999))
@@ -347,3 +373,39 @@ def test_every_date_comes_back(day: dt.date) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_double_s_text_names_it_exactly(number: float) -> None:
     assert float(float_text(number)) == number
+
+
+NO_TEXTS = [
+    "ff",
+    "c0af",
+    "eda080",
+    "61edbfbf",
+    "f4908080",
+    "f5808080",
+    "e08080",
+    "f0808080",
+    "c3",
+    "e282",
+    "80",
+]
+
+
+@pytest.mark.parametrize("kind", [Kind.STRING, Kind.XML, Kind.TEXT_OF])
+@pytest.mark.parametrize("cell", NO_TEXTS)
+def test_a_text_that_is_not_utf_8_is_refused_by_log_and_result(cell: str, kind: Kind) -> None:
+    for way in (logged, in_result):
+        raw = sized(bytes.fromhex(cell), 1)
+        with pytest.raises(OperatorNeeded, match="text that is not UTF-8"):
+            way(column(wire.VARCHAR, 200, UTF8), ColumnType(kind, "text"), raw)
+
+
+@given(st.binary(max_size=12) | st.text(max_size=6).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_a_text_is_carried_just_where_it_is_utf_8(raw: bytes) -> None:
+    given = column(wire.VARCHAR, 200, UTF8), ColumnType(Kind.STRING, "text"), sized(raw, 1)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        with pytest.raises(OperatorNeeded, match="text that is not UTF-8"):
+            logged(*given)
+    else:
+        assert value_of(logged(*given), given[1]) == text

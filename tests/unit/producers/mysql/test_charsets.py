@@ -2,7 +2,7 @@
 
 import pytest
 
-from wrackline.producers.sources.mysql.charsets import charset, charset_of
+from wrackline.producers.sources.mysql.events.charsets import charset, charset_of
 from wrackline.schemas.errors import OperatorNeeded
 
 

@@ -1,18 +1,22 @@
 """What the server took back, by a crash or a ROLLBACK: nothing of it is told, or somebody has to know."""
 
+import tracemalloc
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from tests.fixtures.written_log import BEGUN, FIRST, WrittenLog
-from tests.unit.producers.mysql.test_decode import BOTH, decoder, fails, ids, places, rows, start_of, steps
-from wrackline.producers.changes import Begin, Commit, RowChange, Rows, Signal, Step
-from wrackline.producers.sources.mysql import kinds
-from wrackline.producers.sources.mysql.cut_off import CutOff
-from wrackline.producers.sources.mysql.decode import Decoder
-from wrackline.producers.sources.mysql.position import History, MySqlPosition, position_of
-from wrackline.producers.sources.mysql.transaction import Transaction
+from tests.unit.producers.mysql.test_decode import BOTH, T, decoder, fails, ids, places, rows, start_of, steps
+from wrackline.producers.contract.steps import Begin, Commit, RowChange, Rows, Signal, Step
+from wrackline.producers.sources.mysql.ddl.ddl_effects import ControlKind, TransactionControl
+from wrackline.producers.sources.mysql.decode import MySqlDecoder
+from wrackline.producers.sources.mysql.events import event_kinds
+from wrackline.producers.sources.mysql.log.position import MySqlHistory, MySqlPosition, position_of
+from wrackline.producers.sources.mysql.rows.source_record import MySqlSourceLabels
+from wrackline.producers.sources.mysql.transactions.discarded import DiscardedTransactions
+from wrackline.producers.sources.mysql.transactions.transaction import Transaction, TransactionMark
 from wrackline.schemas.errors import Definite, Transient
 
 
@@ -31,7 +35,7 @@ def crashed(kind: str, *lost: int) -> WrittenLog:
 @BOTH
 @pytest.mark.parametrize("lost", [(), (2, 3)])
 def test_it_is_passed_over_when_the_log_is_opened_again(kind: str, lost: tuple[int, ...]) -> None:
-    log, cut_off = crashed(kind, *lost), CutOff()
+    log, cut_off = crashed(kind, *lost), DiscardedTransactions()
     fails(Transient, "mysql.log_cut_off", decoder(log, cut_off=cut_off), log.sent())
     found = steps(decoder(log, cut_off=cut_off), log.sent())
     assert ids(found) == [1, 9]
@@ -49,7 +53,7 @@ def test_neither_its_statements_nor_its_maps_count(kind: str) -> None:
     log.map("t", metadata=b"")
     log.crash()
     log.inserted(1, "t", 1)
-    cut_off = CutOff()
+    cut_off = DiscardedTransactions()
     with pytest.raises(Transient):
         steps(decoder(log, cut_off=cut_off), log.sent())
     found = steps(decoder(log, cut_off=cut_off), log.sent())
@@ -64,9 +68,9 @@ def test_neither_its_statements_nor_its_maps_count(kind: str) -> None:
 
 @BOTH
 def test_one_that_was_published_in_part_asks_for_a_read(kind: str) -> None:
-    log, cut_off = crashed(kind, 2, 3), CutOff()
+    log, cut_off = crashed(kind, 2, 3), DiscardedTransactions()
     made = decoder(log, most=10, cut_off=cut_off)
-    crash = next(nth for nth, event in enumerate(log.sent()[1:], 1) if event[4] == kinds.ROTATE)
+    crash = next(nth for nth, event in enumerate(log.sent()[1:], 1) if event[4] == event_kinds.ROTATE)
     told = [step.upto for step in steps(made, log.sent()[:crash]) if isinstance(step, Rows)]
     saved = position_of(told[-1].saved())
     assert saved.done == 2
@@ -75,13 +79,13 @@ def test_one_that_was_published_in_part_asks_for_a_read(kind: str) -> None:
 
 @BOTH
 def test_another_transaction_at_such_a_place_counts(kind: str) -> None:
-    log, cut_off = crashed(kind, 2), CutOff()
+    log, cut_off = crashed(kind, 2), DiscardedTransactions()
     with pytest.raises(Transient):
         steps(decoder(log, cut_off=cut_off), log.sent())
     other = WrittenLog(kind, begun=BEGUN + 5)
     other.inserted(1, "t", 1)
     other.inserted(2, "t", 4)
-    start = replace(start_of(other), history=History("here", "binlog.000001", BEGUN + 5))
+    start = replace(start_of(other), history=MySqlHistory("here", "binlog.000001", BEGUN + 5))
     assert ids(steps(decoder(other, start, cut_off=cut_off), other.sent())) == [1, 4]
 
 
@@ -103,7 +107,9 @@ def taken_back(kind: str) -> WrittenLog:
     return log
 
 
-def met(log: WrittenLog, cut_off: CutOff, start: MySqlPosition | None = None, most: int = 1 << 20) -> None:
+def met(
+    log: WrittenLog, cut_off: DiscardedTransactions, start: MySqlPosition | None = None, most: int = 1 << 20
+) -> None:
     """Have somebody meet the next rows that were taken back."""
     offset = FIRST if start is None else start.offset
     fails(Transient, "mysql.rolled_back", decoder(log, start, most, cut_off=cut_off), log.sent(offset))
@@ -111,7 +117,7 @@ def met(log: WrittenLog, cut_off: CutOff, start: MySqlPosition | None = None, mo
 
 @BOTH
 def test_rows_that_are_logged_and_taken_back_are_passed_over_when_the_log_is_opened_again(kind: str) -> None:
-    log, cut_off = taken_back(kind), CutOff()
+    log, cut_off = taken_back(kind), DiscardedTransactions()
     met(log, cut_off)
     met(log, cut_off)
     found = steps(decoder(log, cut_off=cut_off), log.sent())
@@ -136,14 +142,14 @@ def test_what_nobody_has_seen_yet_is_taken_out(kind: str) -> None:
 
 @BOTH
 def test_a_start_behind_what_was_taken_back_need_not_know_of_it(kind: str) -> None:
-    log, cut_off = taken_back(kind), CutOff()
+    log, cut_off = taken_back(kind), DiscardedTransactions()
     met(log, cut_off)
     met(log, cut_off)
     found = steps(decoder(log, most=10, cut_off=cut_off), log.sent())
     inside = [place for place in places(found) if place.done][:2]
     assert [place.done for place in inside] == [1, 5]
     for place, rest in zip(inside, ([4, 6], [6]), strict=True):
-        anew = CutOff()
+        anew = DiscardedTransactions()
         for _ in range(2 if place.done == 1 else 1):
             met(log, anew, place)
         assert ids(steps(decoder(log, place, cut_off=anew), log.sent(place.offset))) == rest
@@ -187,7 +193,7 @@ def test_a_savepoint_that_nobody_set_is_no_reason_to_guess(kind: str) -> None:
 @BOTH
 def test_only_what_was_handed_out_asks_for_the_log_anew(kind: str) -> None:
     """However many savepoints a large transaction goes back to."""
-    log, cut_off = WrittenLog(kind), CutOff()
+    log, cut_off = WrittenLog(kind), DiscardedTransactions()
     log.begin(1)
     for number in range(0, 20, 2):
         log.insert("t", number)
@@ -207,7 +213,7 @@ def test_only_what_was_handed_out_asks_for_the_log_anew(kind: str) -> None:
 
 @BOTH
 def test_events_are_the_same_whether_rows_were_taken_out_or_passed_over(kind: str) -> None:
-    log, cut_off = taken_back(kind), CutOff()
+    log, cut_off = taken_back(kind), DiscardedTransactions()
     made = counted(log)
     for event in log.sent():
         made.feed(event, 0, len(event))
@@ -218,7 +224,7 @@ def test_events_are_the_same_whether_rows_were_taken_out_or_passed_over(kind: st
     assert changes(steps(counted(log, cut_off), log.sent())) == changes(batch.steps)
 
 
-def counted(log: WrittenLog, cut_off: CutOff | None = None) -> Decoder:
+def counted(log: WrittenLog, cut_off: DiscardedTransactions | None = None) -> MySqlDecoder:
     """One whose events say which of their transaction and table they are."""
     made = decoder(log, cut_off=cut_off)
     made._labels = replace(made._labels, counted=True)
@@ -245,5 +251,20 @@ def test_a_signal_that_was_taken_back_is_none_also_where_the_rows_behind_it_are_
     start = start_of(WrittenLog("mariadb"))
     opened = Transaction("0-1-1", start, "f", None, 1, 0, 0, alone=False, skip=9, done=4, told=4)
     told: list[Step] = [Signal("a", "kept", "", start.behind(1)), Signal("b", "gone", "", start.behind(3))]
-    CutOff().rolled_back(opened, 2, told)
+    DiscardedTransactions().rolled_back(opened, TransactionMark(2, 0, array("Q")), told)
     assert [step.type for step in told if isinstance(step, Signal)] == ["kept"]
+
+
+def test_a_savepoint_of_one_name_is_held_once_however_often_it_is_set() -> None:
+    opened = Transaction("0-1-1", start_of(WrittenLog("mariadb")), "f", None, 1, 0, 0, alone=False)
+    for number in range(10):
+        opened.frame(MySqlSourceLabels("1", "mysql", "server"), T._replace(name=f"t{number}"), 0)
+    cut_off, told = DiscardedTransactions(), list[Step]()
+    tracemalloc.start()
+    try:
+        for opened.done in range(10_000):
+            cut_off.savepoint(opened, TransactionControl(ControlKind.SAVEPOINT, savepoint="s"), told)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 10_000

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.fixtures.written_log import BEGUN, FIRST, WrittenLog
-from wrackline.producers.changes import (
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.contract.steps import (
     Batch,
     Begin,
     Commit,
@@ -19,22 +20,22 @@ from wrackline.producers.changes import (
     Rows,
     Shape,
     Step,
+    UnfitRow,
 )
-from wrackline.producers.plugin import Surroundings, WriterIds
-from wrackline.producers.sources.mysql.cut_off import CutOff
-from wrackline.producers.sources.mysql.decode import Decoder
-from wrackline.producers.sources.mysql.explained import CatalogueAndRegistry
-from wrackline.producers.sources.mysql.facts import TableFacts
-from wrackline.producers.sources.mysql.gtids import MariaDbGtids, MySqlGtids
-from wrackline.producers.sources.mysql.origin import Labels
-from wrackline.producers.sources.mysql.place import elsewhere
-from wrackline.producers.sources.mysql.position import History, MySqlPosition, position_of
-from wrackline.producers.sources.mysql.roll import Roll
-from wrackline.producers.sources.mysql.scope import Reading
-from wrackline.producers.sources.mysql.shapes import Shapes
+from wrackline.producers.sources.mysql.decode import MySqlDecoder
+from wrackline.producers.sources.mysql.discover.facts import MySqlTableFacts
+from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.producers.sources.mysql.events.gtids import MariaDbGtids, MySqlGtids
+from wrackline.producers.sources.mysql.follow.table_resolver import MySqlTableResolver
+from wrackline.producers.sources.mysql.follow.table_tracker import MySqlTableTracker
+from wrackline.producers.sources.mysql.log.log_cursor import position_elsewhere
+from wrackline.producers.sources.mysql.log.position import MySqlHistory, MySqlPosition, position_of
+from wrackline.producers.sources.mysql.log.stream_options import MySqlStreamOptions
+from wrackline.producers.sources.mysql.rows.source_record import MySqlSourceLabels
+from wrackline.producers.sources.mysql.transactions.discarded import DiscardedTransactions
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.filters import ColumnRules, OnUnfit
+from wrackline.schemas.tables.table import TableId
 
 SEQ = re.compile(rb"[0-9a-f]{30}")
 BOTH = pytest.mark.parametrize("kind", ["mysql", "mariadb"])
@@ -44,10 +45,10 @@ T = TableId("d", "d", "t")
 class FewFacts:
     """A catalogue in which only these tables are."""
 
-    def __init__(self, *facts: TableFacts) -> None:
+    def __init__(self, *facts: MySqlTableFacts) -> None:
         self._facts = {one.table: one for one in facts}
 
-    def facts_of(self, tables: Sequence[TableId]) -> Mapping[TableId, TableFacts]:
+    def facts_of(self, tables: Sequence[TableId]) -> Mapping[TableId, MySqlTableFacts]:
         return {table: self._facts[table] for table in tables if table in self._facts}
 
     @contextlib.contextmanager
@@ -58,32 +59,35 @@ class FewFacts:
 def start_of(log: WrittenLog, *, server: str = "here") -> MySqlPosition:
     """The beginning of a log's first file."""
     gtids = MariaDbGtids() if log.mariadb else MySqlGtids()
-    return MySqlPosition(1, 1, FIRST, history=History(server, "binlog.000001", BEGUN), gtids=gtids)
+    return MySqlPosition(1, 1, FIRST, history=MySqlHistory(server, "binlog.000001", BEGUN), gtids=gtids)
 
 
 def decoder(
     log: WrittenLog,
     start: MySqlPosition | None = None,
     most: int = 1 << 20,
-    *facts: TableFacts,
-    cut_off: CutOff | None = None,
-) -> Decoder:
+    *facts: MySqlTableFacts,
+    cut_off: DiscardedTransactions | None = None,
+    rules: ColumnRules | None = None,
+) -> MySqlDecoder:
     """One that captures d.t and d.u."""
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(1, 2), most)
     listed = [T, T._replace(name="u")]
-    explained = CatalogueAndRegistry(FewFacts(*facts).asking, Shapes(ColumnRules()), around, {}, 1 << 20)
-    reading = Reading("here", log.mariadb, most, 1 << 20)
-    return Decoder(
+    explained = MySqlTableResolver(
+        FewFacts(*facts).asking, MySqlShapes(rules or ColumnRules()), around, {}, 1 << 20
+    )
+    reading = MySqlStreamOptions("here", log.mariadb, most, 1 << 20)
+    return MySqlDecoder(
         start or start_of(log),
-        Labels("1", "mysql", "server"),
-        Roll(lambda table: table in listed, listed),
+        MySqlSourceLabels("1", "mysql", "server"),
+        MySqlTableTracker(lambda table: table in listed, listed),
         explained,
         reading,
-        cut_off or CutOff(),
+        cut_off or DiscardedTransactions(),
     )
 
 
-def batches(made: Decoder, events: Sequence[bytes]) -> list[Batch]:
+def batches(made: MySqlDecoder, events: Sequence[bytes]) -> list[Batch]:
     """Feed events, and take what they became."""
     found = []
     for event in events:
@@ -93,7 +97,7 @@ def batches(made: Decoder, events: Sequence[bytes]) -> list[Batch]:
     return found
 
 
-def steps(made: Decoder, events: Sequence[bytes]) -> list[Step]:
+def steps(made: MySqlDecoder, events: Sequence[bytes]) -> list[Step]:
     return [step for batch in batches(made, events) for step in batch.steps]
 
 
@@ -128,7 +132,9 @@ def places(found: Sequence[Step]) -> list[MySqlPosition]:
     return made  # type: ignore[return-value]  # ours
 
 
-def fails(kind: type[WracklineError], code: str, made: Decoder, events: Sequence[bytes]) -> WracklineError:
+def fails(
+    kind: type[WracklineError], code: str, made: MySqlDecoder, events: Sequence[bytes]
+) -> WracklineError:
     with pytest.raises(kind) as raised:
         steps(made, events)
     assert raised.value.code == code
@@ -218,7 +224,7 @@ def test_another_server_may_send_another_transaction_first(kind: str) -> None:
     log.insert("u", 3)
     log.commit()
     place = next(place for place in places(fed(log)) if place.done == 2)
-    there = elsewhere(position_of(place.saved()))
+    there = position_elsewhere(position_of(place.saved()))
     assert there is not None
 
     other = WrittenLog(kind)
@@ -321,7 +327,7 @@ def test_the_log_goes_on_in_the_next_file(kind: str) -> None:
     assert (last.file, last.offset, last.history) == (
         2,
         log.offset,
-        History("here", "binlog.000002", BEGUN + 1),
+        MySqlHistory("here", "binlog.000002", BEGUN + 1),
     )
     assert places(found) == sorted(places(found))
 
@@ -331,7 +337,7 @@ def test_a_file_of_another_beginning_is_another_log(kind: str) -> None:
     log = WrittenLog(kind, begun=BEGUN + 5)
     log.inserted(1, "t", 1)
     error = fails(Definite, "mysql.log_another", decoder(log), log.sent())
-    assert "was begun at" in error.sentence
+    assert "was created at" in error.sentence
 
 
 @BOTH
@@ -393,13 +399,38 @@ def test_inv_4_rows_before_an_event_at_fault_end_before_it_so_that_a_resume_find
 
 
 @BOTH
+def test_inv_4_a_row_that_is_set_aside_lies_between_the_rows_before_it_and_those_behind_it(kind: str) -> None:
+    """Whoever resumes before it comes to it again; whoever resumes behind it does not."""
+    log = WrittenLog(kind)
+    log.begin(1)
+    good, zero = b"\x21\xd4\x0f", bytes(3)
+    log.dates("t", [good], [good, zero, good])
+    log.commit()
+    rules = ColumnRules(unfit=OnUnfit.LETTER)
+    made = decoder(log, rules=rules)
+    for event in log.sent():
+        made.feed(event, 0, len(event))
+    batch = made.take()
+    assert batch is not None
+    told = [step for step in batch.steps if isinstance(step, Rows | UnfitRow)]
+    assert [type(step) for step in told] == [Rows, Rows, UnfitRow, Rows, Rows]
+    done = [step.upto.done for step in told if isinstance(step.upto, MySqlPosition)]
+    assert done == [1, 2, 3, 3, 4]
+    for step, letters in ((told[1], 1), (told[2], 0)):
+        assert isinstance(step.upto, MySqlPosition)
+        again = steps(decoder(log, step.upto, rules=rules), log.sent())
+        assert sum(isinstance(one, UnfitRow) for one in again) == letters
+        assert rows(again) == rows(told)[2:]
+
+
+@BOTH
 def test_an_emptied_table_that_can_not_be_told_is_left_out_and_no_other(kind: str) -> None:
     log = WrittenLog(kind)
     log.alone(1, "TRUNCATE TABLE t")
     log.inserted(2, "u", 3)
     log.alone(3, "TRUNCATE TABLE t")
     log.inserted(4, "t", 4)
-    untold = TableFacts(T, (), versioned=True)
+    untold = MySqlTableFacts(T, (), versioned=True)
     found = steps(decoder(log, None, 1 << 20, untold), log.sent())
     [fault] = [step for step in found if isinstance(step, Fault)]
     assert (fault.table, fault.error.code) == (T, "mysql.system_versioned")
@@ -419,6 +450,7 @@ def test_a_logged_statement_stops_the_stream(kind: str) -> None:
 
 @BOTH
 def test_rows_without_a_map_or_a_transaction_are_out_of_order(kind: str) -> None:
+    """T-M02."""
     log = WrittenLog(kind)
     log.begin(1)
     log.rows("t", 1)

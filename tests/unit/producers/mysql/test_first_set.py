@@ -11,11 +11,11 @@ import pytest
 
 from tests.fixtures.written_log import SERVER, WrittenLog
 from tests.unit.producers.mysql.test_packets import wire_of
-from wrackline.producers.sources.mysql import kinds
-from wrackline.producers.sources.mysql.first_set import completed
-from wrackline.producers.sources.mysql.gtids import MySqlGtid, MySqlGtids
-from wrackline.producers.sources.mysql.packets import Packets
-from wrackline.producers.sources.mysql.position import MySqlPosition, file_number
+from wrackline.producers.sources.mysql.events import event_kinds
+from wrackline.producers.sources.mysql.events.gtids import MySqlGtid, MySqlGtids
+from wrackline.producers.sources.mysql.log.packets import Packets
+from wrackline.producers.sources.mysql.log.position import MySqlPosition, file_number
+from wrackline.producers.sources.mysql.resume.initial_gtids import add_initial_gtids
 from wrackline.schemas.errors import Transient
 
 NUMBERS = (1, 2, 3, 4)
@@ -73,7 +73,7 @@ class Told:
 def heartbeat(at: MySqlPosition) -> bytes:
     """What is said at a place where nothing is to be sent; of each kind in one of the files."""
     name = b"binlog.%06d" % at.file
-    kind, place = (kinds.HEARTBEAT_V2, 0) if at.file % 2 else (kinds.HEARTBEAT, at.offset)
+    kind, place = (event_kinds.HEARTBEAT_V2, 0) if at.file % 2 else (event_kinds.HEARTBEAT, at.offset)
     offset = b"\xfe" + struct.pack("<Q", at.offset)
     body = name if place else bytes([1, len(name)]) + name + bytes([2, len(offset)]) + offset + b"\0"
     event = struct.pack("<IBIIIH", 0, kind, 1, 19 + len(body) + 4, place, 0) + body
@@ -98,7 +98,7 @@ def test_whatever_was_executed_by_then_all_before_the_place_is_named_and_nothing
         for executed in itertools.combinations(logged, count):
             start = MySqlPosition(1, place.file, place.offset, gtids=set_of(executed))
             with packets(*told.without(executed)) as sent:
-                made = completed(start, sent, PATIENCE)
+                made = add_initial_gtids(start, sent, PATIENCE)
             assert made == start
             assert made.gtids == set_of(logged), executed
 
@@ -108,7 +108,7 @@ def test_a_place_that_the_log_does_not_come_to_is_not_waited_for() -> None:
     start = MySqlPosition(1, 2, told.ends[-1].offset, gtids=set_of([1, 2]))
     sent_all = told.without([1, 2], upto=3)
     end = heartbeat(told.ends[3])
-    for events, said in (([*sent_all, end], "nothing comes"), (sent_all, "said nothing")):
+    for events, said in (([*sent_all, end], "nothing comes"), (sent_all, "been silent")):
         with packets(*events) as sent, pytest.raises(Transient, match=said) as raised:
-            completed(start, sent, PATIENCE)
+            add_initial_gtids(start, sent, PATIENCE)
         assert raised.value.code == "mysql.log_ended"

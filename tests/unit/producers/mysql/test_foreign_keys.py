@@ -1,6 +1,6 @@
 """Foreign keys out of a definition, as MySQL and MariaDB write it."""
 
-from wrackline.producers.sources.mysql.foreign_keys import Cascade, cascades
+from wrackline.producers.sources.mysql.discover.foreign_keys import Cascade, cascades
 
 DEFINITION = """CREATE TABLE `child` (
   `id` int NOT NULL COMMENT 'CONSTRAINT `x` FOREIGN KEY (`a`) REFERENCES `b` (`c`) ON DELETE CASCADE',

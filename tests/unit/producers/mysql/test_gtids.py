@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.mysql.gtids import MariaDbGtid, MariaDbGtids, MySqlGtid, MySqlGtids
+from wrackline.producers.sources.mysql.events.gtids import MariaDbGtid, MariaDbGtids, MySqlGtid, MySqlGtids
 
 A, B = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "ffffffff-71ca-11e1-9e33-c80aa9429562"
 SOURCES = [A, B, f"{A}:tag_1", f"{A}:z"]

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from wrackline.producers.sources.mysql import high_place
-from wrackline.producers.sources.mysql.position import History, MySqlPosition
+from wrackline.producers.sources.mysql.log.position import MySqlHistory, MySqlPosition
+from wrackline.producers.sources.mysql.resume import large_offsets
 from wrackline.schemas.errors import Transient
 
-HISTORY = History("s", "binlog.000099", 5)
+HISTORY = MySqlHistory("s", "binlog.000099", 5)
 HIGH = MySqlPosition(3, 99, 1 << 32, history=HISTORY)
 
 
@@ -18,17 +18,17 @@ def shown(monkeypatch: pytest.MonkeyPatch, *files: str) -> None:
     def ask(_: object, statement: str, *given: object) -> list[dict[str, Any]]:  # noqa: ARG001
         return [{"Log_name": file} for file in files] if statement == "SHOW BINARY LOGS" else []
 
-    monkeypatch.setattr(high_place, "ask", ask)
+    monkeypatch.setattr(large_offsets, "query_dicts", ask)
 
 
 def test_the_next_file_is_the_next_number(monkeypatch: pytest.MonkeyPatch) -> None:
     shown(monkeypatch, "binlog.000099", "binlog.000100", "binlog.000101")
-    found = high_place.reachable(None, HIGH, HISTORY)  # type: ignore[arg-type] # nothing is asked of it
+    found = large_offsets.reachable_position(None, HIGH, HISTORY)  # type: ignore[arg-type] # nothing is asked of it
     assert found == MySqlPosition(3, 100, 4)
-    assert found.history == History("s", "binlog.000100", 0)
+    assert found.history == MySqlHistory("s", "binlog.000100", 0)
 
 
 def test_a_file_that_is_still_written_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     shown(monkeypatch, "binlog.000098", "binlog.000099")
     with pytest.raises(Transient, match="the next file has not begun"):
-        high_place.reachable(None, HIGH, HISTORY)  # type: ignore[arg-type] # nothing is asked of it
+        large_offsets.reachable_position(None, HIGH, HISTORY)  # type: ignore[arg-type] # nothing is asked of it

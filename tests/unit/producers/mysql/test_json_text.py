@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.rows_events import sized
-from wrackline.producers.row_events import Unfit
-from wrackline.producers.sources.mysql.json_text import merged, quoted, text_of
+from wrackline.producers.rows.unfit_values import Unfit
+from wrackline.producers.sources.mysql.rows.json_text import apply_diffs, quote, text_of
 
 OBJECT = bytes.fromhex("0002001a001200010013000200050100051400" + "61" + "6262")  # {"a": 1, "bb": 20}
 ARRAY = bytes.fromhex("0202000a0005010005ffff")  # [1, -1]
@@ -80,7 +80,7 @@ def test_a_document_is_the_text_that_the_server_prints(cell: bytes, text: str) -
     ],
 )
 def test_diffs_are_applied_one_after_the_other(diffs: bytes, text: str) -> None:
-    assert merged(DEEP, diffs).decode() == text
+    assert apply_diffs(DEEP, diffs).decode() == text
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_diffs_are_applied_one_after_the_other(diffs: bytes, text: str) -> None:
 )
 def test_diffs_that_do_not_fit_are_refused(diffs: bytes) -> None:
     with pytest.raises(Unfit):
-        merged(DEEP, diffs)
+        apply_diffs(DEEP, diffs)
 
 
 @given(st.sampled_from([OBJECT, ARRAY, DEEP]), st.data())
@@ -118,7 +118,7 @@ def test_values_that_stand_for_each_other_again_and_again_are_refused() -> None:
 
 
 def test_other_control_characters_stay() -> None:
-    assert quoted("\x7fé😀".encode()) == '"\x7fé😀"'.encode()
+    assert quote("\x7fé😀".encode()) == '"\x7fé😀"'.encode()
 
 
 def test_a_document_whose_values_share_their_bytes_is_refused() -> None:
@@ -127,5 +127,5 @@ def test_a_document_whose_values_share_their_bytes_is_refused() -> None:
     head = 8 + 5 * count
     values = (b"\x0c" + struct.pack("<I", head)) * count
     cell = b"\x03" + struct.pack("<II", count, head + 2 + len(text)) + values + b"\x88\x27" + text
-    with pytest.raises(Unfit, match="no document"):
+    with pytest.raises(Unfit, match="not a document"):
         text_of(cell)

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.mysql.key_values import KeyColumn, UnfitError, cells
-from wrackline.producers.sources.mysql.statement_rows import ResultColumn
-from wrackline.producers.sources.mysql.types import parse
+from wrackline.producers.kit.reads.dialect import KeyValueError
+from wrackline.producers.sources.mysql.chunks.key_values import MySqlKeyColumn, cells
+from wrackline.producers.sources.mysql.connect.statement_rows import ResultColumn
+from wrackline.producers.sources.mysql.discover.types import parse
 
 UNSIGNED = 32
 
 
-def column(written: str) -> KeyColumn:
-    return KeyColumn("k", parse(written), nullable=False)
+def column(written: str) -> MySqlKeyColumn:
+    return MySqlKeyColumn("k", parse(written), nullable=False)
 
 
 def result(wire: int, flags: int = 0) -> ResultColumn:
@@ -83,12 +84,13 @@ def test_a_cell_its_text_and_its_literal(
     ],
 )
 def test_a_text_that_is_no_value_is_refused(written: str, text: str) -> None:
-    with pytest.raises(UnfitError):
+    with pytest.raises(KeyValueError):
         column(written).literal(text)
 
 
 @given(st.text(), st.sampled_from(["varchar(9)", "char(9)", "varbinary(9)", "longtext", "json", "xmltype"]))
 def test_no_text_leaves_its_literal(text: str, written: str) -> None:
+    """A-SQL-02."""
     literal = column(written).literal(text)
     assert literal.partition("X'")[0] in {"", "_utf8mb4 "}
     inside = literal.partition("X'")[2]

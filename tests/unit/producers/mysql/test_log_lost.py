@@ -1,8 +1,8 @@
 """Of which errors `snapshot.mode = when_needed` makes a read of all rows: each Definite one is decided."""
 
-from wrackline.producers.sources.mysql.log_lost import LOST
+from wrackline.producers.sources.mysql.resume.log_loss import LOST
 from wrackline.producers.sources.mysql.source import PLUGIN
-from wrackline.schemas.errors import Definite, registered
+from wrackline.schemas.errors import Definite, all_codes
 
 NOT_READ = {  # by this version, of a log that goes on
     "mysql.event_broken",
@@ -16,7 +16,7 @@ NOT_READ = {  # by this version, of a log that goes on
 def test_every_definite_error_is_a_lost_log_or_one_that_a_read_would_not_mend() -> None:
     assert PLUGIN.kind == "mysql"  # so all of its modules are there
     definite = {
-        code for code, one in registered().items() if code.startswith("mysql.") and one.kind is Definite
+        code for code, one in all_codes().items() if code.startswith("mysql.") and one.kind is Definite
     }
     assert definite - LOST == NOT_READ
     assert definite >= LOST

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.integration.mysql.world import read
-from wrackline.producers.plugin import MarkKind
-from wrackline.producers.sources.mysql.mark_settings import mark_kind, signal_table
-from wrackline.producers.sources.mysql.server_facts import ServerFacts
+from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.producers.sources.mysql.chunks.mark_settings import mark_kind, signal_table
+from wrackline.producers.sources.mysql.connect.server_facts import MySqlServerFacts
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.settings import Values
-from wrackline.schemas.table import TableId
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
 
 STRATEGY, TABLE = "incremental.snapshot.watermarking.strategy", "signal.data.collection"
 
@@ -60,7 +60,7 @@ def test_marks_that_cant_be_are_refused(given: dict[str, str], code: str) -> Non
 
 @pytest.mark.parametrize(("folds", "database", "name"), [("0", "Shop", "Signals"), ("1", "shop", "signals")])
 def test_the_signal_table_is_named_as_the_server_names_it(folds: str, database: str, name: str) -> None:
-    facts = ServerFacts({"lower_case_table_names": folds})
+    facts = MySqlServerFacts({"lower_case_table_names": folds})
     found = signal_table(settings(**{TABLE: "Shop.Signals"}), facts)
     assert found == TableId(database, database, name)
     assert signal_table(settings(), facts) is None

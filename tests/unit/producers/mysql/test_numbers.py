@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.mysql.numbers import packed_number, serialised_number, serialised_signed
+from wrackline.producers.sources.mysql.events.packed_numbers import (
+    packed_number,
+    serialised_number,
+    serialised_signed,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,13 +27,13 @@ def test_a_length_encoded_integer(text: str, number: int) -> None:
     data = b"\xff" + bytes.fromhex(text)
     assert packed_number(data + b"more", 1, len(data) + 4) == (number, len(data))
     if len(data) > 2:
-        with pytest.raises(ValueError, match="no length-encoded"):
+        with pytest.raises(ValueError, match="not a length-encoded"):
             packed_number(data, 1, len(data) - 1)
 
 
 @pytest.mark.parametrize("first", [251, 255])
 def test_null_and_an_errors_first_byte_are_no_integers(first: int) -> None:
-    with pytest.raises(ValueError, match="no length-encoded"):
+    with pytest.raises(ValueError, match="not a length-encoded"):
         packed_number(bytes([first, 1, 2, 3]), 0, 4)
 
 

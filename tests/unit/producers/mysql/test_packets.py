@@ -5,11 +5,12 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wrackline.producers.sources.mysql.dump_refusals import log_refused
-from wrackline.producers.sources.mysql.packets import Packets
+from wrackline.producers.sources.mysql.events import event_kinds
+from wrackline.producers.sources.mysql.log.dump_refusals import log_refused
+from wrackline.producers.sources.mysql.log.packets import Packets
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
 
 FULL = 0xFFFFFF
@@ -80,6 +81,15 @@ def test_an_event_of_16_mb_and_more_is_one(size: int) -> None:
     assert list(all_of(packets(*portions))) == events
 
 
+@pytest.mark.parametrize("most", [1 << 30, 100])
+def test_an_event_whose_last_packet_is_empty_does_not_wait_for_the_next_one(most: int) -> None:
+    event = bytes(4) + bytes([event_kinds.WRITE_ROWS_V2]) + bytes(FULL - 6)
+    data = wire_of([event])
+    assert data.endswith(packed(b"", 2))
+    (whole,) = all_of(packets(data[:-4], data[-4:], most=most))
+    assert whole == event[: len(whole)], "or the head of it, where the rest is dropped"
+
+
 def test_what_was_handed_out_stays_as_it_is() -> None:
     source = packets(wire_of([b"one", b"two"])[:14], wire_of([b"one", b"two"])[14:])
     source.fill()
@@ -92,7 +102,7 @@ def test_what_was_handed_out_stays_as_it_is() -> None:
 
 
 def test_more_than_the_bound_is_refused_before_it_is_read() -> None:
-    source = packets(packed(b"\0" + bytes(2000), 1)[:100], most=1000)
+    source = packets(packed(b"\0" + bytes(4) + bytes([event_kinds.QUERY]) + bytes(2000), 1)[:100], most=1000)
     source.fill()
     with pytest.raises(WracklineError) as raised:
         source.take()
@@ -102,6 +112,19 @@ def test_more_than_the_bound_is_refused_before_it_is_read() -> None:
     with pytest.raises(WracklineError) as raised:
         list(all_of(source))
     assert raised.value.code == "mysql.log_event_too_long"
+
+
+@given(st.lists(st.integers(1, 60)), st.sampled_from([200, 2 * FULL + 9]))
+@settings(max_examples=30, deadline=None)
+def test_of_a_rows_event_above_the_bound_the_head_comes_out(sizes: list[int], size: int) -> None:
+    head = struct.pack("<IBIIIHQ", 0, event_kinds.WRITE_ROWS_V2, 9, size, 777, 0, 4711)
+    large = head + bytes(size - len(head))
+    data, portions = wire_of([b"before", large, b"behind"]), []
+    for portion in sizes:
+        portions.append(data[:portion])
+        data = data[portion:]
+    most = 100 if size < FULL else FULL + 100
+    assert list(all_of(packets(*filter(None, [*portions, data]), most=most))) == [b"before", head, b"behind"]
 
 
 def test_a_missing_packet_and_a_closed_socket_are_noticed() -> None:
@@ -127,7 +150,7 @@ def test_a_missing_packet_and_a_closed_socket_are_noticed() -> None:
     source.close()
 
 
-@pytest.mark.parametrize("number", [1, 0, 7])  # MariaDB begins anew at 0 when it is shut down
+@pytest.mark.parametrize("number", [1, 0, 7])  # MariaDB starts over at 0 when it is shut down
 def test_an_error_packet_is_an_error_by_its_number(number: int) -> None:
     packet = packed(b"\xff" + struct.pack("<H", 1236) + b"#HY000" + b"the source has purged it", number)
     with pytest.raises(WracklineError) as raised:

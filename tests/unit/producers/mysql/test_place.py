@@ -1,14 +1,14 @@
 """Where the reading is: 64 bits out of 32, and whether a position is behind it."""
 
-from wrackline.producers.sources.mysql.place import Place
-from wrackline.producers.sources.mysql.position import History, MySqlPosition
+from wrackline.producers.sources.mysql.log.log_cursor import LogCursor
+from wrackline.producers.sources.mysql.log.position import MySqlHistory, MySqlPosition
 
 LOW = 1 << 32
 
 
-def begun_at(offset: int) -> Place:
+def begun_at(offset: int) -> LogCursor:
     """In the seventh file."""
-    return Place(MySqlPosition(1, 7, offset, history=History("s", "binlog.000007", 5)), "s")
+    return LogCursor(MySqlPosition(1, 7, offset, history=MySqlHistory("s", "binlog.000007", 5)), "s")
 
 
 def test_an_event_behind_four_gigabytes_has_its_high_bits_from_the_order() -> None:
@@ -26,7 +26,7 @@ def test_a_file_keeps_when_it_was_begun_and_another_has_to_say_it() -> None:
     place.moved("binlog.000007", 100)
     assert (place.history.begun, place.offset) == (5, 100)
     place.moved("binlog.000008", 4)
-    assert (place.history, place.number) == (History("s", "binlog.000008", 0), 8)
+    assert (place.history, place.number) == (MySqlHistory("s", "binlog.000008", 0), 8)
     place.begun(9)
     assert place.history.begun == 9
 

@@ -7,12 +7,12 @@ import pytest
 
 from tests.fixtures.written_log import FIRST, WrittenLog
 from tests.unit.producers.mysql.test_decode import BOTH, decoder, fails, ids, places, start_of, steps
-from wrackline.producers.changes import Begin, Commit, Step
-from wrackline.producers.sources.mysql.cut_off import CutOff
-from wrackline.producers.sources.mysql.decode import Decoder
-from wrackline.producers.sources.mysql.events import Xid
-from wrackline.producers.sources.mysql.place import elsewhere
-from wrackline.producers.sources.mysql.position import MySqlPosition, Prepared, position_of
+from wrackline.producers.contract.steps import Begin, Commit, Step
+from wrackline.producers.sources.mysql.decode import MySqlDecoder
+from wrackline.producers.sources.mysql.events.events import Xid
+from wrackline.producers.sources.mysql.log.log_cursor import position_elsewhere
+from wrackline.producers.sources.mysql.log.position import MySqlPosition, PreparedXa, position_of
+from wrackline.producers.sources.mysql.transactions.discarded import DiscardedTransactions
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient
 
 A, B = Xid(1, b"a", b""), Xid(7, b"b\xff", b"branch")
@@ -34,7 +34,7 @@ def read(
     log: WrittenLog,
     start: MySqlPosition | None = None,
     most: int = 1 << 20,
-    cut_off: CutOff | None = None,
+    cut_off: DiscardedTransactions | None = None,
 ) -> list[Step]:
     """Read a log, and what it wants of itself."""
     offset = FIRST if start is None or start.history is None else start.offset
@@ -46,7 +46,7 @@ def read(
     return found
 
 
-def part(made: Decoder, log: WrittenLog) -> list[Step]:
+def part(made: MySqlDecoder, log: WrittenLog) -> list[Step]:
     """Feed what is wanted, if anything is."""
     found: list[Step] = []
     if (wanted := made.wanted) is not None:
@@ -153,7 +153,7 @@ def test_one_that_nobody_knew_of_is_never_passed_over(kind: str) -> None:
     ended(log, 1, A)
     error = fails(Definite, "mysql.xa_unknown", decoder(log), log.sent())
     assert str(A) in error.sentence
-    known = replace(start_of(log), prepared={str(A): Prepared()})
+    known = replace(start_of(log), prepared={str(A): PreparedXa()})
     assert places(read(log, known))[-1].prepared == {}, "it had ended before the first row was read"
 
 
@@ -167,7 +167,7 @@ def test_another_transaction_in_its_place_is_another_log(kind: str) -> None:
     log.inserted(3, "t", 3)
     ended(log, 4, A)
     for offset in (where, plain):
-        made = decoder(log, replace(start_of(log), prepared={str(A): Prepared("binlog.000001", offset)}))
+        made = decoder(log, replace(start_of(log), prepared={str(A): PreparedXa("binlog.000001", offset)}))
         steps(made, log.sent())
         assert made.wanted is not None
         fails(Definite, "mysql.log_another", made, log.sent(offset))
@@ -179,7 +179,7 @@ def test_another_server_has_the_part_behind_others_of_its_own(kind: str) -> None
     log = WrittenLog(kind)
     gtid = prepared(log, 1, A, 1)
     log.inserted(2, "t", 2)
-    there = elsewhere(position_of(places(read(log))[-1].saved()))
+    there = position_elsewhere(position_of(places(read(log))[-1].saved()))
     assert there is not None
     assert there.prepared[str(A)].gtid == gtid
     other = WrittenLog(kind)
@@ -210,7 +210,7 @@ def test_a_statement_in_a_part_stops_the_stream(kind: str) -> None:
     before = log.offset
     ended(log, 2, A)
     fails(OperatorNeeded, "mysql.statement_logged", decoder(log), log.sent())
-    made = decoder(log, replace(start_of(log), prepared={str(A): Prepared("binlog.000001", where)}))
+    made = decoder(log, replace(start_of(log), prepared={str(A): PreparedXa("binlog.000001", where)}))
     steps(made, log.sent(before))
     fails(OperatorNeeded, "mysql.statement_logged", made, log.sent(where))
 
@@ -235,7 +235,7 @@ def test_what_a_savepoint_took_back_before_the_prepare_is_not_told(kind: str) ->
     log.insert("t", 3)
     log.prepare(A)
     ended(log, 2, A)
-    cut_off = CutOff()
+    cut_off = DiscardedTransactions()
     with pytest.raises(Transient):
         read(log, cut_off=cut_off)
     assert ids(read(log, cut_off=cut_off)) == [1, 3]

@@ -2,33 +2,35 @@
 
 import pytest
 
-from wrackline.producers.changes import Appeared, Vanished
-from wrackline.producers.sources.mysql.events import Query
-from wrackline.producers.sources.mysql.queries import said
-from wrackline.producers.sources.mysql.statements import Emptied
-from wrackline.schemas.table import TableId
+from wrackline.producers.contract.steps import Appeared, Vanished
+from wrackline.producers.sources.mysql.ddl.ddl_effects import TableEmptied
+from wrackline.producers.sources.mysql.events.events import QueryEvent
+from wrackline.producers.sources.mysql.follow.query_events import add_statement_text
+from wrackline.schemas.tables.table import TableId
 
 TABLE = TableId("d", "d", "t")
 LATIN1 = 8  # latin1_swedish_ci
 
 
-def query(text: bytes, charset: int | None = None) -> Query:
-    return Query(1, 0, "d", text, charset, 0)
+def query(text: bytes, charset: int | None = None) -> QueryEvent:
+    return QueryEvent(1, 0, "d", text, charset, 0)
 
 
 def test_each_step_of_a_statement_has_its_text() -> None:
     steps = list(
-        said([Vanished(TABLE), Appeared(TABLE, complete=True), Emptied(TABLE)], query(b"CREATE \xc3\xa4"))
+        add_statement_text(
+            [Vanished(TABLE), Appeared(TABLE, complete=True), TableEmptied(TABLE)], query(b"CREATE \xc3\xa4")
+        )
     )
     assert steps == [
         Vanished(TABLE, "CREATE ä"),
         Appeared(TABLE, complete=True, ddl="CREATE ä"),
-        Emptied(TABLE),
+        TableEmptied(TABLE),
     ]
 
 
 def test_a_text_of_another_charset_is_read_in_it() -> None:
-    assert list(said([Vanished(TABLE)], query(b"DROP TABLE \xe4", LATIN1))) == [
+    assert list(add_statement_text([Vanished(TABLE)], query(b"DROP TABLE \xe4", LATIN1))) == [
         Vanished(TABLE, "DROP TABLE ä")
     ]
 
@@ -47,7 +49,7 @@ def test_a_text_of_another_charset_is_read_in_it() -> None:
     ],
 )
 def test_where_a_password_may_stand_there_is_no_text(text: bytes) -> None:
-    assert list(said([Vanished(TABLE)], query(text))) == [Vanished(TABLE)]
+    assert list(add_statement_text([Vanished(TABLE)], query(text))) == [Vanished(TABLE)]
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_where_a_password_may_stand_there_is_no_text(text: bytes) -> None:
     ["CREATE TABLE t (id int, password varchar(60))", "ALTER TABLE t ADD `password` text, ADD pwd text"],
 )
 def test_a_column_of_that_name_is_no_secret(text: str) -> None:
-    assert list(said([Vanished(TABLE)], query(text.encode()))) == [Vanished(TABLE, text)]
+    assert list(add_statement_text([Vanished(TABLE)], query(text.encode()))) == [Vanished(TABLE, text)]

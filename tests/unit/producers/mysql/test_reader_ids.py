@@ -2,7 +2,7 @@
 
 import pytest
 
-from wrackline.producers.sources.mysql.connect import other_ids
+from wrackline.producers.sources.mysql.connect.connect import other_ids
 
 OURS = 1_000_000_000, 1_999_999_999  # what a pipeline's first number is made in
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from wrackline.producers.sources.mysql.refusals import Asked, refusal
-from wrackline.producers.sources.mysql.server_errors import explained
+from wrackline.producers.sources.mysql.connect.login_refusals import LoginAttempt, refusal
+from wrackline.producers.sources.mysql.connect.server_errors import explain
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
-from wrackline.schemas.table import TableId
+from wrackline.schemas.tables.table import TableId
 
-ASKED = Asked("db", "3306", "o'neil")
+ASKED = LoginAttempt("db", "3306", "o'neil")
 SECRETIVE = "Duplicate entry 'Anna' for key"
 
 
@@ -56,7 +56,7 @@ def test_names_are_quoted_in_what_is_to_be_run() -> None:
     ],
 )
 def test_a_refused_statement(number: int, code: str, kind: type[WracklineError], *, shown: bool) -> None:
-    error = explained(number, SECRETIVE, "read the rows", "'guest'@'%'", TableId("shop", "shop", "orders"))
+    error = explain(number, SECRETIVE, "read the rows", "'guest'@'%'", TableId("shop", "shop", "orders"))
     assert (error.code, type(error)) == (code, kind)
     assert ("Anna" in str(error)) is shown
     assert "{" not in f"{error.sentence}{error.hint}"

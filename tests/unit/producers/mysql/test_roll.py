@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wrackline.producers.changes import Appeared, Found, Renamed, Reshaped, Vanished
-from wrackline.producers.sources.mysql.roll import Picture, Roll, Told
-from wrackline.producers.sources.mysql.statements import Emptied, deeds
-from wrackline.producers.sources.mysql.words import Spelling
+from wrackline.producers.contract.steps import Appeared, Found, Renamed, Reshaped, Vanished
+from wrackline.producers.sources.mysql.ddl.ddl_effects import TableEmptied, effects
+from wrackline.producers.sources.mysql.ddl.sql_tokens import SqlSpelling
+from wrackline.producers.sources.mysql.follow.table_tracker import (
+    MySqlCatalogueSnapshot,
+    MySqlTableTracker,
+    TableStep,
+)
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.table import Column, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 NAMES = ("a", "b", "c", "x1", "x2")  # those of x are not captured
 
@@ -26,9 +30,9 @@ def captures(table: TableId) -> bool:
     return table.database == "d" and not table.name.startswith("x")
 
 
-def roll(*listed: str) -> Roll:
+def roll(*listed: str) -> MySqlTableTracker:
     """A roll that captures what does not begin with x."""
-    return Roll(captures, [named(name) for name in listed])
+    return MySqlTableTracker(captures, [named(name) for name in listed])
 
 
 def shape(name: str, *columns: str) -> TableSchema:
@@ -36,13 +40,13 @@ def shape(name: str, *columns: str) -> TableSchema:
     return TableSchema(named(name), tuple(Column(column, at, number) for at, column in enumerate(columns)))
 
 
-def told(made: Roll, text: str) -> list[Told]:
-    return list(made.done(deeds(text.encode(), "d", Spelling(mariadb=True)), "d"))
+def told(made: MySqlTableTracker, text: str) -> list[TableStep]:
+    return list(made.done(effects(text.encode(), "d", SqlSpelling(mariadb=True)), "d"))
 
 
-def picture(made: Roll, *names: str, begun: int | None = None) -> list[Told | Found]:
+def picture(made: MySqlTableTracker, *names: str, begun: int | None = None) -> list[TableStep | Found]:
     tables = {named(name): shape(name, "id") for name in names}
-    return list(made.picture(Picture(made.told if begun is None else begun, tables)))
+    return list(made.picture(MySqlCatalogueSnapshot(made.told if begun is None else begun, tables)))
 
 
 def test_a_table_that_is_created_is_whole_in_the_log() -> None:
@@ -96,7 +100,7 @@ def test_a_rename_goes_into_another_topic_or_out_of_or_into_the_filters() -> Non
 
 
 def test_tables_that_swap_names_are_read_again() -> None:
-    of_one = Roll(lambda table: table == named("t"), [named("t")])
+    of_one = MySqlTableTracker(lambda table: table == named("t"), [named("t")])
     swap = "RENAME TABLE `d`.`t` TO `d`.`_t_old`, `d`.`_t_new` TO `d`.`t`"
     assert told(of_one, swap) == [Vanished(named("t")), Appeared(named("t"), complete=False)]
     of_all = roll("t", "_t_new")
@@ -121,11 +125,11 @@ def test_what_is_no_table_as_far_as_anybody_knows_is_left_to_the_catalogue() -> 
 def test_a_picture_of_a_table_that_is_being_changed_is_not_believed() -> None:
     made = roll("a", "b")
     told(made, "DROP TABLE b")
-    unsettled = Picture(
+    unsettled = MySqlCatalogueSnapshot(
         made.told, {named("b"): shape("b", "id")}, unsettled=frozenset({named("a"), named("b")})
     )
     assert list(made.picture(unsettled)) == []
-    assert named("b") in made.fresh(), "it is asked for again"
+    assert named("b") in made.fresh(), "it is requested again"
     assert picture(made, "b") == [
         Vanished(named("a")),
         Appeared(named("b"), complete=False, shape=shape("b", "id")),
@@ -149,7 +153,7 @@ def test_an_alteration_asks_for_the_rows_only_if_values_may_be_others() -> None:
 
 def test_a_truncate_is_at_its_place() -> None:
     made = roll("a")
-    assert told(made, "TRUNCATE a") == [Emptied(named("a"))]
+    assert told(made, "TRUNCATE a") == [TableEmptied(named("a"))]
     assert told(made, "TRUNCATE x1") == []
 
 
@@ -187,7 +191,7 @@ def test_a_picture_shows_what_the_log_left_out() -> None:
     picture(made, "a", "b")
     steps = picture(made, "a", "c")
     assert steps == [Vanished(named("b")), Appeared(named("c"), complete=False, shape=shape("c", "id"))]
-    altered = Picture(made.told, {named("a"): shape("a", "id", "n"), named("c"): None})
+    altered = MySqlCatalogueSnapshot(made.told, {named("a"): shape("a", "id", "n"), named("c"): None})
     assert list(made.picture(altered)) == [Reshaped(named("a"), refresh=False, shape=shape("a", "id", "n"))]
 
 
@@ -267,7 +271,7 @@ class World:
         self.tables[name] = next(self._numbers)
         self.fresh.add(name)
 
-    def take(self, steps: Iterable[Told | Found]) -> None:
+    def take(self, steps: Iterable[TableStep | Found]) -> None:
         """Do to the copy what its keeper does."""
         read: set[str] = set()
         for step in steps:

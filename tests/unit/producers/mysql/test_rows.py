@@ -23,19 +23,19 @@ from tests.fixtures.rows_events import (
     rows_event,
     sized,
 )
-from wrackline.producers.changes import RowChange
-from wrackline.producers.sources.mysql import wire_types as wire
-from wrackline.producers.sources.mysql.charsets import charset_of
-from wrackline.producers.sources.mysql.images import Images
-from wrackline.producers.sources.mysql.rows import ResultDecoder, RowDecoder
-from wrackline.producers.sources.mysql.table_map import WireColumn
-from wrackline.schemas import envelope
+from wrackline.producers.contract.steps import RowChange
+from wrackline.producers.sources.mysql.events import wire_types as wire
+from wrackline.producers.sources.mysql.events.charsets import charset_of
+from wrackline.producers.sources.mysql.events.table_map import WireColumn
+from wrackline.producers.sources.mysql.rows.images import Images
+from wrackline.producers.sources.mysql.rows.rows import MySqlRowDecoder, ResultDecoder
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
-from wrackline.schemas.frame import Frame
-from wrackline.schemas.masks import Stars
-from wrackline.schemas.projection import Plain, Projection, everything
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.schemas.events import envelope
+from wrackline.schemas.events.frame import Frame
+from wrackline.schemas.events.projection import Plain, Projection, project_all
+from wrackline.schemas.language.masks import StarsMask
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 WIRE = (
     WireColumn("id", wire.LONG, 0, False, False, None),
@@ -70,13 +70,13 @@ def row(number: int, *rest: bytes | None) -> bytes:
     return image([number.to_bytes(4, "little"), *(rest or NAME_AND_MORE)])
 
 
-def decoder(shape: Projection | None = None) -> RowDecoder:
-    return RowDecoder(3, shape or everything(TABLE), WIRE, 1, 2, charset)
+def decoder(shape: Projection | None = None) -> MySqlRowDecoder:
+    return MySqlRowDecoder(3, shape or project_all(TABLE), WIRE, 1, 2, charset)
 
 
 def events(body: bytes, kind: int, skip: int = 0, shape: Projection | None = None) -> list[RowChange]:
     made: list[RowChange] = []
-    decoder(shape).decode(body, 0, len(body), kind, FRAME, 9, 0, skip, made)
+    decoder(shape).decode(body, 0, len(body), kind, FRAME, 9, skip, made)
     return made
 
 
@@ -158,9 +158,9 @@ def test_a_date_that_is_none_is_refused_by_its_column_and_rows_are_counted_all_t
     made: list[RowChange] = []
     tried = decoder()
     with pytest.raises(OperatorNeeded) as caught:
-        tried.decode(body, 0, len(body), WRITE, FRAME, 0, 0, 0, made)
+        tried.decode(body, 0, len(body), WRITE, FRAME, 0, 0, made)
     assert caught.value.code == "mysql.value_unfit"
-    assert "column.as.text=d.d.t.day" in caught.value.hint
+    assert "column.as.text = 'd.t.day'" in caught.value.hint
     assert [event[2] for event in made] == [key(1)]
     assert tried.rows == 3
 
@@ -172,7 +172,7 @@ def test_rows_of_a_table_that_nobody_wants_are_counted() -> None:
 
 
 def test_what_is_left_out_or_masked_reaches_no_event() -> None:
-    actions = (Plain.KEEP, Stars(3), Plain.DROP, Plain.KEEP, Plain.DROP)
+    actions = (Plain.KEEP, StarsMask(3), Plain.DROP, Plain.KEEP, Plain.DROP)
     kept = (TABLE.columns[0], TABLE.columns[1], TABLE.columns[3])
     shape = Projection(TABLE, replace(TABLE, columns=kept), actions)
     (event,) = events(rows_event(WRITE, 5, row(1)), WRITE, shape=shape)
@@ -184,7 +184,7 @@ def test_a_result_s_row_has_the_bytes_of_the_log_s() -> None:
     (event,) = events(rows_event(WRITE, 5, row(1)), WRITE)
     day = (2026).to_bytes(2, "little") + b"\x01\x01"
     cells = [b"\x01\x00\x00\x00", sized(b"b"), sized(b"1.02"), sized(day), sized(b"7")]
-    found = ResultDecoder(3, everything(TABLE), WIRE, 1, 2).read(result_row(cells))
+    found = ResultDecoder(3, project_all(TABLE), WIRE, 1, 2).read(result_row(cells))
     assert found[0] == event[2]
     assert event[3].startswith(found[1])
     assert len(event[3]) == len(found[1]) + len(FRAME.tail("r"))
@@ -233,9 +233,21 @@ def test_a_damaged_event_never_reads_outside_itself(made: tuple[int, bytes], dat
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_row_are_refused(row: bytes) -> None:
     with contextlib.suppress(WracklineError):
-        assert len(ResultDecoder(3, everything(TABLE), WIRE, 1, 2).read(row)[1]) < 200
+        assert len(ResultDecoder(3, project_all(TABLE), WIRE, 1, 2).read(row)[1]) < 200
 
 
 @pytest.mark.parametrize(("kind", "body"), WELL_FORMED)
 def test_the_plain_build_gives_the_same_bytes(kind: int, body: bytes, plain_build: PlainBuild) -> None:
     assert plain_build.call(events, body, kind) == events(body, kind)
+
+
+def test_updates_without_a_change_are_left_out_and_keep_their_ordinals() -> None:
+    body = rows_event(
+        UPDATE, 5, row(1), row(1), row(2), row(2, sized(b"c"), None, None, None), row(3), row(4)
+    )
+    made: list[RowChange] = []
+    picky = MySqlRowDecoder(3, project_all(TABLE), WIRE, 1, 2, charset, changed_only=True)
+    picky.decode(body, 0, len(body), UPDATE, FRAME, 9, 0, made)
+    assert [change[1:3] for change in made] == [("u", key(2)), ("d", key(3)), ("c", key(4))]
+    assert [read(change[3])["seq"][-8:] for change in made] == ["0000000a", "0000000b", "0000000b"]
+    assert picky.rows == 3

@@ -2,9 +2,9 @@
 
 import pytest
 
-from wrackline.producers.plugin import MarkKind
-from wrackline.producers.sources.mysql import check_server
-from wrackline.producers.sources.mysql.server_facts import Flavour, ServerFacts
+from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.producers.sources.mysql.check import check_server
+from wrackline.producers.sources.mysql.connect.server_facts import Flavour, MySqlServerFacts
 
 GOOD_MYSQL = {
     "version": "9.7.4-2",
@@ -36,7 +36,7 @@ GOOD_MARIADB = {
 
 
 def ids(good: dict[str, str], **other: str) -> list[str]:
-    facts = ServerFacts(good | other)
+    facts = MySqlServerFacts(good | other)
     found = [*check_server.version(facts), *check_server.log(facts), *check_server.gtids(facts)]
     return [one.id for one in [*found, *check_server.marks(facts, MarkKind.FENCE)]]
 
@@ -77,34 +77,34 @@ def test_what_is_found(good: dict[str, str], other: dict[str, str], expected: li
         ({"Binlog_Do_DB": "", "Binlog_Ignore_DB": ""}, []),
         (
             {"Binlog_Do_DB": "shop, more", "Binlog_Ignore_DB": ""},
-            ["binlog_do_db keeps changes of the database stock"],
+            ["binlog_do_db keeps changes of the captured database stock out of the log"],
         ),
         (
             {"Binlog_Do_DB": None, "Binlog_Ignore_DB": "shop,else"},
-            ["binlog_ignore_db keeps changes of the database shop"],
+            ["binlog_ignore_db keeps changes of the captured database shop out of the log"],
         ),
     ],
 )
 def test_a_database_that_is_left_out_is_named_with_its_option(
     shown: dict[str, str | None], named: list[str]
 ) -> None:
-    found = list(check_server.left_out([shown], ["stock", "shop", "shop"]))
-    assert [one.description.partition(",")[0] for one in found] == named
+    found = list(check_server.unlogged_findings([shown], ["stock", "shop", "shop"]))
+    assert [one.description for one in found] == named
 
 
 def test_who_a_server_is() -> None:
-    mysql, mariadb = ServerFacts(GOOD_MYSQL), ServerFacts(GOOD_MARIADB)
+    mysql, mariadb = MySqlServerFacts(GOOD_MYSQL), MySqlServerFacts(GOOD_MARIADB)
     assert (mysql.flavour, mariadb.flavour) == (Flavour.MYSQL, Flavour.MARIADB)
     assert mysql.identity == GOOD_MYSQL["server_uuid"]
     assert mariadb.identity == f"{GOOD_MARIADB['server_uid']} server_id 1"
-    assert mariadb.identity != ServerFacts(GOOD_MARIADB | {"server_id": "2"}).identity
-    assert ServerFacts({"version": "10.5.1-MariaDB", "server_id": "7"}).identity == "server_id 7"
+    assert mariadb.identity != MySqlServerFacts(GOOD_MARIADB | {"server_id": "2"}).identity
+    assert MySqlServerFacts({"version": "10.5.1-MariaDB", "server_id": "7"}).identity == "server_id 7"
     assert mysql.cascades_logged
     assert not mariadb.cascades_logged
-    assert not ServerFacts(GOOD_MYSQL | {"innodb_native_foreign_keys": "ON"}).cascades_logged
+    assert not MySqlServerFacts(GOOD_MYSQL | {"innodb_native_foreign_keys": "ON"}).cascades_logged
 
 
 def test_where_the_log_ends_is_asked_as_each_version_knows_it() -> None:
-    old = ServerFacts(GOOD_MYSQL | {"version": "8.0.40"})
-    assert old.log_status == ServerFacts(GOOD_MARIADB).log_status == "SHOW MASTER STATUS"
-    assert ServerFacts(GOOD_MYSQL).log_status == "SHOW BINARY LOG STATUS"
+    old = MySqlServerFacts(GOOD_MYSQL | {"version": "8.0.40"})
+    assert old.log_status == MySqlServerFacts(GOOD_MARIADB).log_status == "SHOW MASTER STATUS"
+    assert MySqlServerFacts(GOOD_MYSQL).log_status == "SHOW BINARY LOG STATUS"

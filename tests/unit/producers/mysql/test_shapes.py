@@ -5,20 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.producers.mysql.recorded import MARIADB, MYSQL
-from wrackline.producers.sources.mysql import wire_types as wire
-from wrackline.producers.sources.mysql.facts import ColumnFacts, TableFacts
-from wrackline.producers.sources.mysql.shapes import Shapes, identities
-from wrackline.producers.sources.mysql.table_map import TableMap, WireColumn, parse
-from wrackline.producers.sources.mysql.types import parse as type_of
+from wrackline.producers.sources.mysql.discover.facts import MySqlColumnFacts, MySqlTableFacts
+from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes, identities
+from wrackline.producers.sources.mysql.discover.types import parse as type_of
+from wrackline.producers.sources.mysql.events import wire_types as wire
+from wrackline.producers.sources.mysql.events.table_map import TableMap, WireColumn, parse
 from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.filters import ColumnRules
-from wrackline.schemas.masks import Hash
-from wrackline.schemas.projection import Plain
-from wrackline.schemas.table import KeyKind, TableId
-from wrackline.schemas.types import Kind
+from wrackline.schemas.events.projection import Plain
+from wrackline.schemas.language.masks import HashMask
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.tables.table import KeyKind, TableId
+from wrackline.schemas.tables.types import Kind
 
 TABLE = TableId("shop", "shop", "orders")
-SHAPES = Shapes(ColumnRules())
+SHAPES = MySqlShapes(ColumnRules())
 
 
 def column(name: str, kind: int = wire.LONG, *, nullable: bool = False, meta: int = 0) -> WireColumn:
@@ -30,8 +30,10 @@ def told(*columns: WireColumn, key: tuple[int, ...] = ()) -> TableMap:
     return TableMap(1, "shop", "orders", columns, key)
 
 
-def facts(*columns: tuple[str, str], key: tuple[str, ...] = (), primary: bool = False) -> TableFacts:
-    return TableFacts(TABLE, tuple(ColumnFacts(name, type_of(text)) for name, text in columns), key, primary)
+def facts(*columns: tuple[str, str], key: tuple[str, ...] = (), primary: bool = False) -> MySqlTableFacts:
+    return MySqlTableFacts(
+        TABLE, tuple(MySqlColumnFacts(name, type_of(text)) for name, text in columns), key, primary
+    )
 
 
 def test_the_log_alone() -> None:
@@ -82,7 +84,7 @@ def test_where_they_differ_the_log_is_right() -> None:
         (told(column("a")), None, (), KeyKind.NONE),
     ],
 )
-def test_keys(log: TableMap, known: TableFacts | None, key: tuple[str, ...], kind: KeyKind) -> None:
+def test_keys(log: TableMap, known: MySqlTableFacts | None, key: tuple[str, ...], kind: KeyKind) -> None:
     shape = SHAPES.of_log(log, known).table
     assert (shape.key, shape.key_kind) == (key, kind)
 
@@ -99,12 +101,12 @@ def test_the_settings_about_columns_hold() -> None:
     known = facts(
         ("a", "int"), ("b", "int"), ("gone", "int"), ("odd", "hyperloglog"), ("secret", "varchar(20)")
     )
-    shape = Shapes(rules).of_facts(known)
+    shape = MySqlShapes(rules).of_facts(known)
     assert [one.name for one in shape.table.columns] == ["a", "b", "odd", "secret"]
     assert (shape.table.key, shape.table.key_kind) == (("b",), KeyKind.CUSTOM)
     assert shape.table.column("odd").type.kind is Kind.TEXT_OF
     mask = shape.actions[4]
-    assert isinstance(mask, Hash)
+    assert isinstance(mask, HashMask)
     assert mask.length == 20  # as long as the column
 
 
@@ -161,6 +163,6 @@ def test_identities_are_apart_and_do_not_depend_on_order(columns: list[str]) -> 
 
 
 def test_two_names_with_one_number_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wrackline.producers.sources.mysql.shapes._number", len)
+    monkeypatch.setattr("wrackline.producers.sources.mysql.discover.shapes._number", len)
     assert identities(["b", "a", "c"]) == {"a": 1, "b": 2, "c": 3}
     assert identities(["b", "a"], {"b": "x"}) == {"b": 1, "a": 2}  # a renamed one had it before

@@ -11,10 +11,10 @@ import pytest
 from tests.fixtures.written_log import WrittenLog
 from tests.unit.producers.mysql.test_decode import decoder, rows
 from tests.unit.producers.mysql.test_packets import wire_of
-from wrackline.producers.changes import Batch, Step
-from wrackline.producers.plugin import Surroundings, WriterIds
-from wrackline.producers.sources.mysql.packets import Packets
-from wrackline.producers.sources.mysql.stream import Beside, MySqlStream
+from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.contract.steps import Batch, Step
+from wrackline.producers.sources.mysql.log.packets import Packets
+from wrackline.producers.sources.mysql.stream import MySqlStream, StreamServices
 
 SOON, LATE = 0.05, 20.0  # seconds
 
@@ -60,7 +60,7 @@ class Wire:
 def opened(log: WrittenLog) -> Iterator[Wire]:
     ours, theirs = socket.socketpair()
     around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
-    beside = Beside(end=lambda: None, part=lambda _: pytest.fail("none"), metadata=lambda: "FULL")
+    beside = StreamServices(end=lambda: None, part=lambda _: pytest.fail("none"), metadata=lambda: "FULL")
     packets = Packets(ours, ours.close, user="'me'", most=1 << 20)
     stream = MySqlStream(packets, decoder(log), around, NoWatch(), most_silence=LATE, beside=beside)  # type: ignore[arg-type]  # all that is asked of a watch
     with ours, theirs:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.producers.mysql.recorded import MARIADB, MYSQL
-from wrackline.producers.sources.mysql import wire_types as wire
-from wrackline.producers.sources.mysql.table_map import TableMap, parse
-from wrackline.producers.sources.mysql.types import of_wire
+from wrackline.producers.sources.mysql.discover.types import of_wire
+from wrackline.producers.sources.mysql.events import wire_types as wire
+from wrackline.producers.sources.mysql.events.table_map import TableMap, parse
 from wrackline.schemas.errors import OperatorNeeded
 
 MINIMAL_ENDS = MYSQL.index(b"\x04\x29\x02id")  # where the names begin

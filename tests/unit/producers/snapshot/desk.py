@@ -6,21 +6,30 @@ from dataclasses import replace
 from tests.fakes.place import Place
 from tests.unit.producers.snapshot.history import chunk_of, fold, read_back
 from tests.unit.producers.snapshot.shop import ENCODER, INT, TABLE, TAIL, Fence, Row, bound_of, key_of
-from wrackline.producers.changes import Begin, Commit, Position, RowChange, Rows, Shape, Step, Unsent
+from wrackline.producers.contract.snapshot_requests import SnapshotRequest
+from wrackline.producers.contract.steps import Begin, Commit, Position, RowChange, Rows, Shape, Step, Unsent
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import Snapshot
-from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Plan, Read, Release, Span, Unsaved, Void, Work
-from wrackline.schemas import receipts
+from wrackline.producers.snapshot.table_state import TableStatus
+from wrackline.producers.snapshot.work_items import (
+    KeySpan,
+    Plan,
+    Read,
+    Release,
+    SnapshotLimits,
+    Unsaved,
+    Void,
+    Work,
+)
 from wrackline.schemas.errors import OperatorNeeded, Transient, define
-from wrackline.schemas.offsets import Json
-from wrackline.schemas.table import Column, TableId, TableSchema
+from wrackline.schemas.kafka import receipts
+from wrackline.schemas.kafka.offsets_records import Json
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
 
 LOST = define("test.desk_lost", Transient, "the connection was lost", hint="wait")
 REFUSED = define("test.desk_refused", OperatorNeeded, "permission denied", hint="grant it")
 ID = TABLE.id
 OTHER = replace(TABLE, id=TableId("d", "public", "other"))
-ASK = Snapshot("ask", (ID,))
+ASK = SnapshotRequest("ask", (ID,))
 ROWS = {number: (number, number, f"b{number}") for number in range(1, 7)}
 
 
@@ -65,10 +74,10 @@ class Desk:
         kept: Mapping[TableId, Json] | None = None,
         *,
         run: str = "run",
-        limits: Limits | None = None,
+        limits: SnapshotLimits | None = None,
         told: Mapping[str, receipts.Receipt] | None = None,
     ) -> None:
-        limits = limits or Limits(readers=4, chunk_rows=3, slice_rows=2, first_wait=1.0, most_tries=3)
+        limits = limits or SnapshotLimits(readers=4, chunk_rows=3, slice_rows=2, first_wait=1.0, most_tries=3)
         self.receipts = dict(told or {})
         known = receipts.fold(self.receipts.values())
         self.machine = Machine(kept or {}, limits, run, bound_of=bound_of, receipts=known)
@@ -96,15 +105,15 @@ class Desk:
         self.at += 1
         self.step(Commit(f"x{self.at - 1}", Place(0, self.at), 0))
 
-    def ask(self, asked: Snapshot = ASK, *spans: Span, now: float = 0.0) -> None:
+    def ask(self, asked: SnapshotRequest = ASK, *spans: KeySpan, now: float = 0.0) -> None:
         """Ask, and plan at once."""
         self.machine.request(asked)
         self.plan(*spans, now=now)
 
-    def plan(self, *spans: Span, now: float = 0.0) -> None:
+    def plan(self, *spans: KeySpan, now: float = 0.0) -> None:
         (plan,) = self.work(now)
         assert isinstance(plan, Plan)
-        self.machine.planned(plan.ticket, ("id",), spans or [Span(None, ("6",))])
+        self.machine.planned(plan.ticket, ("id",), spans or [KeySpan(None, ("6",))])
         self.save(self.machine.unsaved())
 
     def work(self, now: float = 0.0) -> list[Work]:
@@ -154,17 +163,17 @@ class Desk:
                 if isinstance(work, Void):
                     self.voided(work)
                 elif isinstance(work, Plan):
-                    self.machine.planned(work.ticket, ("id",), [Span(None, ("6",))])
+                    self.machine.planned(work.ticket, ("id",), [KeySpan(None, ("6",))])
                 elif isinstance(work, Read):
                     self.arrive(work)
             self.transaction()
             found += self.out()
         return found
 
-    def status(self) -> Status | None:
+    def status(self) -> TableStatus | None:
         return self.machine.status(ID)
 
-    def state_of(self, request: str) -> receipts.State:
+    def state_of(self, request: str) -> receipts.RequestState:
         return self.receipts[request].state
 
     def again(self, run: str = "again") -> "Desk":

@@ -28,7 +28,20 @@ from tests.unit.producers.snapshot.shop import (
     keys_in,
     row_changes,
 )
-from wrackline.producers.changes import (
+from wrackline.producers.contract.row_chunks import Chunk, ChunkRequest, Mark, Slice
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    Purpose,
+    ReceiptChange,
+    RequestAccepted,
+    RequestJoined,
+    RequestMoved,
+    ResumeRequest,
+    SnapshotRequest,
+    StopRequest,
+    TableAdvanced,
+)
+from wrackline.producers.contract.steps import (
     Begin,
     Commit,
     Message,
@@ -38,26 +51,21 @@ from wrackline.producers.changes import (
     Step,
     Truncate,
 )
-from wrackline.producers.chunks import Chunk, ChunkRequest, Mark, Slice
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import (
-    Accepted,
-    Became,
-    Further,
-    Joined,
-    Pause,
-    Purpose,
-    ReceiptChange,
-    Resume,
-    Snapshot,
-    Stop,
+from wrackline.producers.snapshot.table_state import TableStatus
+from wrackline.producers.snapshot.work_items import (
+    KeySpan,
+    Plan,
+    Read,
+    SnapshotLimits,
+    Unsaved,
+    VisibilityCheck,
+    Work,
 )
-from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Look, Plan, Read, Span, Unsaved, Work
-from wrackline.schemas import receipts
 from wrackline.schemas.errors import Transient, define
-from wrackline.schemas.offsets import Json
-from wrackline.schemas.table import TableId, TableSchema
+from wrackline.schemas.kafka import receipts
+from wrackline.schemas.kafka.offsets_records import Json
+from wrackline.schemas.tables.table import TableId, TableSchema
 
 
 @dataclass
@@ -75,22 +83,24 @@ class Durable:
 def fold(kept: dict[str, receipts.Receipt], change: ReceiptChange) -> None:
     """Write a change onto the receipts; one that may not be raises."""
     match change:
-        case Accepted(name, kind, tables, what):
+        case RequestAccepted(name, kind, tables, what):
             assert name not in kept
             kept[name] = receipts.accept(name, kind, tuple(map(str, tables)), 0, what)
-        case Joined(name, tables):
+        case RequestJoined(name, tables):
             assert not kept[name].over
             kept[name] = receipts.join(kept[name], tuple(map(str, tables)), 0)
-        case Became(name, state, error):
+        case RequestMoved(name, state, error):
             kept[name] = receipts.move(kept[name], state, 0, error)
-        case Further(name, table):
+        case TableAdvanced(name, table):
             kept[name] = receipts.progress(kept[name], table, 0)
 
 
 class Worker:
     """One run of a task, from a start to a crash."""
 
-    def __init__(self, database: Database, kafka: Durable, run: str, limits: Limits, *, fences: bool) -> None:
+    def __init__(
+        self, database: Database, kafka: Durable, run: str, limits: SnapshotLimits, *, fences: bool
+    ) -> None:
         self._db, self._kafka, self._run, self._fences = database, kafka, run, fences
         self._chance = database.chance
         self._pace = self._chance.choice([0.3, 0.6, 0.75])  # how fast the log is beside the readers
@@ -120,10 +130,12 @@ class Worker:
     def ask(self) -> None:
         """Somebody asks for something, perhaps what was asked before."""
         name = f"ask{self._chance.randrange(4)}"
-        how = self._chance.choice([Snapshot, Snapshot, Pause, Resume, Stop])
+        how = self._chance.choice(
+            [SnapshotRequest, SnapshotRequest, PauseRequest, ResumeRequest, StopRequest]
+        )
         keys = ((str(self._chance.randrange(8)),),) if self._chance.random() < 0.5 else ()
-        snapshot = Snapshot(name, (TABLE.id,), keys=keys)
-        self.machine.request(snapshot if how is Snapshot else how(f"{how.__name__}{name}"))
+        snapshot = SnapshotRequest(name, (TABLE.id,), keys=keys)
+        self.machine.request(snapshot if how is SnapshotRequest else how(f"{how.__name__}{name}"))
         self.save()
 
     @property
@@ -134,7 +146,7 @@ class Worker:
             self._look()
             self._work += [(one, "gate", ({}, 0), None) for one in self.machine.work(self._clock)]
         state = self.machine.status(TABLE.id)
-        return quiet and not self._work and not self._states and state is Status.STREAMING
+        return quiet and not self._work and not self._states and state is TableStatus.STREAMING
 
     def step(self) -> None:
         """Something happens: the log goes on, a reader goes on, or Kafka commits."""
@@ -213,7 +225,7 @@ class Worker:
     def _read(self, place: int) -> None:
         work, stage, (rows, shape), mark = self._work.pop(place)
         hidden = [one for one in work.streamed if self._db.log[int(one.transaction)].hidden]
-        if isinstance(work, Look):
+        if isinstance(work, VisibilityCheck):
             self.machine.looked(work.ticket, hidden)
             return
         if stage == "gate":
@@ -240,13 +252,13 @@ class Worker:
         self._db.say(work.ticket)
         return Said(work.ticket)
 
-    def _spans(self, rows: Mapping[int, Row]) -> list[Span]:
+    def _spans(self, rows: Mapping[int, Row]) -> list[KeySpan]:
         if not rows:
             return []
         cuts = sorted(self._chance.sample(range(self._db.keys), self._chance.choice([0, 0, 1, 2])))
         cuts = [cut for cut in cuts if cut < max(rows)]
         bounds = [None, *[(str(cut),) for cut in cuts], (str(max(rows)),)]
-        return [Span(low, high) for low, high in pairwise(bounds)]
+        return [KeySpan(low, high) for low, high in pairwise(bounds)]
 
 
 def chunk_of(request: ChunkRequest, rows: Mapping[int, Row], shape: TableSchema = TABLE) -> Chunk:
@@ -298,7 +310,7 @@ def _ints_and_text(body: bytes) -> tuple[int, int, str]:
     return numbers[0], numbers[1], body[at:].decode()
 
 
-OVER = {receipts.State.SUCCEEDED, receipts.State.CANCELLED}
+OVER = {receipts.RequestState.SUCCEEDED, receipts.RequestState.CANCELLED}
 LOST = define("test.lost", Transient, "the connection was lost", hint="wait")
 
 
@@ -311,7 +323,7 @@ def run(seed: int, *, steps: int = 160, crash: float = 0.02) -> str | None:
     for one in database.log:
         one.hidden = False
     kafka = Durable(at=len(database.log))
-    limits = Limits(
+    limits = SnapshotLimits(
         readers=chance.randint(1, 4),
         chunk_rows=chance.randint(1, 4),
         slice_rows=chance.randint(1, 3),
@@ -325,7 +337,7 @@ def run(seed: int, *, steps: int = 160, crash: float = 0.02) -> str | None:
         nonlocal starts
         starts += 1
         made = Worker(database, kafka, f"run{starts}", limits, fences=fences)
-        made.machine.request(Snapshot("first", (TABLE.id,), Purpose.INITIAL))
+        made.machine.request(SnapshotRequest("first", (TABLE.id,), Purpose.INITIAL))
         made.save()
         return made
 
@@ -346,8 +358,8 @@ def settled(database: Database, worker: Worker, kafka: Durable) -> str | None:
     """Let all come to rest, and judge it."""
     for one in database.log:
         one.hidden = False
-    worker.machine.request(Resume("at last"))
-    worker.machine.request(Snapshot("last", (TABLE.id,)))  # what was stopped is read after all
+    worker.machine.request(ResumeRequest("at last"))
+    worker.machine.request(SnapshotRequest("last", (TABLE.id,)))  # what was stopped is read after all
     worker.save()
     for _ in range(5000):
         if worker.idle:

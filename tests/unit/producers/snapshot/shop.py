@@ -8,18 +8,11 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.fakes.place import Place
-from wrackline.producers.changes import (
-    Commit,
-    Message,
-    Passing,
-    Progress,
-    Rows,
-    Unsent,
-)
-from wrackline.producers.chunks import Bound
-from wrackline.schemas.codec import RowEncoder
-from wrackline.schemas.table import Column, KeyKind, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.producers.contract.row_chunks import Bound
+from wrackline.producers.contract.steps import Commit, Message, Passing, Progress, Rows, Unsent
+from wrackline.producers.rows.python_rows import RowEncoder
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 INT, TEXT = ColumnType(Kind.INT32, "integer"), ColumnType(Kind.STRING, "text")
 TABLE = TableSchema(

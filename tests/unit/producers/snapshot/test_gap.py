@@ -7,15 +7,20 @@ import pytest
 
 from tests.unit.producers.snapshot.desk import ASK, ID, LOST, REFUSED, Desk, full, void
 from tests.unit.producers.snapshot.shop import TABLE
-from wrackline.producers.changes import Appeared, Fault, Renamed, Reshaped, Vanished
-from wrackline.producers.snapshot.requests import Pause, Purpose, Resume, Snapshot
-from wrackline.producers.snapshot.state import Status, parse
-from wrackline.producers.snapshot.work import Plan, Span, Void
-from wrackline.schemas.offsets import canonical
-from wrackline.schemas.table import TableId
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    Purpose,
+    ResumeRequest,
+    SnapshotRequest,
+)
+from wrackline.producers.contract.steps import Appeared, Fault, Renamed, Reshaped, Vanished
+from wrackline.producers.snapshot.table_state import TableStatus, parse_state
+from wrackline.producers.snapshot.work_items import KeySpan, Plan, Void
+from wrackline.schemas.kafka.offsets_records import canonical_json
+from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.tables.types import ColumnType, Kind
 
-ANEW = Snapshot("anew", (ID,), Purpose.INITIAL, anew=True)
+ANEW = SnapshotRequest("anew", (ID,), Purpose.INITIAL, anew=True)
 
 
 def taken_up() -> Desk:
@@ -35,6 +40,7 @@ def void_of(desk: Desk) -> Void:
 
 
 def test_the_event_is_out_before_anything_is_planned() -> None:
+    """T-W30."""
     desk = taken_up()
     desk.transaction(full(1, 9))
     work = void_of(desk)
@@ -44,7 +50,7 @@ def test_the_event_is_out_before_anything_is_planned() -> None:
     made = desk.release()
     assert made is not None
     assert (made.op, made.rows.whole()) == ("t", [(None, b"void")])
-    assert not parse(made.unsaved.states[ID]).gap
+    assert not parse_state(made.unsaved.states[ID], ID).gap
     assert isinstance(desk.work()[0], Plan)
 
 
@@ -60,7 +66,7 @@ def test_rows_that_went_without_a_word_are_void_also_for_a_read_that_is_under_wa
     desk.ask(ASK)
     desk.transaction()
     desk.step(Reshaped(ID, refresh=True, void=True))
-    assert parse(desk.kept[ID]).gap
+    assert parse_state(desk.kept[ID], ID).gap
     desk.voided(void_of(desk))
     assert (desk.out(), desk.voids) == ([], [1])
     assert isinstance(desk.work()[0], Plan)
@@ -82,8 +88,8 @@ def test_keys_that_a_narrower_type_changed_are_void_for_no_event_tells_of_the_ol
     desk = Desk()
     desk.step(Reshaped(ID, refresh=True))
     desk.step(Reshaped(ID, refresh=False, shape=replace(TABLE, columns=columns)))
-    assert parse(desk.kept[ID]).gap == is_void
-    assert desk.status() is Status.QUEUED
+    assert parse_state(desk.kept[ID], ID).gap == is_void
+    assert desk.status() is TableStatus.QUEUED
 
 
 def test_a_crash_before_it_is_saved_lets_it_go_out_again_and_one_after_it_does_not() -> None:
@@ -99,7 +105,7 @@ def test_a_crash_before_it_is_saved_lets_it_go_out_again_and_one_after_it_does_n
 def test_a_request_for_some_rows_of_a_table_that_was_set_aside_comes_behind_the_whole_read() -> None:
     desk = Desk()
     desk.step(Fault(ID, REFUSED()))
-    desk.machine.request(Snapshot("some", (ID,), keys=(("1",),)))
+    desk.machine.request(SnapshotRequest("some", (ID,), keys=(("1",),)))
     desk.save(desk.machine.unsaved())
     desk = desk.again()
     assert (len(desk.finish()), len(desk.voids)) == (7, 1)
@@ -113,14 +119,14 @@ def test_a_lost_log_makes_good_all_that_the_copy_has() -> None:
     desk.save(desk.machine.unsaved())
     found = desk.finish()
     assert (len(found), len(desk.voids)) == (12, 1)  # what was under way comes to its end first
-    assert (desk.status(), len(desk.finish()), len(desk.voids)) == (Status.STREAMING, 0, 1)
+    assert (desk.status(), len(desk.finish()), len(desk.voids)) == (TableStatus.STREAMING, 0, 1)
 
 
 def test_a_first_read_with_a_condition_fills_the_gap_for_it_is_all_that_the_copy_has() -> None:
     desk = Desk()
     desk.machine.request(replace(ANEW, conditions={ID: "v > 0"}))
     desk.save(desk.machine.unsaved())
-    assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, Status.STREAMING)
+    assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, TableStatus.STREAMING)
 
 
 @pytest.mark.parametrize("gone", [Vanished(ID), Renamed(ID, TableId("d", "public", "another"))])
@@ -130,15 +136,17 @@ def test_a_name_that_another_table_takes_is_read_anew_though_the_log_has_all_its
     desk = Desk()
     desk.ask()
     desk.step(gone)
-    assert (desk.status(), desk.work()) == (Status.GONE, [])
+    assert (desk.status(), desk.work()) == (TableStatus.GONE, [])
     desk = desk.again()
     desk.step(Appeared(ID, complete=True))
-    assert desk.status() is Status.QUEUED
-    assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, Status.STREAMING)
+    assert desk.status() is TableStatus.QUEUED
+    assert (len(desk.finish()), len(desk.voids), desk.status()) == (6, 1, TableStatus.STREAMING)
 
 
 @pytest.mark.parametrize("asked", [ASK, replace(ASK, keys=(("1",),))])
-def test_what_was_asked_of_a_table_that_is_gone_does_not_hide_that_its_copy_is_void(asked: Snapshot) -> None:
+def test_what_was_asked_of_a_table_that_is_gone_does_not_hide_that_its_copy_is_void(
+    asked: SnapshotRequest,
+) -> None:
     desk = Desk()
     desk.step(Vanished(ID))
     desk.machine.request(asked)
@@ -147,13 +155,13 @@ def test_what_was_asked_of_a_table_that_is_gone_does_not_hide_that_its_copy_is_v
     desk.save(desk.machine.unsaved())
     desk.step(Appeared(ID, complete=True))
     desk.finish()
-    assert (len(desk.voids), desk.status()) == (1, Status.STREAMING)
+    assert (len(desk.voids), desk.status()) == (1, TableStatus.STREAMING)
 
 
 def test_a_table_that_comes_for_the_first_time_is_read_without_it() -> None:
     desk = Desk()
     desk.step(Appeared(ID, complete=True))
-    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+    assert (desk.status(), desk.work()) == (TableStatus.STREAMING, [])
     desk.machine.request(replace(ANEW, anew=False))
     assert isinstance(desk.work()[0], Plan)
 
@@ -169,10 +177,10 @@ def test_an_event_that_can_not_be_made_is_tried_again() -> None:
 def test_a_pause_holds_it_and_a_table_that_is_set_aside_again_drops_it() -> None:
     desk = taken_up()
     work = void_of(desk)
-    desk.machine.request(Pause("p"))
+    desk.machine.request(PauseRequest("p"))
     desk.voided(work)
     assert desk.release() is None
-    desk.machine.request(Resume("r"))
+    desk.machine.request(ResumeRequest("r"))
     desk.voided(void_of(desk))
     desk.step(Fault(ID, REFUSED()))
     assert desk.release() is None
@@ -180,12 +188,12 @@ def test_a_pause_holds_it_and_a_table_that_is_set_aside_again_drops_it() -> None
 
 def test_a_state_of_before_says_of_a_table_that_is_set_aside_that_its_log_has_a_gap() -> None:
     desk = Desk()
-    desk.ask(ASK, Span())
+    desk.ask(ASK, KeySpan())
     desk.step(Fault(ID, REFUSED()))
     fields = orjson.loads(desk.kept[ID])
     del fields["gap"]
-    assert parse(canonical(fields | {"version": 1})).gap
-    assert not parse(canonical(fields | {"version": 1, "set_aside": None})).gap
+    assert parse_state(canonical_json(fields | {"version": 1}), ID).gap
+    assert not parse_state(canonical_json(fields | {"version": 1, "set_aside": None}), ID).gap
 
 
 def test_a_first_read_of_some_rows_goes_behind_it_and_a_request_for_some_does_not() -> None:

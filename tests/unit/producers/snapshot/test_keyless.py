@@ -5,13 +5,18 @@ from collections.abc import Sequence
 from tests.fakes.place import Place
 from tests.unit.producers.snapshot.desk import ASK, ID, LOST, OTHER, REFUSED, Desk, void, with_column
 from tests.unit.producers.snapshot.shop import ENCODER, TABLE, TAIL, Fence
-from wrackline.producers.changes import Begin, Shape, Truncate
-from wrackline.producers.chunks import Chunk, Piece, Slice
-from wrackline.producers.snapshot.requests import Pause, Resume, Snapshot, Stop
-from wrackline.producers.snapshot.state import Status, parse
-from wrackline.producers.snapshot.work import Plan, Read, Release, Span
-from wrackline.schemas import receipts
-from wrackline.schemas.seq import ordinal_digits
+from wrackline.producers.contract.row_chunks import Chunk, Piece, Slice
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    ResumeRequest,
+    SnapshotRequest,
+    StopRequest,
+)
+from wrackline.producers.contract.steps import Begin, Shape, Truncate
+from wrackline.producers.snapshot.table_state import TableStatus, parse_state
+from wrackline.producers.snapshot.work_items import KeySpan, Plan, Read, Release
+from wrackline.schemas.kafka import receipts
+from wrackline.schemas.tables.seq import ordinal_digits
 
 
 def asked(desk: Desk) -> Read:
@@ -19,7 +24,7 @@ def asked(desk: Desk) -> Read:
     desk.transaction()
     desk.machine.request(ASK)
     (plan,) = desk.work()
-    desk.machine.planned(plan.ticket, (), [Span()])
+    desk.machine.planned(plan.ticket, (), [KeySpan()])
     return desk.read()
 
 
@@ -61,7 +66,7 @@ def test_rule_10_rows_without_a_key_come_in_pieces_and_are_told_apart_by_their_n
     released += out(desk)
     assert ops(released) == ["t", "r", "r", "r"]
     assert ordinals(released) == [ordinal_digits(n) for n in range(4)]
-    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+    assert (desk.status(), desk.work()) == (TableStatus.STREAMING, [])
 
 
 def test_rule_10_nothing_goes_out_before_the_log_is_at_the_place_of_the_read() -> None:
@@ -79,7 +84,7 @@ def test_rule_10_an_empty_table_voids_what_the_copy_has() -> None:
     made = Chunk(TABLE, (), True, lambda *_, **__: TAIL, piece=Piece(0, void))
     desk.machine.chunk(read.ticket, made, Fence("c", 0))
     assert ops(out(desk)) == ["t", "r"]
-    assert desk.status() is Status.STREAMING
+    assert desk.status() is TableStatus.STREAMING
 
 
 def test_rule_10_a_crash_begins_the_read_anew_and_voids_what_went_out() -> None:
@@ -93,7 +98,7 @@ def test_rule_10_a_crash_begins_the_read_anew_and_voids_what_went_out() -> None:
     piece(desk, read, [0, 1, 2, 3], complete=True)
     released = out(desk)
     assert ops(released) == ["t", "r", "r"]
-    (job,) = parse(released[1].unsaved.states[ID]).jobs
+    (job,) = parse_state(released[1].unsaved.states[ID], ID).jobs
     assert job.rows == 2, "rows that are void do not count"
 
 
@@ -123,30 +128,33 @@ def test_rule_10_a_truncate_or_another_shape_begins_the_read_anew() -> None:
 def test_rule_10_a_pause_begins_the_read_anew_and_a_stop_ends_it_where_nothing_is_void_yet() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
-    desk.machine.request(Pause("p"))
+    desk.machine.request(PauseRequest("p"))
     assert (out(desk), desk.work()) == ([], [])
-    desk.machine.request(Resume("r"))
+    desk.machine.request(ResumeRequest("r"))
     read = desk.read()
     assert read.request.after is None
-    desk.machine.request(Stop("s"))
+    desk.machine.request(StopRequest("s"))
     piece(desk, read, [0], complete=True)
-    assert (out(desk), desk.work(), desk.status()) == ([], [], Status.STREAMING)
+    assert (out(desk), desk.work(), desk.status()) == ([], [], TableStatus.STREAMING)
 
 
 def test_rule_10_a_stop_behind_the_truncate_leaves_the_copy_no_part_of_its_rows() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     assert ops(out(desk)) == ["t", "r", "r"]
-    desk.machine.request(Stop("s"))
+    desk.machine.request(StopRequest("s"))
     desk.save(desk.machine.unsaved())
-    assert (desk.state_of("ask"), desk.receipts["s"].code) == (receipts.State.CANCELLED, "snapshot.goes_on")
+    assert (desk.state_of("ask"), desk.receipts["s"].code) == (
+        receipts.RequestState.CANCELLED,
+        "snapshot.goes_on",
+    )
     desk = desk.again()
     desk.transaction()
     read = desk.read()
     assert read.request.after is None
     piece(desk, read, [0, 1, 2, 3], complete=True)
     assert ops(out(desk)) == ["t", "r", "r"]
-    assert desk.status() is Status.STREAMING
+    assert desk.status() is TableStatus.STREAMING
 
 
 def test_rule_10_a_read_that_fails_behind_the_truncate_is_told_of_the_table() -> None:
@@ -156,16 +164,16 @@ def test_rule_10_a_read_that_fails_behind_the_truncate_is_told_of_the_table() ->
     out(desk)
     desk.machine.failed(late.ticket, REFUSED(), 0.0)
     desk.save(desk.machine.unsaved())
-    assert desk.status() is Status.FAILED
+    assert desk.status() is TableStatus.FAILED
 
 
 def test_rule_10_one_table_without_a_key_at_a_time() -> None:
     desk = Desk()
     desk.transaction()
-    desk.machine.request(Snapshot("ask", (ID, OTHER.id)))
+    desk.machine.request(SnapshotRequest("ask", (ID, OTHER.id)))
     for plan in desk.work():
         assert isinstance(plan, Plan)
-        desk.machine.planned(plan.ticket, (), [Span()])
+        desk.machine.planned(plan.ticket, (), [KeySpan()])
     first = desk.read()
     piece(desk, first, [0, 1, 2])
     second = desk.read()
@@ -175,3 +183,26 @@ def test_rule_10_one_table_without_a_key_at_a_time() -> None:
     piece(desk, second, [3], complete=True)
     out(desk)
     assert desk.read().request.table == OTHER.id
+
+
+def test_rule_10_the_next_piece_follows_the_last_one_also_when_that_is_out() -> None:
+    desk = Desk()
+    first = asked(desk)
+    piece(desk, first, [0, 1, 2])
+    assert ops(out(desk)) == ["t", "r", "r"]
+    assert desk.read().request.after == (first.ticket,)
+
+
+def test_rule_10_what_goes_on_behind_a_stop_begins_the_read_anew() -> None:
+    desk = Desk()
+    piece(desk, asked(desk), [0, 1, 2])
+    assert ops(out(desk)) == ["t", "r", "r"]
+    desk.machine.request(StopRequest("s"))
+    assert desk.read().request.after is None
+
+
+def test_rule_10_a_truncate_behind_the_last_piece_begins_the_read_anew() -> None:
+    desk = Desk()
+    piece(desk, asked(desk), [0], place=2, complete=True)
+    desk.transaction(steps=[Truncate(1, b"", Place(0, 0, 1))])
+    assert desk.read().request.after is None

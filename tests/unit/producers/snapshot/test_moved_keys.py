@@ -1,10 +1,12 @@
 """Which new types of a key's column may leave rows under keys that they had."""
 
+from dataclasses import replace
+
 import pytest
 
-from wrackline.producers.snapshot.shapes import moves_keys
-from wrackline.schemas.table import Column, TableId, TableSchema
-from wrackline.schemas.types import ColumnType, Kind
+from wrackline.producers.snapshot.shape_changes import moves_keys
+from wrackline.schemas.tables.table import Column, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
 STAMP, TEXT = Kind.TIMESTAMP_MICROS, Kind.STRING
 
@@ -33,6 +35,8 @@ def listed(kind: Kind, source: str) -> ColumnType:
         (enumerated("public.mood", "sad"), enumerated("public.feeling", "sad"), False),
         (listed(TEXT, "character varying(9)"), listed(TEXT, "character varying(20)"), False),
         (listed(STAMP, "timestamp without time zone"), listed(STAMP, "timestamp(0) without time zone"), True),
+        (listed(TEXT, "text"), plain(TEXT, "text"), True),
+        (plain(TEXT, "text"), listed(TEXT, "text"), True),
     ],
 )
 def test_a_key_moves_where_its_new_type_may_not_keep_what_it_holds(
@@ -40,3 +44,15 @@ def test_a_key_moves_where_its_new_type_may_not_keep_what_it_holds(
 ) -> None:
     was, now = (TableSchema(TableId("d", "s", "t"), (Column("k", 1, one),), ("k",)) for one in (old, new))
     assert moves_keys(was, now) is moves
+
+
+def test_no_other_column_and_no_other_change_moves_keys() -> None:
+    number, text = plain(Kind.INT64, "bigint"), plain(TEXT, "text")
+    key, other = Column("k", 1, number), Column("o", 2, number)
+    was = TableSchema(TableId("d", "s", "t"), (key, other), ("k",))
+    renamed = replace(was, columns=(replace(key, name="i", nullable=False), other), key=("i",))
+    assert not moves_keys(was, renamed)
+    assert not moves_keys(was, replace(was, columns=(key, replace(other, type=text))))
+    both = (replace(key, type=plain(Kind.INT32, "integer")), replace(other, type=text))
+    assert moves_keys(was, replace(was, columns=both))
+    assert moves_keys(was, replace(was, columns=(both[0], replace(other, nullable=False))))

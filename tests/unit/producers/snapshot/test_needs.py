@@ -17,7 +17,15 @@ from tests.unit.producers.snapshot.desk import (
 )
 from tests.unit.producers.snapshot.history import chunk_of
 from tests.unit.producers.snapshot.shop import ENCODER, TABLE, TAIL, Fence
-from wrackline.producers.changes import (
+from wrackline.producers.contract.snapshot_requests import (
+    PauseRequest,
+    Purpose,
+    ResumeRequest,
+    SnapshotRequest,
+    StopRequest,
+    TableHeldUp,
+)
+from wrackline.producers.contract.steps import (
     Appeared,
     Begin,
     Commit,
@@ -31,15 +39,14 @@ from wrackline.producers.changes import (
     Unsent,
     Vanished,
 )
-from wrackline.producers.set_aside import Reason
+from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.requests import HeldUp, Pause, Purpose, Resume, Snapshot, Stop
-from wrackline.producers.snapshot.state import Job, Status, TableState
-from wrackline.producers.snapshot.work import Limits, Plan, Read
-from wrackline.schemas.receipts import State
-from wrackline.schemas.table import TableId
+from wrackline.producers.snapshot.table_state import Job, TableState, TableStatus
+from wrackline.producers.snapshot.work_items import Plan, Read, SnapshotLimits
+from wrackline.schemas.kafka.receipts import RequestState
+from wrackline.schemas.tables.table import TableId
 
-FIRST = Snapshot("first", (ID,), Purpose.INITIAL)
+FIRST = SnapshotRequest("first", (ID,), Purpose.INITIAL)
 GONE = [Vanished(ID), Renamed(ID, TableId("d", "public", "another"))]
 
 
@@ -52,7 +59,7 @@ def test_a_table_that_was_set_aside_stays_so_when_it_goes_for_the_stream_leaves_
     desk.step(gone)
     desk.step(Appeared(ID, complete=True))
     for here in (desk, desk.again()):
-        assert here.status() is Status.FAILED
+        assert here.status() is TableStatus.FAILED
         assert (list(here.machine.unstreamed), here.work()) == ([], [])
     desk.machine.request(ASK)
     assert list(desk.machine.unstreamed) == [ID]  # the stream is opened again, with the new table
@@ -67,32 +74,36 @@ def test_a_table_that_goes_before_the_stream_was_opened_for_it_is_set_aside_agai
     desk.step(Fault(ID, REFUSED()))
     desk.machine.request(ASK)
     desk.step(gone)
-    assert (desk.status(), list(desk.machine.unstreamed)) == (Status.FAILED, [])
-    assert desk.again().status() is Status.FAILED
+    assert (desk.status(), list(desk.machine.unstreamed)) == (TableStatus.FAILED, [])
+    assert desk.again().status() is TableStatus.FAILED
 
 
 def test_a_table_that_goes_and_was_streamed_leaves_nothing_behind() -> None:
     desk = Desk()
     desk.ask()
     desk.step(Vanished(ID))
-    assert (desk.status(), desk.work(), desk.state_of("ask")) == (Status.GONE, [], State.CANCELLED)
+    assert (desk.status(), desk.work(), desk.state_of("ask")) == (
+        TableStatus.GONE,
+        [],
+        RequestState.CANCELLED,
+    )
     assert desk.again().machine.states[ID].left, "the next table of its name is read as a new one"
 
 
 def test_a_stop_leaves_the_first_read_and_says_so() -> None:
     desk = Desk()
     desk.ask(FIRST)
-    desk.machine.request(Snapshot("more", (ID,)))
-    desk.machine.request(Pause("p"))
-    desk.machine.request(Resume("r"))
-    desk.machine.request(Stop("s"))
+    desk.machine.request(SnapshotRequest("more", (ID,)))
+    desk.machine.request(PauseRequest("p"))
+    desk.machine.request(ResumeRequest("r"))
+    desk.machine.request(StopRequest("s"))
     desk.save(desk.machine.unsaved())
     assert (desk.receipts["p"].code, desk.receipts["r"].code) == (None, None)
-    assert (desk.state_of("first"), desk.state_of("more")) == (State.RUNNING, State.CANCELLED)
-    assert (desk.state_of("s"), desk.receipts["s"].code) == (State.SUCCEEDED, "snapshot.goes_on")
+    assert (desk.state_of("first"), desk.state_of("more")) == (RequestState.RUNNING, RequestState.CANCELLED)
+    assert (desk.state_of("s"), desk.receipts["s"].code) == (RequestState.SUCCEEDED, "snapshot.goes_on")
     assert len(desk.finish()) == 6
-    assert desk.state_of("first") is State.SUCCEEDED
-    desk.machine.request(Stop("nothing"))
+    assert desk.state_of("first") is RequestState.SUCCEEDED
+    desk.machine.request(StopRequest("nothing"))
     desk.save(desk.machine.unsaved())
     assert desk.receipts["nothing"].code is None
 
@@ -102,9 +113,9 @@ def test_a_request_that_makes_a_failed_first_read_good_can_not_take_it_away_with
     desk.ask(FIRST)
     desk.machine.failed(desk.read().ticket, REFUSED(), 0.0)
     desk.machine.request(ASK)
-    desk.machine.request(Stop("s"))
+    desk.machine.request(StopRequest("s"))
     desk.save(desk.machine.unsaved())
-    assert desk.state_of("ask") is State.CANCELLED
+    assert desk.state_of("ask") is RequestState.CANCELLED
     assert len(desk.finish()) == 6
 
 
@@ -112,7 +123,7 @@ def test_a_request_that_takes_a_table_up_again_can_not_leave_it_without_its_rows
     desk = Desk()
     desk.step(Fault(ID, REFUSED()))
     desk.machine.request(ASK)
-    desk.machine.request(Stop("s"))
+    desk.machine.request(StopRequest("s"))
     desk.save(desk.machine.unsaved())
     desk = desk.again()
     assert len(desk.finish()) == 6
@@ -120,11 +131,11 @@ def test_a_request_that_takes_a_table_up_again_can_not_leave_it_without_its_rows
 
 def test_rows_that_wait_for_a_request_are_read_though_it_is_stopped() -> None:
     desk = Desk()
-    desk.machine = Machine({}, Limits(readers=4), "run", bound_of=lambda *_: None)
+    desk.machine = Machine({}, SnapshotLimits(readers=4), "run", bound_of=lambda *_: None)
     desk.step(Shape(1, TABLE, None))
     desk.machine.request(ASK)
     desk.transaction(*moved(1, 5, 10))
-    desk.machine.request(Stop("s"))
+    desk.machine.request(StopRequest("s"))
     desk.save(desk.machine.unsaved())
     assert isinstance(desk.work()[0], Plan)
 
@@ -132,13 +143,13 @@ def test_rows_that_wait_for_a_request_are_read_though_it_is_stopped() -> None:
 @pytest.mark.parametrize("purpose", [Purpose.INITIAL, Purpose.REFRESH])
 def test_rule_9_no_number_of_lost_connections_ends_what_the_copy_needs(purpose: Purpose) -> None:
     desk = Desk()
-    desk.ask(Snapshot("first", (ID,), purpose))
+    desk.ask(SnapshotRequest("first", (ID,), purpose))
     now, told = 0.0, []
     for _ in range(1_100):  # twice as long each time would be no number any more
         (read,) = desk.work(now)
         desk.machine.failed(read.ticket, LOST(), now)
         unsaved = desk.machine.unsaved()
-        told += [change.error.code for change in unsaved.receipts if isinstance(change, HeldUp)]
+        told += [change.error.code for change in unsaved.receipts if isinstance(change, TableHeldUp)]
         waits = desk.machine.due(now) - now
         assert 0 < waits <= 60.0
         assert desk.work(now + waits / 2) == []
@@ -146,7 +157,7 @@ def test_rule_9_no_number_of_lost_connections_ends_what_the_copy_needs(purpose: 
     assert waits == 60.0
     assert told == ["snapshot.held_up"]
     assert isinstance(desk.work(now)[0], Read)
-    assert desk.state_of("first") is State.RUNNING
+    assert desk.state_of("first") is RequestState.RUNNING
 
 
 def test_rule_9_missing_rows_are_asked_for_however_often_the_connection_is_lost() -> None:
@@ -163,7 +174,7 @@ def test_rule_9_missing_rows_are_asked_for_however_often_the_connection_is_lost(
 def test_rule_5_of_too_many_missing_rows_all_are_read() -> None:
     desk = Desk()
     desk.machine = Machine(
-        {}, Limits(readers=4), "run", bound_of=lambda _, key: (str(int.from_bytes(key[5:], "big")),)
+        {}, SnapshotLimits(readers=4), "run", bound_of=lambda _, key: (str(int.from_bytes(key[5:], "big")),)
     )
     desk.step(Shape(1, TABLE, None))
     desk.step(Begin("large", 0))
@@ -187,7 +198,7 @@ def created(number: int) -> RowChange:
 
 
 def test_rule_12_a_window_that_would_remember_too_many_keys_is_read_again_later() -> None:
-    desk = Desk(limits=Limits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2))
+    desk = Desk(limits=SnapshotLimits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2))
     desk.ask()
     late = desk.read()
     desk.transaction(*[full(number, 10) for number in range(1, 13)])
@@ -202,7 +213,9 @@ def test_rule_12_a_window_that_would_remember_too_many_keys_is_read_again_later(
 
 
 def test_rule_12_reads_that_the_log_outruns_again_and_again_are_told_once_a_spell() -> None:
-    limits = Limits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2, most_tries=3, look_every=9e9)
+    limits = SnapshotLimits(
+        readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2, most_tries=3, look_every=9e9
+    )
     desk = Desk(limits=limits)
     desk.ask()
     now = 0.0
@@ -214,7 +227,7 @@ def test_rule_12_reads_that_the_log_outruns_again_and_again_are_told_once_a_spel
         desk.machine.step(Begin(f"x{desk.at}", 0))
         desk.machine.step(Rows([full(number, desk.at) for number in range(1, 13)], Place(0, desk.at, 1)))
         unsaved = desk.machine.unsaved()
-        told.extend(change.error.code for change in unsaved.receipts if isinstance(change, HeldUp))
+        told.extend(change.error.code for change in unsaved.receipts if isinstance(change, TableHeldUp))
         desk.step(Commit(f"x{desk.at}", Place(0, desk.at), 0))
         desk.arrive(late)
         assert desk.work(now) == []
@@ -235,7 +248,7 @@ def test_rule_12_reads_that_the_log_outruns_again_and_again_are_told_once_a_spel
 
 
 def test_rule_12_a_key_that_changes_again_and_again_is_remembered_once() -> None:
-    desk = Desk(limits=Limits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2))
+    desk = Desk(limits=SnapshotLimits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2))
     desk.ask()
     read = desk.read()
     for version in range(10, 60):
@@ -269,17 +282,17 @@ def test_rule_6_a_chunk_that_is_ahead_of_the_log_is_not_read_again_at_once() -> 
 
 def test_a_request_that_failed_keeps_no_missing_row_from_being_read() -> None:
     desk = Desk()
-    desk.ask(Snapshot("wrong", (ID,), keys=(("x",),)))
+    desk.ask(SnapshotRequest("wrong", (ID,), keys=(("x",),)))
     desk.machine.failed(desk.read().ticket, REFUSED(), 0.0)
     desk.save(desk.machine.unsaved())
     desk.step(Found(TABLE, frozenset()))
     desk.transaction((1, "c", *partial(5, 2)[2:]))
     assert desk.read().request.only == (("5",),)
-    assert desk.state_of("wrong") is State.FAILED
+    assert desk.state_of("wrong") is RequestState.FAILED
 
 
 def test_the_reason_of_a_table_is_its_newest_failure() -> None:
-    older, newer = Reason("test.older", "it was so", ""), Reason("test.newer", "it is so", "")
+    older, newer = FaultReason("test.older", "it was so", ""), FaultReason("test.newer", "it is so", "")
     state = TableState(
         jobs=(
             Job("first", Purpose.INITIAL, failed=older),

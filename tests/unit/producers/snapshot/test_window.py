@@ -15,18 +15,18 @@ from tests.unit.producers.snapshot.desk import (
     partial,
 )
 from tests.unit.producers.snapshot.shop import bound_of
-from wrackline.producers.changes import (
-    Begin,
-    Commit,
-    Progress,
-    Rows,
-    Signal,
-    Truncate,
-)
+from wrackline.producers.contract.steps import Begin, Commit, Progress, Rows, Signal, Truncate
 from wrackline.producers.snapshot.gate import Gate
 from wrackline.producers.snapshot.machine import Machine
-from wrackline.producers.snapshot.state import Status
-from wrackline.producers.snapshot.work import Limits, Look, Plan, Read, Span, Ticket
+from wrackline.producers.snapshot.table_state import TableStatus
+from wrackline.producers.snapshot.work_items import (
+    KeySpan,
+    Plan,
+    Read,
+    SnapshotLimits,
+    Ticket,
+    VisibilityCheck,
+)
 
 
 def names(commits: Sequence[Commit]) -> list[str]:
@@ -41,7 +41,7 @@ def test_rule_2_a_read_waits_for_what_was_streamed_and_no_reader_has_seen() -> N
     (plan,) = desk.work()
     assert [commit.transaction for commit in plan.streamed] == ["x0", "x1"]
     desk.transaction(full(2, 11))
-    desk.machine.planned(plan.ticket, ("id",), [Span(None, ("6",))])
+    desk.machine.planned(plan.ticket, ("id",), [KeySpan(None, ("6",))])
     read = desk.read()
     assert [commit.transaction for commit in read.streamed] == ["x2"]  # the plan's reader has seen the others
     desk.arrive(read)
@@ -61,21 +61,21 @@ def test_rule_2_nothing_is_read_inside_a_transaction_of_which_a_part_has_gone_by
 
 def test_rule_2_what_was_streamed_before_a_crash_is_waited_for_after_it() -> None:
     before = (Commit("x9", Place(0, 1), 0),)
-    machine = Machine({}, Limits(), "run", bound_of=bound_of, streamed=before)
+    machine = Machine({}, SnapshotLimits(), "run", bound_of=bound_of, streamed=before)
     machine.request(ASK)
     assert machine.work(0.0)[0].streamed == before
     assert machine.unproven() == before
 
 
 def test_rule_2_what_a_look_finds_hidden_is_kept_and_the_rest_is_let_go() -> None:
-    desk = Desk(limits=Limits(readers=4, chunk_rows=3, look_at=3, look_rest=1.0, look_every=60.0))
+    desk = Desk(limits=SnapshotLimits(readers=4, chunk_rows=3, look_at=3, look_rest=1.0, look_every=60.0))
     assert desk.work(0.0) == []
     desk.transaction(full(1, 10))
     desk.transaction(full(2, 11))
     assert desk.work(1.0) == []  # too few, too early
     desk.transaction(full(3, 12))
     (look,) = desk.work(1.0)
-    assert isinstance(look, Look)
+    assert isinstance(look, VisibilityCheck)
     assert names(look.streamed) == ["x0", "x1", "x2"]
     assert desk.work(2.0) == []  # one is on its way
     desk.transaction(full(4, 13))
@@ -130,6 +130,7 @@ def test_rule_8_a_ticket_is_not_taken_for_a_longer_one() -> None:
 
 
 def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
+    """T-W06."""
     desk = Desk()
     desk.ask(ASK)
     read = desk.read()
@@ -140,6 +141,7 @@ def test_rule_5_old_and_new_key_of_an_event_leave_the_window() -> None:
 
 
 def test_rule_5_a_partial_event_keeps_the_row_and_takes_its_columns_in_log_order() -> None:
+    """T-T03."""
     desk = Desk()
     desk.ask(ASK)
     read = desk.read()
@@ -173,6 +175,7 @@ def test_rule_5_a_key_that_changes_before_the_chunk_is_here_is_asked_for_by_itse
 
 
 def test_rule_5_a_full_image_after_a_partial_one_removes_the_row() -> None:
+    """T-T04."""
     desk = Desk()
     desk.ask(ASK)
     read = desk.read()
@@ -206,13 +209,14 @@ def test_rule_5_a_moved_row_whose_old_key_is_used_again_may_be_another_row() -> 
 
 def test_rule_5_a_row_that_the_select_saw_under_its_new_key_stays_there() -> None:
     desk = Desk()
-    desk.ask(ASK, Span(None, ("9",)))
+    desk.ask(ASK, KeySpan(None, ("9",)))
     desk.arrive(desk.read(), {1: (1, 12, "B12"), 9: (9, 10, "b1")}, mark=1)
     desk.transaction(*moved(1, 9, 10), full(1, 12, "c"))
     assert desk.out() == [(9, 10, "b1")]
 
 
 def test_rule_5_a_truncate_empties_the_window() -> None:
+    """T-W23."""
     desk = Desk()
     desk.ask(ASK)
     first = desk.read()
@@ -228,26 +232,26 @@ def test_rule_5_a_truncate_empties_the_window() -> None:
 def test_rule_5_a_partial_create_outside_any_window_asks_for_its_row() -> None:
     desk = Desk()
     desk.transaction(*moved(1, 5, 10))
-    assert desk.status() is Status.REFRESHING
+    assert desk.status() is TableStatus.REFRESHING
     desk = desk.again()
     read = desk.read()
     assert (read.request.only, read.request.key) == ((("5",),), ("id",))
     desk.arrive(read, {5: (5, 10, "b1")})
     desk.transaction()
     assert desk.out() == [(5, 10, "b1")]
-    assert desk.status() is Status.STREAMING
+    assert desk.status() is TableStatus.STREAMING
 
 
 def test_rule_5_a_row_that_waits_to_be_asked_for_is_forgotten_once_the_log_has_it() -> None:
     desk = Desk()
     desk.transaction(*moved(1, 5, 10), *moved(2, 6, 11))
     desk.transaction(full(5, 12), delete(6))
-    assert (desk.status(), desk.work()) == (Status.STREAMING, [])
+    assert (desk.status(), desk.work()) == (TableStatus.STREAMING, [])
 
 
 def test_rule_5_a_moved_row_is_asked_for_if_its_window_is_lost() -> None:
     desk = Desk()
-    desk.ask(ASK, Span(("2",), ("6",)))
+    desk.ask(ASK, KeySpan(("2",), ("6",)))
     desk.arrive(desk.read(), mark=1)
     desk.transaction(*moved(3, 1, 10))  # to where the range does not reach
     desk = desk.again()

@@ -1,0 +1,222 @@
+"""A consumer's figures: what its tables have merged, how late, and the state of each.
+
+    a batch that is over (the pool's threads)     --> Figures --> metrics.py, status.py
+    looks, failures, upkeep (the driver's thread) --^
+
+Only what is committed counts, so what is done again after a failure counts once.  Everything here is reported
+by others; this module asks neither Kafka nor the target.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import NamedTuple
+
+from wrackline.consumers.batch.report import BatchReport, Step
+from wrackline.consumers.contract.target import UpkeepRemoval
+from wrackline.consumers.drive.retry_state import TableRetryState
+from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
+from wrackline.consumers.kafka.retention import retained_ratio
+from wrackline.consumers.kafka.topic_offsets import OFFSETS_GONE, Ends
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.language.exposition import Histogram
+
+BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeLag:
+    """How late the newest merged change was, in milliseconds by stage."""
+
+    publish: int  # from its commit at the source until its record was made
+    wait: int  # until it was read
+    merge: int  # until it was in the target
+
+    @property
+    def whole(self) -> int:
+        """From its commit until it could be seen."""
+        return self.publish + self.wait + self.merge
+
+
+class RetentionRisk(NamedTuple):
+    """How near a table's unread events are to being dropped."""
+
+    part: float  # as retention.py has it; 1: nothing threatens
+    behind: int
+
+
+@dataclass(slots=True)
+class TableFigures:
+    """What is known of one table; its counters begin with the process."""
+
+    standing: TableRetryState = field(default_factory=TableRetryState)
+    applied: Mapping[int, int] | None = None  # by partition; None: nobody has asked the table yet
+    ends: Mapping[int, int] = field(default_factory=dict)
+    seq: str | None = None  # the greatest that is merged
+    lag: MergeLag | None = None
+    merged_ms: int | None = None  # the newest batch
+    events: Counter[str] = field(default_factory=Counter)
+    batches: int = 0
+    letters: int = 0  # records that were set aside
+    steps: Counter[Step] = field(default_factory=Counter)  # seconds
+    failures: Counter[str] = field(default_factory=Counter)  # by code
+    upkeeps: Counter[bool] = field(default_factory=Counter)  # by whether it succeeded
+    upkeep_seconds: float = 0.0
+    upkeep_error: WracklineError | None = None
+    removed: Counter[UpkeepRemoval] = field(default_factory=Counter)  # by upkeep
+    incomplete: int | None = None  # rows, at the newest upkeep
+    retained: float | None = None
+    stuck: Mapping[int, int] = field(default_factory=dict)  # readable ends with more behind, at the last look
+    held: tuple[int, float] | None = None  # offsets behind an open transaction, and since when
+    unread: tuple[Mapping[int, int], float] | None = None  # ends that are not merged, and since when
+
+    def holds(self, written: Mapping[int, int], now: float) -> None:
+        """Take how far the topic is written: what cannot be read waits for a transaction to end.
+
+        Most transactions end soon.  A transaction counts as held up if the readable part ended at the same
+        offset at the look before.
+        """
+        stuck = {at: self.ends[at] for at, end in written.items() if end > self.ends.get(at, end)}
+        same = {at for at, end in stuck.items() if self.stuck.get(at) == end}
+        waiting = sum(written[at] - self.ends[at] for at in same)
+        since = now if self.held is None else self.held[1]
+        self.stuck, self.held = stuck, (waiting, since) if waiting else None
+
+    @property
+    def behind(self) -> int | None:
+        """Offsets that are not merged."""
+        if self.applied is None:
+            return None
+        return sum(max(0, end - self.applied.get(at, 0)) for at, end in self.ends.items())
+
+    def look(self, ends: Mapping[int, int], now: float) -> None:
+        """Take how far the topic may be read."""
+        self.ends = ends
+        if self.unread is None and self.behind != 0:
+            self.unread = (ends, now)
+
+    def reach(self, applied: Mapping[int, int], now: float) -> None:
+        """Take how far the table is."""
+        self.applied = applied
+        if self.unread is not None and all(applied.get(at, 0) >= end for at, end in self.unread[0].items()):
+            self.unread = (self.ends, now) if self.behind else None
+
+
+class ConsumerFigures:
+    """Adds up a consumer's figures; any thread may report and read them."""
+
+    def __init__(self, server: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.server, self._clock = server, clock
+        self._tables: dict[str, TableFigures] = {}
+        self._lock = Lock()
+        self.seconds = Histogram(BOUNDS)
+        self.outage: WracklineError | None = None
+        self.outages = 0
+
+    @contextmanager
+    def held(self) -> Iterator[Mapping[str, TableFigures]]:
+        """Yield the tables by their topics; nothing is added until the block is left."""
+        with self._lock:
+            yield self._tables
+
+    def letters(self, topic: str) -> int:
+        """Return how many records of a topic were set aside."""
+        with self._lock:
+            table = self._tables.get(topic)
+            return 0 if table is None else table.letters
+
+    def named(self, topic: str) -> str:
+        """Return what a topic's table is called: without the server; a flow's, which has none, whole."""
+        return topic.partition(".")[2] if self.server else topic
+
+    @property
+    def now(self) -> float:
+        """The time by which `unread` is counted."""
+        return self._clock()
+
+    def batch(self, account: BatchReport) -> None:
+        """Take the report of one look at one table."""
+        with self._lock:
+            table = self._tables.setdefault(account.read.topic, TableFigures())
+            table.reach(account.read.end, self._clock())
+            newest = account.applied.newest
+            table.seq = table.seq if newest is None else newest.seq
+            if account.read.empty:
+                return
+            table.batches += 1
+            table.letters += account.letters
+            table.merged_ms = account.merged_ms
+            table.events.update(account.tally.operations)
+            table.steps.update(account.seconds)
+            self.seconds.observe(sum(account.seconds.values()))
+            latest = account.tally.latest
+            if latest is not None:
+                table.lag = MergeLag(
+                    max(0, latest.published_ms - latest.committed_ms),
+                    max(0, account.read_ms - latest.published_ms),
+                    account.merged_ms - account.read_ms,
+                )
+
+    def looked(self, ends: Ends) -> None:
+        """Take how far each topic may be read."""
+        now = self._clock()
+        with self._lock:
+            for topic in self._tables.keys() - ends.keys():
+                self._tables[topic].ends = {}
+            for topic, its_ends in ends.items():
+                self._tables.setdefault(topic, TableFigures()).look(its_ends, now)
+
+    def waiting_offsets(self, written: Ends) -> Mapping[str, int]:
+        """Take how far topics are written; return how much waits behind an open transaction, by topic."""
+        now, found = self._clock(), {}
+        with self._lock:
+            for topic, its_ends in written.items():
+                table = self._tables.get(topic)
+                if table is not None:
+                    table.holds(its_ends, now)
+                    if table.held is not None:
+                        found[topic] = table.held[0]
+        return found
+
+    def kept(self, firsts: Ends) -> Mapping[str, RetentionRisk]:
+        """Take where topics begin; return how near unread events are to going, where they are still there."""
+        found = {}
+        with self._lock:
+            for topic, its_firsts in firsts.items():
+                table = self._tables.get(topic)
+                if table is None or table.applied is None:
+                    continue
+                table.retained = retained_ratio(table.applied, its_firsts, table.ends)
+                error = table.standing.error
+                if error is None or error.code != OFFSETS_GONE.code:
+                    part = 1.0 if table.retained is None else table.retained
+                    found[topic] = RetentionRisk(part, table.behind or 0)
+        return found
+
+    def stands(self, topic: str, standing: TableRetryState) -> None:
+        """Take a table's state after a batch failed, or succeeded again."""
+        with self._lock:
+            table = self._tables.setdefault(topic, TableFigures())
+            table.standing = standing
+            if standing.error is not None:
+                table.failures[standing.error.code] += 1
+
+    def went(self, error: WracklineError | None) -> None:
+        """Take that Kafka does not answer, or answers again."""
+        with self._lock:
+            self.outages += self.outage is None and error is not None
+            self.outage = error
+
+    def tended(self, tended: UpkeepOutcome) -> None:
+        """Take the outcome of an upkeep."""
+        with self._lock:
+            table = self._tables.setdefault(tended.topic, TableFigures())
+            table.upkeeps[tended.error is None] += 1
+            table.upkeep_seconds += tended.seconds
+            table.upkeep_error = tended.error
+            table.removed.update(tended.did.removed)
+            if tended.error is None:
+                table.incomplete = tended.did.incomplete

@@ -1,0 +1,100 @@
+"""The look for news: how far each topic may be read, and now and then what may soon be late or lost.
+
+In: answers of Kafka.  Out: the ends that the driver hands out, passed to the figures on the way, and a
+warning, once, for a table whose unread events are about to go: before the error that can't be repaired any
+more.  It warns if there is no topic at all, because the prefix may be wrong; tables may still come later.
+It also warns when records wait behind an open transaction, because the ends do not show them.
+"""
+
+import time
+from collections.abc import Callable
+
+from wrackline.consumers.kafka.retention import NEAR, SOON_GONE
+from wrackline.consumers.kafka.topic_offsets import Ends
+from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.schemas.errors import Transient, WracklineError, define
+
+NO_TOPICS = define(
+    "consume.no_topics",
+    Transient,
+    "Kafka has no topic {sought}, so there is nothing to merge",
+    hint="if topic.prefix is right, start the source's half: wrackline run <pipeline.toml>; the names of all"
+    " topics: kcat -b <brokers> -L; if another program writes them, read them as docs/auto-cdc.md says",
+)
+HELD = define(
+    "consume.held",
+    Transient,
+    "{count} offsets of {topic} can't be read: a producer has a Kafka transaction open there, and we wait"
+    " until it ends",
+    hint="whose it is: kafka-transactions.sh --bootstrap-server <brokers> find-hanging --broker-id <id>, or"
+    " describe-producers --topic {topic} --partition <n>, which shows where it starts; to end it:"
+    " kafka-transactions.sh --bootstrap-server <brokers> abort --topic {topic} --partition <n>"
+    " --start-offset <offset>",
+)
+_EVERY = 10.0  # seconds between two looks at where topics begin, and how far they are written
+
+Warn = Callable[[WracklineError], None]
+
+
+class OffsetPoll:
+    """Looks, each time it is called; on the driver's thread."""
+
+    def __init__(
+        self,
+        ends: Callable[[], Ends],
+        firsts: Callable[[Ends], Ends],
+        written: Callable[[Ends], Ends],
+        sought: str,
+        figures: ConsumerFigures,
+        warn: Warn,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take also what the topics that are looked for are called, for people."""
+        self._ends, self._firsts, self._written = ends, firsts, written
+        self._figures, self._warn = figures, warn
+        self._clock, self._due = clock, clock()
+        self._warned: set[str] = set()
+        self._held: set[str] = set()  # topics that have had a warning
+        self._sought = sought
+        self.nothing: WracklineError | None = None  # as the newest look found no topic
+
+    def __call__(self) -> Ends:
+        """Return how far each topic may be read."""
+        ends = self._ends()
+        self._figures.looked(ends)
+        self._topics(ends)
+        if self._clock() >= self._due:
+            self._due = self._clock() + _EVERY
+            self._beginnings(ends)
+            self._waiting(ends)
+        return ends
+
+    def _topics(self, ends: Ends) -> None:
+        if ends:
+            self.nothing = None
+        elif self.nothing is None:
+            self.nothing = NO_TOPICS(sought=self._sought)
+            self._warn(self.nothing)
+
+    def _waiting(self, ends: Ends) -> None:
+        try:
+            written = self._written(ends)
+        except Transient:  # the next look for news reports it
+            return
+        held = self._figures.waiting_offsets(written)
+        for topic in held.keys() - self._held:
+            self._warn(HELD(topic=topic, count=held[topic]))
+        self._held = set(held)
+
+    def _beginnings(self, ends: Ends) -> None:
+        try:
+            firsts = self._firsts(ends)
+        except Transient:  # the next look for news reports it
+            return
+        for topic, threat in self._figures.kept(firsts).items():
+            if threat.part >= NEAR:
+                self._warned.discard(topic)
+            elif topic not in self._warned:
+                self._warned.add(topic)
+                table = topic.partition(".")[2]
+                self._warn(SOON_GONE(table=table, topic=topic, behind=threat.behind))

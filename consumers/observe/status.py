@@ -1,0 +1,74 @@
+"""A consumer's figures as one document, for `wrackline status` and for programs: plain values, none of a row.
+
+In: figures, and what runs.  Out: what JSON can hold; `--json` prints it as it is.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from wrackline.consumers.observe.figures import ConsumerFigures, TableFigures
+from wrackline.schemas.errors import WracklineError
+
+
+def document(
+    figures: ConsumerFigures, pipeline: str, target: str, began_ms: int, now_ms: int
+) -> dict[str, Any]:
+    """Return the state of all tables."""
+    with figures.held() as tables:
+        found = {
+            figures.named(topic): _table_document(topic, table, figures.now)
+            for topic, table in sorted(tables.items())
+        }
+    return {
+        "pipeline": pipeline,
+        "target": target,
+        "pid": os.getpid(),
+        "began_ms": began_ms,
+        "now_ms": now_ms,
+        "outage": _error_document(figures.outage),
+        "tables": found,
+    }
+
+
+def _error_document(error: WracklineError | None) -> Mapping[str, str] | None:
+    return None if error is None else error.document()
+
+
+def _table_document(topic: str, table: TableFigures, now: float) -> dict[str, Any]:
+    lag, standing = table.lag, table.standing
+    stages = None
+    if lag is not None:
+        stages = {"publish": lag.publish, "wait": lag.wait, "merge": lag.merge, "whole": lag.whole}
+    return {
+        "topic": topic,
+        "standing": standing.word,
+        "error": _error_document(standing.error),
+        "failures_in_a_row": standing.failures,
+        "offsets": _by_partition(table.applied),
+        "ends": _by_partition(table.ends),
+        "behind": table.behind,
+        "behind_s": 0 if table.unread is None else round(now - table.unread[1], 1),
+        "held": 0 if table.held is None else table.held[0],
+        "held_s": 0 if table.held is None else round(now - table.held[1], 1),
+        "retained": table.retained,
+        "seq": table.seq,
+        "merged_ms": table.merged_ms,
+        "lag_ms": stages,
+        "events": dict(table.events),
+        "batches": table.batches,
+        "dead_letters": table.letters,
+        "seconds": {step.value: round(seconds, 3) for step, seconds in table.steps.items()},
+        "upkeep": {
+            "done": table.upkeeps[True],
+            "failed": table.upkeeps[False],
+            "seconds": round(table.upkeep_seconds, 3),
+            "error": _error_document(table.upkeep_error),
+            "removed": {what.value: count for what, count in table.removed.items()},
+        },
+        "incomplete": table.incomplete,
+    }
+
+
+def _by_partition(offsets: Mapping[int, int] | None) -> dict[str, int] | None:
+    return None if offsets is None else {str(partition): offset for partition, offset in offsets.items()}

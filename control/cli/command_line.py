@@ -1,0 +1,244 @@
+"""The command line: verbs over the same functions that REST and the console use.
+
+In: arguments.  Out: text for people, or with --json one JSON document on standard output; the exit code is
+one of `Exit` (`terminal/error_exit.py`).
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, NoReturn, TextIO, cast
+
+import typer
+from rich.text import Text
+
+from wrackline.control.cli.commands.delete_command import delete
+from wrackline.control.cli.commands.doctor import examine
+from wrackline.control.cli.commands.explain import Explanation, all_settings, explain_codes, find_setting
+from wrackline.control.cli.commands.letters_commands import app as letters_app
+from wrackline.control.cli.commands.offsets_commands import app as offsets_app
+from wrackline.control.cli.commands.rest_commands import app as rest_app
+from wrackline.control.cli.commands.snapshot_commands import app as snapshot_app
+from wrackline.control.cli.commands.spark_commands import app as spark_app
+from wrackline.control.cli.commands.status_command import status
+from wrackline.control.cli.commands.tables_command import tables
+from wrackline.control.cli.commands.worker_command import worker
+from wrackline.control.cli.init.init_command import init
+from wrackline.control.cli.remote import remote_commands as remote
+from wrackline.control.cli.tail.tail_command import tail
+from wrackline.control.cli.terminal.error_exit import run_and_exit
+from wrackline.control.cli.terminal.finding_text import findings_document, show_findings
+from wrackline.control.cli.terminal.output import AsJson, Json, Options, log_of, print_json, say
+from wrackline.control.cli.terminal.progress import show_progress
+from wrackline.control.cli.terminal.screen import Screen
+from wrackline.control.runtime.check.assessment import add_server_findings
+from wrackline.control.runtime.check.file_check import check_file
+from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeline
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.revision import commit
+from wrackline.control.runtime.logs.lines import as_json, log_to
+from wrackline.control.runtime.running.run import run
+from wrackline.producers.task import memory_tuning
+from wrackline.schemas.settings.setting import NotHonoured, Setting
+from wrackline.schemas.settings.settings_registry import definition
+
+app = typer.Typer(
+    name="wrackline",
+    help="Copies live databases into lakehouse tables, and keeps the copies exact.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+app.add_typer(offsets_app)
+app.add_typer(snapshot_app)
+app.add_typer(letters_app)
+app.add_typer(spark_app)
+app.add_typer(rest_app)
+app.command()(init)
+app.command()(delete)
+app.command()(status)
+app.command()(tail)
+app.command()(tables)
+app.command()(worker)
+for verb in (remote.connectors, remote.pause, remote.resume, remote.restart, remote.stop, remote.apply):
+    app.command()(verb)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - so typer calls it
+    if asked:
+        say(f"wrackline {version('wrackline')} (commit {commit()})")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    *,
+    _shown: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Copies live databases into lakehouse tables, and keeps the copies exact."""
+    context.ensure_object(Options).debug = debug
+
+
+@app.command()
+def doctor(context: typer.Context, *, json: Json = False) -> None:
+    """Say what is here of all that Wrackline needs."""
+    context.ensure_object(Options).json = json
+    facts = list(examine())
+    if json:
+        print_json({"facts": [asdict(fact) for fact in facts]})
+    else:
+        width = max(len(fact.name) for fact in facts)
+        for fact in facts:
+            mark, style = ("ok", "green") if fact.good else ("--", "bold red" if fact.needed else "yellow")
+            hint = "" if fact.good else f"\n   {'':{width}}  {fact.hint}"
+            say(Text.assemble((mark, style), f" {fact.name:{width}}  {fact.found}{hint}"))
+    if any(fact.needed and not fact.good for fact in facts):
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@app.command()
+def check(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    offline: Annotated[bool, typer.Option("--offline", help="Check the file alone; ask no server.")] = False,
+    json: Json = False,
+) -> None:
+    """Check a pipeline's file, its source's server, its tables and its target; nothing is changed."""
+    context.ensure_object(Options).json = json
+    checked = check_file(file, Installed(), os.environ)
+    if not offline:
+        with show_progress("source, Kafka and target are asked", json=json):
+            checked = add_server_findings(checked)
+    if checked.stops:
+        raise UnfitFile(file, checked)
+    if json:
+        print_json(findings_document(file, checked))
+    else:
+        show_findings(file, checked)
+
+
+@app.command(name="run")
+def run_pipeline(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    json: AsJson = None,
+) -> None:
+    """Run a pipeline in the foreground until SIGTERM or SIGINT.
+
+    It publishes the source's changes to Kafka; what merges them into a target is started apart.
+    """
+    memory_tuning.use_one_heap()
+    if as_json(asked=json) or not sys.stdout.isatty():
+        log = log_of(context, asked=json)
+        run(good_pipeline(file), log)
+        return
+    with closing(Screen()) as screen:
+        run(good_pipeline(file), log_to(cast("TextIO", screen), for_programs=False), draw=screen.draw)
+
+
+@app.command(name="consume")
+def consume_pipeline(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Bring every table to where its topic is now, and end.")
+    ] = False,
+    spark_log: Annotated[
+        Path | None, typer.Option("--spark-log", help="Append what Spark and Java print to this file.")
+    ] = None,
+    json: AsJson = None,
+) -> None:
+    """Merge a pipeline's topics into its target until SIGTERM or SIGINT.
+
+    A table whose error asks for somebody is stopped, and the others go on; SIGHUP has it tried again.
+    """
+    # here, because a user that does not merge needs no Spark
+    from wrackline.control.runtime.running.consume import consume  # noqa: PLC0415
+
+    log = log_of(context, asked=json)
+    code = consume(good_pipeline(file), log, once=once, spark_log=spark_log)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def errors(
+    context: typer.Context,
+    code: Annotated[str | None, typer.Argument(help="One code, as pg.slot_lost.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Explain an error's code or a finding's id, or list all of them."""
+    context.ensure_object(Options).json = json
+    wanted = explain_codes(code)
+    if json:
+        print_json({"errors": [_code_as_json(entry) for entry in wanted]})
+    elif code:
+        entry = wanted[0]
+        say(Text.assemble((entry.code, "bold"), f"  {entry.kind}: {entry.acts}"))
+        say(f"  {entry.sentence}\n  hint: {entry.hint}")
+    else:
+        for entry in wanted:
+            say(Text.assemble((f"{entry.code:32}", "bold"), f" {entry.kind:14} {entry.sentence}"))
+
+
+@app.command()
+def settings(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="One name, as topic.prefix.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Explain a setting, or list all of them."""
+    context.ensure_object(Options).json = json
+    if name is not None:
+        _show_setting(find_setting(name), json=json)
+        return
+    wanted = all_settings()
+    if json:
+        print_json({"settings": [definition(s.name, s, place) for place, s in enumerate(wanted, 1)]})
+        return
+    for setting in wanted:
+        default = "required" if setting.required else setting.default or ""
+        say(Text.assemble((f"{setting.name:52}", "bold"), f" {setting.type.value.lower():9} {default}"))
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the process with one of `Exit`."""
+    run_and_exit(app, arguments)
+
+
+def _show_setting(found: Setting | NotHonoured, *, json: bool) -> None:
+    match found, json:
+        case Setting(), True:
+            print_json(definition(found.name, found, 1))
+        case Setting(), False:
+            default = "required" if found.required else f"default {found.default or 'none'}"
+            kind, importance = found.type.value.lower(), found.importance.value.lower()
+            say(Text.assemble((found.name, "bold"), f"  {kind}, {default}, {importance} importance"))
+            words = f"\n  one of: {', '.join(found.recommended)}" if found.recommended else ""
+            say(f"  {found.doc}{words}")
+        case NotHonoured(), True:
+            print_json(asdict(found))
+        case NotHonoured(), False:
+            effect = "refused" if found.refused else "no effect"
+            say(Text.assemble((found.name, "bold"), f"  {effect}: {found.why}\n  hint: {found.hint}"))
+
+
+def _code_as_json(entry: Explanation) -> dict[str, str]:
+    return {"code": entry.code, "kind": entry.kind, "sentence": entry.sentence, "hint": entry.hint}

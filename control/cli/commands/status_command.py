@@ -1,0 +1,62 @@
+"""`wrackline status`: both sides of a pipeline at a glance, once or repeatedly."""
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from wrackline.control.cli.terminal.output import Json, Options, print_json, say
+from wrackline.control.cli.terminal.progress import show_progress
+from wrackline.control.cli.terminal.status_text import StatusStyle, page, unknown_tables
+from wrackline.control.cli.terminal.status_watch import watch
+from wrackline.control.runtime.check.pipeline_file import good_pipeline
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.services.status import gather_status
+from wrackline.control.runtime.services.status_documents import status_document
+
+
+def status(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TABLE", help="schema.table: all that is known of these."),
+    ] = None,
+    *,
+    again: Annotated[
+        bool,
+        typer.Option("--watch", help="Look again and again, until Ctrl-C; with --json an object a line."),
+    ] = False,
+    every: Annotated[
+        float,
+        typer.Option("--every", metavar="SECONDS", min=0.2, max=86_400, help="Between two looks of --watch."),
+    ] = 2.0,
+    json: Json = False,
+) -> None:
+    """Show where each table stands at the source and in the target, how far and how late.
+
+    Exits with 0 if all go on, 3 if something waits or no consumer answers, 4 or 5 if a table stopped; with
+    --watch as the last look says.
+    """
+    context.ensure_object(Options).json = json
+    ask, wanted = partial(gather_status, good_pipeline(file)), tables or []
+    if again:
+        code = watch(ask, partial(page, wanted=wanted), every, json=json)
+    else:
+        with show_progress("both sides are asked", json=json):
+            found = ask()
+        code = found.exit
+        if json:
+            print_json(status_document(found))
+        else:
+            width = Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else None
+            for line in page(found, StatusStyle(width, now_ms()), wanted):
+                say(line)
+            for one in unknown_tables(found, wanted):
+                raise typer.BadParameter(f"neither side knows a table {one}")
+    if code:
+        raise typer.Exit(code)

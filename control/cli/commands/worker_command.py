@@ -1,0 +1,91 @@
+"""`wrackline worker`: pipelines by their files, or a part in a group whose connectors come by REST."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wrackline.control.cli.commands import rest_flags
+from wrackline.control.cli.terminal.output import AsJson, log_of
+from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeline
+from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.rest.server.rest_settings import LOOPBACK, RestSettings
+from wrackline.control.runtime.worker.worker import work
+
+Files = Annotated[list[Path] | None, typer.Argument(metavar="pipeline.toml", help="The pipelines' files.")]
+GroupFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--group",
+        metavar="group.toml",
+        help="Take part in a group of workers instead: its connectors are made by REST.",
+    ),
+]
+TaskMemory = Annotated[
+    int,
+    typer.Option(
+        "--task-memory",
+        metavar="MIB",
+        min=64,
+        help="A task's process that has more memory to itself is ended, and begun again.",
+    ),
+]
+_MIB = 20  # bits
+
+
+def worker(  # noqa: PLR0913 - each is a flag
+    context: typer.Context,
+    files: Files = None,
+    *,
+    group: GroupFile = None,
+    task_memory: TaskMemory = 2048,
+    rest_port: rest_flags.Port = None,
+    rest_host: rest_flags.Host = LOOPBACK,
+    rest_advertised: rest_flags.Advertised = None,
+    rest_name: rest_flags.Names = None,
+    rest_users: rest_flags.Users = None,
+    rest_certificate: rest_flags.Certificate = None,
+    rest_key: rest_flags.Key = None,
+    rest_client_ca: rest_flags.ClientCa = None,
+    rest_worker_ca: rest_flags.WorkerCa = None,
+    rest_tls_ends_before: rest_flags.TlsEndsBefore = False,
+    json: AsJson = None,
+) -> None:
+    """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
+
+    A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
+    """
+    rest = RestSettings(
+        rest_port or 0,
+        rest_host,
+        rest_advertised,
+        tuple(rest_name or ()),
+        rest_users,
+        rest_certificate,
+        rest_key,
+        rest_client_ca,
+        rest_worker_ca,
+        rest_tls_ends_before,
+    )
+    log, memory = log_of(context, asked=json, named=True), task_memory << _MIB
+    if (group is None) == (not files):
+        raise typer.BadParameter("name pipelines' files, or a group's file: --group group.toml")
+    if group is not None:
+        code = _take_part(group, log, rest_flags.of_a_group(rest_port, rest), memory)
+    else:
+        pipelines = {file: good_pipeline(file) for file in files or ()}
+        code = work(pipelines, log, memory, rest_flags.if_asked(rest_port, rest))
+    if code:
+        raise typer.Exit(code)
+
+
+def _take_part(file: Path, log: Log, rest: RestSettings, most_memory: int) -> int:
+    # here, because it always listens, and a worker that does not must not wait for a web framework to load
+    from wrackline.control.runtime.group import group_worker as of_a_group  # noqa: PLC0415
+    from wrackline.control.runtime.group.group_settings import WorkerGroup, load_group  # noqa: PLC0415
+
+    group = load_group(file, os.environ)
+    if isinstance(group, WorkerGroup):
+        return of_a_group.work_in_group(group, log, rest, most_memory)
+    raise UnfitFile(file, group)

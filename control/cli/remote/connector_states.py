@@ -1,0 +1,88 @@
+"""When a verb has ended: a worker's reports of a connector, read again and again.  Pure.
+
+    pause    PAUSED
+    stop     STOPPED
+    resume   RUNNING, or FAILED
+    restart  once another state than before was seen, or none was for a while, as resume; at once if
+             nothing starts again
+
+In: statuses as Kafka Connect's REST writes them.  Out: one word, and whether to look again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from wrackline.control.runtime.ground.terminal_text import escape
+
+FAILED: Final = "FAILED"
+RUNNING: Final = "RUNNING"
+RESTS: Final = ("PAUSED", "STOPPED")
+UNSEEN: Final = 5.0  # seconds; if it is the same by then, the others passed between two looks
+_WORST: Final = (FAILED, "UNASSIGNED", "RESTARTING", "PAUSED", "STOPPED", RUNNING)
+
+
+class Verb(StrEnum):
+    """What a connector is to do."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+    RESTART = "restart"
+
+
+_GOALS: Final = {Verb.PAUSE: "PAUSED", Verb.STOP: "STOPPED"}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteState:
+    """A connector's state, in one word; `trace` is why it failed."""
+
+    state: str
+    worker: str
+    trace: str | None = None
+    wrong: int = 0  # tables with errors, which the task continues without
+
+
+def read_state(status: Mapping[str, Any]) -> RemoteState:
+    """Return a connector's state: its worst task's, or its own if it has no task or has failed."""
+    connector = status["connector"]
+    states = [connector, *status["tasks"]] if connector["state"] == FAILED else status["tasks"]
+    told = min(states or [connector], key=lambda one: _rank(one["state"]))
+    tables = status.get("tables_with_errors")  # Connect's own workers do not report it
+    count = tables.get("count") if isinstance(tables, dict) else None
+    wrong = count if isinstance(count, int) else 0
+    return RemoteState(escape(str(told["state"])), escape(str(told["worker_id"])), told.get("trace"), wrong)
+
+
+def read_states(listed: Mapping[str, Any]) -> dict[str, RemoteState]:
+    """Return the state of each connector that is listed with its status."""
+    return {name: read_state(one["status"]) for name, one in sorted(listed.items())}
+
+
+@dataclass(slots=True)
+class VerbCourse:
+    """What is seen of a connector since a verb was sent."""
+
+    verb: Verb
+    before: str
+    only_failed: bool = False
+    moved: bool = False
+
+    def over(self, state: str, seconds: float) -> bool:
+        """Take the state so many seconds after the verb was sent; return whether the verb has ended."""
+        self.moved |= state != self.before or seconds > UNSEEN
+        if self.verb in _GOALS:
+            return state == _GOALS[self.verb]
+        if self.verb is Verb.RESTART and not self.moved:
+            return self._stays()
+        return state in (RUNNING, FAILED) or (self.moved and state in RESTS)
+
+    def _stays(self) -> bool:
+        """Whether nothing starts again: only resume wakes a connector that rests."""
+        return self.before in RESTS or (self.only_failed and self.before != FAILED)
+
+
+def _rank(state: str) -> int:
+    return _WORST.index(state) if state in _WORST else len(_WORST)

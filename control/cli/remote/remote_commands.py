@@ -1,0 +1,274 @@
+"""`wrackline pause | resume | restart | stop | connectors | apply`: commands to a worker, by REST.
+
+In: a connector's name or its file, and where its worker is.  Out: what was requested, and with --wait the
+state that it reached.  The paths are Kafka Connect's, so they work with any worker of its kind.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import orjson
+import typer
+from rich.text import Text
+
+from wrackline.control.cli.remote import worker_access
+from wrackline.control.cli.remote.connector_states import FAILED, RESTS, RemoteState, Verb, VerbCourse
+from wrackline.control.cli.remote.worker_client import WorkerClient, path_of
+from wrackline.control.cli.terminal.output import Json, Options, print_json, say
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.terminal_text import escape, escape_lines
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define, error_text
+from wrackline.schemas.pipelines.pipeline import parse, read_file
+from wrackline.schemas.redaction import shown_name
+
+HAS_FAILED = define(
+    "remote.has_failed",
+    OperatorNeeded,
+    "{name} is FAILED{why}",
+    hint="correct the cause, then: wrackline restart {name} --only-failed",
+)
+NOT_YET = define(
+    "remote.not_yet",
+    Transient,
+    "{name} was asked to {verb}, and is {state} after {seconds} s",
+    hint="look again: wrackline connectors; or wait longer: --wait <seconds>",
+)
+NO_NAME = define(
+    "remote.no_name",
+    Definite,
+    "{file} names no connector: {why}",
+    hint='give it a name: in a pipeline\'s file name = "shop", in JSON {{"name": "shop", "config": {{...}}}}',
+)
+
+_LOOK: Final = 0.1  # seconds between two looks; Connect's REST reports no events
+_clock = time.monotonic
+_STYLES: Final = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
+
+Which = Annotated[
+    str, typer.Argument(metavar="pipeline.toml|NAME", help="The pipeline's file, or the connector's name.")
+]
+Rest = Annotated[
+    str,
+    typer.Option("--rest", metavar="URL", envvar=worker_access.ADDRESS, help="Where its worker is asked."),
+]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        help=f"Who asks; the password is in {worker_access.PASSWORD}. Else {worker_access.TOKEN} is sent.",
+    ),
+]
+Ca = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca", metavar="PATH", envvar=worker_access.CA, help="PEM certificates to trust, beside https."
+    ),
+]
+Wait = Annotated[
+    int | None,
+    typer.Option("--wait", metavar="SECONDS", min=1, max=86_400, help="Wait so long until it is done."),
+]
+
+
+def _command(verb: Verb, meaning: str) -> Callable[..., None]:
+    """Make the command that sends a verb that has no flags of its own."""
+
+    def send(
+        context: typer.Context,
+        which: Which,
+        *,
+        wait: Wait = None,
+        rest: Rest = worker_access.HERE,
+        user: User = None,
+        ca: Ca = None,
+        json: Json = False,
+    ) -> None:
+        context.ensure_object(Options).json = json
+        _tell(verb, which, _worker(rest, user, ca), wait, json=json)
+
+    send.__name__, send.__doc__ = verb, meaning
+    return send
+
+
+pause = _command(
+    Verb.PAUSE, "Let a connector rest: it has no process, and the source keeps its log meanwhile."
+)
+resume = _command(Verb.RESUME, "Let a connector go on that was paused or stopped.")
+stop = _command(Verb.STOP, "Let a connector rest without a task, as its positions are edited.")
+
+
+def restart(  # noqa: PLR0913 - each is a flag
+    context: typer.Context,
+    which: Which,
+    *,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Leave it alone unless it has failed.")
+    ] = False,
+    wait: Wait = None,
+    rest: Rest = worker_access.HERE,
+    user: User = None,
+    ca: Ca = None,
+    json: Json = False,
+) -> None:
+    """Begin a connector and its task anew; one that is paused or stopped stays so."""
+    context.ensure_object(Options).json = json
+    _tell(Verb.RESTART, which, _worker(rest, user, ca), wait, json=json, only_failed=only_failed)
+
+
+def connectors(
+    context: typer.Context,
+    *,
+    rest: Rest = worker_access.HERE,
+    user: User = None,
+    ca: Ca = None,
+    json: Json = False,
+) -> None:
+    """List a worker's connectors with their states; exits with 4 if one has failed."""
+    context.ensure_object(Options).json = json
+    found = _worker(rest, user, ca).states()
+    if json:
+        print_json({"connectors": [{"name": name, **_fields(one)} for name, one in found.items()]})
+    else:
+        width = max(map(len, found), default=0)
+        for name, one in found.items():
+            say(
+                Text.assemble(
+                    f"{escape(name):{width}}  ", (f"{one.state:10}", _style(one)), f"  {one.worker}"
+                )
+            )
+            if one.trace:
+                say(f"  {escape_lines(one.trace)}")
+            if one.wrong:
+                say(f"  tables with errors: {one.wrong:,}; which: GET {path_of(name)}/tables")
+        if not found:
+            say("the worker has no connectors")
+    if any(one.state == FAILED for one in found.values()):
+        raise typer.Exit(Exit.OPERATOR)
+
+
+def apply(
+    context: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(metavar="pipeline.toml|connector.json", help="The connector's settings.")
+    ],
+    *,
+    rest: Rest = worker_access.HERE,
+    user: User = None,
+    ca: Ca = None,
+    json: Json = False,
+) -> None:
+    """Make a connector in a group of workers, or give it these settings; its file stays as it is.
+
+    References to secrets are sent as they stand; the worker that runs the task reads what they name.
+    """
+    context.ensure_object(Options).json = json
+    name, config = _connector(file)
+    status, answer = _worker(rest, user, ca).ask("PUT", f"{path_of(name)}/config", config)
+    done = "made" if status == 201 else "changed"
+    warnings = _warnings(answer)
+    if json:
+        print_json({"name": name, "done": done, **({"warnings": warnings} if warnings else {})})
+        return
+    say(f"{escape(name)}: {done}; see: wrackline connectors")
+    for warning in warnings:
+        say(Text.assemble(("warning", "yellow"), f" {escape_lines(error_text(warning))}"))
+
+
+def _warnings(answer: object) -> list[Mapping[str, object]]:
+    """Take from an answer what the settings do not do there; Connect's own workers report nothing of it."""
+    told = answer.get("warnings") if isinstance(answer, dict) else None
+    known = {"code", "sentence", "hint"}
+    return (
+        [one for one in told if isinstance(one, dict) and known <= set(one)] if isinstance(told, list) else []
+    )
+
+
+def _worker(rest: str, user: str | None, ca: Path | None) -> WorkerClient:
+    return WorkerClient(worker_access.open_access(rest, user, ca, os.environ))
+
+
+def _tell(
+    verb: Verb, which: str, worker: WorkerClient, wait: int | None, *, json: bool, only_failed: bool = False
+) -> None:
+    """Send a verb, and wait for its end if the caller wants that."""
+    name = _name(which)
+    before = worker.state(name)
+    if verb is Verb.RESTART:
+        flags = f"includeTasks=true&onlyFailed={'true' if only_failed else 'false'}"
+        worker.ask("POST", f"{path_of(name)}/restart?{flags}")
+    else:
+        worker.ask("PUT", f"{path_of(name)}/{verb}")
+    course = VerbCourse(verb, before.state, only_failed)
+    found = before if wait is None else _wait_for_end(course, lambda: worker.state(name), name, wait)
+    if json:
+        print_json({"name": name, "asked": verb, **({} if wait is None else _fields(found))})
+    elif wait is None:
+        say(f"{escape(name)}: told to {verb}; see: wrackline connectors")
+    else:
+        asleep = verb is Verb.RESTART and found.state in RESTS
+        say(f"{escape(name)} is {found.state}{'; restart leaves it so, resume wakes it' if asleep else ''}")
+
+
+def _wait_for_end(
+    course: VerbCourse, look: Callable[[], RemoteState], name: str, seconds: int
+) -> RemoteState:
+    """Look until the verb has ended; a failure, or a timeout, is an error."""
+    sent = _clock()
+    found = look()
+    while not course.over(found.state, _clock() - sent):
+        if _clock() > sent + seconds:
+            raise NOT_YET(name=escape(name), verb=course.verb, state=found.state, seconds=seconds)
+        time.sleep(_LOOK)
+        found = look()
+    if found.state == FAILED:
+        why = f": {escape_lines(found.trace)}" if found.trace else ""
+        raise HAS_FAILED(name=escape(name), why=why)
+    return found
+
+
+def _name(which: str) -> str:
+    """Return the given name, or the name in a pipeline's file; its other settings may be anything."""
+    return _connector(Path(which))[0] if which.endswith((".toml", ".json")) else which
+
+
+def _connector(file: Path) -> tuple[str, dict[str, Any]]:
+    """Return a connector's name and settings; the worker validates the settings."""
+    text = read_file(file)
+    if file.suffix == ".json":
+        document = _json(text, file)
+        config = document.get("config", document)
+        name = document.get("name")
+    else:
+        config, problems = parse(text, str(file))
+        if problems:
+            raise problems[0].error
+        name = config.get("name")
+    if not isinstance(name, str) or not isinstance(config, dict) or not name:
+        raise NO_NAME(file=shown_name(str(file)), why="it has no name, or no settings")
+    return name, config
+
+
+def _json(text: str, file: Path) -> dict[str, Any]:
+    try:
+        document = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        document = None
+    if not isinstance(document, dict):
+        raise NO_NAME(file=shown_name(str(file)), why="it is no JSON object")
+    return document
+
+
+def _fields(found: RemoteState) -> dict[str, Any]:
+    return {
+        "state": found.state,
+        "worker": found.worker,
+        "trace": found.trace,
+        "tables_with_errors": found.wrong,
+    }
+
+
+def _style(found: RemoteState) -> str:
+    return _STYLES.get(found.state, "")

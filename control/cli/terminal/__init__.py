@@ -1,0 +1,13 @@
+"""How commands print, and how they end.
+
+In: values of the runtime's services.  Out: lines, documents, and the exit code.
+
+    output            lines for people or one JSON document, and the options that choose
+    error_exit        every end of a command: its message and its exit code
+    progress          a moving line while a command waits
+    screen            lines above one status line, for `wrackline run`
+    finding_text      what a check found
+    status_text       a pipeline's status for people
+    status_watch      the same, again every few seconds
+    moment_argument   a moment that an argument names
+"""

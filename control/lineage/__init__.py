@@ -1,1 +1,0 @@
-"""OpenLineage: which tables a pipeline reads and writes, column by column, told to who keeps such maps."""

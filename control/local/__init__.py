@@ -1,0 +1,7 @@
+"""Servers of this machine and the demo.  Not in the wheel; only the demo, tests and bench import it.
+
+processes/   a server as a child process
+stack/       the servers themselves
+demo/        `./run demo`
+jar_pins     writes the hashes of the jars into `schemas/jar_hashes.py`
+"""

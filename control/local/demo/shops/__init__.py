@@ -1,0 +1,7 @@
+"""The demo's shop on each database that it can use.
+
+shop                the protocol; nothing outside this folder depends on which database it is
+postgres, mariadb   one shop each
+known               the shops by name
+workload            orders, and changes at a steady pace
+"""

@@ -1,1 +1,0 @@
-"""What the long-running commands say: one chain for their own lines and for those of libraries."""

@@ -1,1 +1,0 @@
-"""What is asked of running pipelines over HTTP."""

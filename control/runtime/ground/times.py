@@ -1,0 +1,8 @@
+"""The present moment."""
+
+import time
+
+
+def now_ms() -> int:
+    """Return milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

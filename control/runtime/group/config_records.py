@@ -1,0 +1,170 @@
+"""What a group keeps of its connectors: the records of `<group>-configs`, and their fold.  Pure.
+
+    coordinator         {"worker", "url", "term", "users"}   the writing worker; whether users log in there
+    connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
+    target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
+    task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
+    restart-<name>      {"at"}                      a message: nothing of it is kept
+
+A connector exists when it has its `connector-`, `target-` and `task-` records.  `cut` distinguishes one
+configuration from the next, also for a connector that was deleted and made again.  A record that can't be
+read is skipped and reported: one connector's fault must not stop the others.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from wrackline.producers.connect.restart_policy import DesiredState
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.untrusted import number, text
+
+TASK: Final = 0
+SLOTS: Final = 128
+_COORDINATOR: Final = b"coordinator"
+_STATES: Final = {DesiredState.RUN: "STARTED", DesiredState.PAUSE: "PAUSED", DesiredState.STOP: "STOPPED"}
+_WISHES: Final = {word: wish for wish, word in _STATES.items()}
+
+UNREADABLE = define(
+    "group.record",
+    Definite,
+    "a record of {topic} at {offset} can't be read, and is passed over",
+    hint="look at it: kcat -b <brokers> -C -t '{topic}' -p 0 -o {offset} -c 1;"
+    " only the group's coordinator may write there",
+)
+
+Change = tuple[bytes, bytes | None]
+Document = Mapping[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A connector as its group keeps it."""
+
+    name: str
+    config: Mapping[str, str] = field(repr=False)  # it may contain secrets
+    cut: int
+    wish: DesiredState
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorTerm:
+    """The worker that writes, since when: `term` distinguishes two terms of the same worker."""
+
+    worker: str
+    url: str
+    term: str
+    users: bool = False  # whether users have to log in there
+
+
+class GroupConfig:
+    """The fold of the records."""
+
+    def __init__(self) -> None:
+        self.office: CoordinatorTerm | None = None
+        self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
+        self._wishes: dict[str, DesiredState] = {}
+        self._slots: dict[str, int] = {}
+        self._made: Mapping[str, Connector] | None = None  # what they add up to, until the next record
+
+    def apply(self, key: bytes, value: bytes | None) -> str | None:
+        """Take the next record; return the connector that it restarts.
+
+        ValueError, KeyError or TypeError: the record is not known.
+        """
+        document = None if value is None else orjson.loads(value)
+        kind, _, name = key.decode().partition("-")
+        self._made = None
+        match kind:
+            case "coordinator" if document is not None:
+                self.office = _read_term(document)
+            case "connector":
+                _update(
+                    self._configs, name, document, lambda read: (_texts(read["config"]), number(read["cut"]))
+                )
+            case "target":
+                _update(self._wishes, name, document, lambda read: _WISHES[read["state"]])
+            case "task":
+                of = name.removesuffix(f"-{TASK}")
+                _update(self._slots, of, document, lambda read: slot_of(read["slot"]))
+            case "restart":
+                return None if document is None else name
+            case _:
+                raise ValueError(kind)
+        return None
+
+    @property
+    def connectors(self) -> Mapping[str, Connector]:
+        """The connectors that exist."""
+        if self._made is None:
+            self._made = {
+                name: Connector(name, config, cut, self._wishes[name], self._slots[name])
+                for name, (config, cut) in self._configs.items()
+                if name in self._wishes and name in self._slots
+            }
+        return self._made
+
+
+def term_record(new: CoordinatorTerm) -> tuple[bytes, bytes]:
+    """Record which worker writes from here on."""
+    return _COORDINATOR, orjson.dumps(
+        {"worker": new.worker, "url": new.url, "term": new.term, "users": new.users}
+    )
+
+
+def connector_record(connector: Connector) -> list[Change]:
+    """Record a whole connector."""
+    config = {"config": dict(connector.config), "cut": connector.cut}
+    return [
+        (f"connector-{connector.name}".encode(), orjson.dumps(config)),
+        wish_record(connector.name, connector.wish),
+        (f"task-{connector.name}-{TASK}".encode(), orjson.dumps({"slot": connector.slot})),
+    ]
+
+
+def wish_record(name: str, wish: DesiredState) -> Change:
+    """Record the state that it is to have."""
+    return f"target-{name}".encode(), orjson.dumps({"state": _STATES[wish]})
+
+
+def removal_records(name: str) -> list[Change]:
+    """Remove a connector."""
+    keys = (f"connector-{name}", f"target-{name}", f"restart-{name}", f"task-{name}-{TASK}")
+    return [(key.encode(), None) for key in keys]
+
+
+def restart_record(name: str, at_ms: int) -> Change:
+    """Restart a connector."""
+    return f"restart-{name}".encode(), orjson.dumps({"at": at_ms})
+
+
+def _update(known: dict[str, T], name: str, document: Document | None, read: Callable[[Document], T]) -> None:
+    if document is None:
+        known.pop(name, None)
+    else:
+        known[name] = read(document)
+
+
+def _read_term(read: Document) -> CoordinatorTerm:
+    worker, url = read["worker"], read["url"]
+    if url not in (f"http://{worker}", f"https://{worker}"):  # passwords go to this address
+        raise ValueError("an address that is not the worker's")
+    return CoordinatorTerm(text(worker), url, text(read["term"]), read.get("users") is True)
+
+
+def slot_of(value: object) -> int:
+    """Read a slot's number; ValueError: there is no such slot."""
+    slot = number(value)
+    if slot >= SLOTS:
+        raise ValueError(slot)
+    return slot
+
+
+def _texts(config: object) -> Mapping[str, str]:
+    if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
+        raise TypeError
+    return config

@@ -1,0 +1,70 @@
+"""The coordinator's writer: the only one that may write to `<group>-configs`.
+
+    take    fence the previous writer -> record that we write -> read it ourselves: now all before it is known
+    write   one transaction per change, so that a connector is written whole or not at all
+
+Why it is right: all writers use one transactional id, so Kafka refuses the previous writer; and we decide
+only after we have read past our own first record.
+"""
+
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from wrackline.control.runtime.group.config_records import Change, CoordinatorTerm, term_record
+from wrackline.control.runtime.rest.model.connectors import NO_COORDINATOR
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.transactor import OffsetsSlot, Transactor
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.topic_names import internal_topics
+
+PATIENCE: Final = 20.0  # seconds for fencing, and for reading what was written
+_SLOWER: Final = 1.5  # than a task's commit may be: a new producer costs more here, and three quarters of the
+# wait before a repeat are still less than its jitter leaves of it, four fifths
+
+
+class CoordinatorWriter:
+    """Writes, until another worker does; only one thread uses it at a time."""
+
+    def __init__(self, client: Client, group: str) -> None:
+        self._client, self._slot, self._group = client, OffsetsSlot(internal_topics(group).configs, 0), group
+        self._transactor: Transactor | None = None
+        self.office: CoordinatorTerm | None = None
+
+    def take(self, worker: str, url: str, *, users: bool) -> CoordinatorTerm:
+        """Fence the previous writer, and record that we write."""
+        self.drop()
+        named = self._client.producer(Identity(self._group, worker, 0, 0))
+        settings = named | {"transactional.id": f"{self._group}.coordinator"}
+        transactor = Transactor(settings, self._slot, time.monotonic, _SLOWER * self._client.slow)
+        taken = CoordinatorTerm(worker, url, uuid.uuid4().hex, users)
+        try:
+            transactor.fence(PATIENCE)
+            transactor.commit(term_record(taken), (), ())
+        except BaseException:
+            transactor.drop()
+            raise
+        self._transactor, self.office = transactor, taken
+        return taken
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Write all of it or nothing; if `office` is None afterwards, it must be taken again."""
+        if self._transactor is None or self.office is None:
+            unknown = NO_COORDINATOR()
+            raise unknown
+        try:
+            self._transactor.commit(term_record(self.office), (), changes)
+        except BaseException:
+            self.drop()
+            raise
+        if self._transactor.doubtful:  # a repeated end of this transaction may reach the next
+            with suppress(WracklineError):  # the changes are written
+                self.take(self.office.worker, self.office.url, users=self.office.users)
+
+    def drop(self) -> None:
+        """Write no more."""
+        if self._transactor is not None:
+            self._transactor.drop()
+        self._transactor = self.office = None

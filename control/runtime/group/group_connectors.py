@@ -1,0 +1,304 @@
+"""A group's connectors, as REST needs them: what every worker knows, and what its coordinator changes.
+
+    GET      from what this worker has read of the group
+    others   by the coordinator: decided on what it has read, written, and read again before it answers
+
+In: what is read (`worker_tasks.py`), and the writer while this worker is the coordinator.  Out: what
+`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  One change is made at a time.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Lock
+from typing import Final
+
+import orjson
+
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.group import config_records
+from wrackline.control.runtime.group.config_records import Change, Connector
+from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
+from wrackline.control.runtime.group.follower import Follower
+from wrackline.control.runtime.group.group_settings import WorkerGroup
+from wrackline.control.runtime.group.slots import slot_for
+from wrackline.control.runtime.group.threads import Threads
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import (
+    NO_CONNECTOR,
+    NO_COORDINATOR,
+    NO_PARTITION,
+    NOT_STOPPED,
+)
+from wrackline.control.runtime.services.offsets import OffsetsService, open_offsets
+from wrackline.control.runtime.worker.file_connectors import committed_offsets, existing_topics
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.producers.contract.steps import Saved
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.secret_refs import Resolver
+from wrackline.schemas.tables.table import SourcePartition
+
+COORDINATORS_SLOT: Final = 0
+_LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
+_AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
+
+Say = Callable[[str, Sequence[str]], None]  # the coordinator, which writes, and all workers
+
+NOT_HEARD = define(
+    "group.not_heard",
+    Transient,
+    "the change of {name} is written, and was not heard within {seconds:.0f} s",
+    hint="see whether Kafka answers; what became of it: GET /connectors/{name}",
+)
+
+
+OPEN_COORDINATOR = define(
+    "group.open_coordinator",
+    OperatorNeeded,
+    "the group's coordinator, {worker}, does not say that it asks for a log-in, as this worker does;"
+    " nothing is sent to it",
+    hint="if {worker} is of an older version, upgrade it; else start it again with --rest-users, as the other"
+    " workers",
+)
+
+
+class GroupConnectors:
+    """All connectors of the group."""
+
+    def __init__(
+        self,
+        group: WorkerGroup,
+        cluster: str,
+        hands: WorkerTasks,
+        follower: Follower,
+        tell: Callable[[WracklineError], None],
+        threads: Threads,
+    ) -> None:
+        self.worker = self._url = ""  # known once it listens
+        self.cluster = cluster
+        self._users = False  # whether users have to log in here
+        self._say: Say = lambda _coordinator, _workers: None
+        self._said: tuple[str, tuple[str, ...]] | None = None
+        self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
+        self._pen = CoordinatorWriter(group.client, group.id)
+        self._wanted, self._stop, self._lock = Event(), Event(), Lock()
+        self._holds = False
+        self._shown: dict[str, tuple[int, Mapping[str, str]]] = {}
+        self._thread = threads.make("coordinator", self._keep_office)
+
+    def begin(self, worker: str, url: str, say: Say, *, users: bool) -> None:
+        """Start, ready to be the coordinator, under this name; `users`: users have to log in here."""
+        self.worker, self._url, self._say, self._users = worker, url, say, users
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop being it."""
+        self._stop.set()
+        self._thread.join(PATIENCE)
+
+    def owns(self, slots: frozenset[int]) -> None:
+        """Take the slots that are ours: the owner of the first slot is the coordinator."""
+        (self._wanted.set if COORDINATORS_SLOT in slots else self._wanted.clear)()
+
+    def elsewhere(self) -> str | None:
+        """Return the address of the worker that writes; None: it is this one."""
+        if self._holds:
+            return None
+        office = self._hands.office()
+        owner = self._hands.owners().get(COORDINATORS_SLOT)
+        if office is None or office.worker == self.worker or office.worker != owner:
+            unknown = NO_COORDINATOR()
+            raise unknown
+        if self._users and not office.users:  # it would do what any caller asks
+            raise OPEN_COORDINATOR(worker=office.worker)
+        return office.url
+
+    @property
+    def led(self) -> bool:
+        """Whether it is known which worker writes."""
+        try:
+            self.elsewhere()
+        except WracklineError as error:
+            return error.code == OPEN_COORDINATOR.code
+        return True
+
+    def names(self) -> Sequence[str]:
+        """Return the connectors' names."""
+        return list(self._hands.connectors())
+
+    def given(self, name: str) -> Mapping[str, str]:
+        """Return its settings as they were given, secrets among them."""
+        return self._known(name).config
+
+    def config(self, name: str) -> Mapping[str, str]:
+        """Return its settings; secrets are masked."""
+        connector = self._known(name)
+        cut, shown = self._shown.get(name, (-1, {}))
+        if cut != connector.cut:
+            shown = self.pipeline(name).registry.shown(connector.config)
+            self._shown[name] = (connector.cut, shown)
+        return shown
+
+    def pipeline(self, name: str) -> Pipeline:
+        """Return the connector as a pipeline, checked."""
+        return self.check(self.given(name))
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        """Check settings with what the group's file adds and allows."""
+        return check(self._group.whole(settings), Installed(), Resolver(self._group.allowed, os.environ))
+
+    def standing(self, name: str) -> ConnectorState:
+        """Return its task's state."""
+        return self._hands.standing(self._known(name))
+
+    def topics(self, name: str) -> Sequence[str]:
+        """Return the names of its existing topics."""
+        return existing_topics(self.pipeline(name))
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        """Return its committed positions."""
+        return committed_offsets(self.pipeline(name))
+
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+        """Keep a connector's settings; a task that runs starts again with them."""
+        with self._lock:
+            known = self._hands.connectors().get(name)
+            cut = max(time.time_ns() // 1_000_000, 0 if known is None else known.cut + 1)
+            if known is None:
+                new = self._placed(Connector(name, config, cut, wish or DesiredState.RUN, COORDINATORS_SLOT))
+            else:
+                new = Connector(name, config, cut, known.wish, known.slot)
+            self._write(
+                name, config_records.connector_record(new), lambda now: now is not None and now.cut == cut
+            )
+
+    def remove(self, name: str) -> None:
+        """Forget a connector; its positions stay."""
+        with self._lock:
+            self._known(name)
+            self._write(name, config_records.removal_records(name), lambda now: now is None)
+            self._hands.forgets(name)
+            self._shown.pop(name, None)
+
+    def wish(self, name: str, wish: DesiredState) -> None:
+        """Have it run, pause, stop or start again, soon."""
+        with self._lock:
+            known = self._known(name)
+            if wish is DesiredState.RESTART:
+                self._write(
+                    name, [config_records.restart_record(name, time.time_ns() // 1_000_000)], lambda _: True
+                )
+            elif wish is not known.wish:
+                new = Connector(name, known.config, known.cut, wish, known.slot)
+                new = (
+                    self._placed(new) if wish is DesiredState.RUN else new
+                )  # it has no process that would move
+                self._write(
+                    name, config_records.connector_record(new), lambda now: now is None or now.wish is wish
+                )
+
+    def edit_offsets(
+        self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+    ) -> None:
+        """Set positions, or forget them: the task then starts over, wherever the log begins."""
+        with self._lock:  # before its state is checked: a call that resumes it meanwhile waits
+            connector = self._known(name)
+            if (
+                connector.wish is not DesiredState.STOP
+                or self._hands.standing(connector).state is not TaskState.STOPPED
+            ):
+                raise NOT_STOPPED(name=name)
+            with open_offsets(self.pipeline(name)) as opened:
+                _edit(opened, name, edits)
+
+    def _known(self, name: str) -> Connector:
+        known = self._hands.connectors().get(name)
+        if known is None:
+            raise NO_CONNECTOR(name=shown_name(name))
+        return known
+
+    def _placed(self, connector: Connector) -> Connector:
+        known = self._hands.connectors()
+        slot = slot_for(connector.name, known, self._hands.owners())
+        return Connector(connector.name, connector.config, connector.cut, connector.wish, slot)
+
+    def _write(self, name: str, changes: Sequence[Change], heard: Callable[[Connector | None], bool]) -> None:
+        if not self._holds:
+            unknown = NO_COORDINATOR()
+            raise unknown
+        try:
+            self._pen.write(changes)
+        finally:
+            self._holds &= self._pen.office is not None  # else it is lost, or must be taken again
+        if not self._follower.wait_for(lambda: heard(self._hands.connectors().get(name)), PATIENCE):
+            raise NOT_HEARD(name=name, seconds=PATIENCE)
+
+    def _keep_office(self) -> None:
+        while not self._stop.wait(_LOOK):
+            self._say_who()
+            if not self._wanted.is_set():
+                self._leave()
+            elif not self._holds:
+                self._take()
+            else:
+                office = self._hands.office()
+                if office is not None and office.worker != self.worker:
+                    self._leave()  # another worker has it, though our slots have not changed yet
+        self._leave()
+
+    def _say_who(self) -> None:
+        """Report the group's workers when they have changed, once it is known which of them writes."""
+        office, owners = self._hands.office(), self._hands.owners()
+        coordinator = owners.get(COORDINATORS_SLOT)
+        if office is None or coordinator is None or office.worker != coordinator:
+            return
+        now = coordinator, tuple(sorted(set(owners.values())))
+        if now != self._said:
+            self._said = now
+            self._say(*now)
+
+    def _take(self) -> None:
+        try:
+            with self._lock:
+                office = self._pen.take(self.worker, self._url, users=self._users)
+            self._holds = self._follower.wait_for(lambda: self._hands.office() == office, PATIENCE)
+        except WracklineError as error:
+            self._tell(error)
+            self._stop.wait(_AGAIN)
+
+    def _leave(self) -> None:
+        if self._holds:
+            self._holds = False
+            with self._lock:
+                self._pen.drop()
+
+
+def _edit(
+    opened: OffsetsService, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+) -> None:
+    if edits is None:
+        opened.reset(force=False)
+        return
+    known = opened.partitions()
+    found = [(_one_of(known, partition, name), position) for partition, position in edits]
+    wanted: dict[str | None, Saved] = {
+        partition.database: position for partition, position in found if isinstance(position, dict)
+    }
+    if wanted:
+        opened.set(wanted, force=False)
+    else:
+        opened.reset(force=False)
+
+
+def _one_of(known: Sequence[SourcePartition], given: Mapping[str, str], name: str) -> SourcePartition:
+    """Find the partition that is meant; its key must have no other fields."""
+    for partition in known:
+        if given == {"server": partition.server, "database": partition.database}:
+            return partition
+    shown = " or ".join(
+        orjson.dumps({"server": one.server, "database": one.database}).decode() for one in known
+    )
+    raise NO_PARTITION(name=name, known=shown)

@@ -1,0 +1,205 @@
+"""`wrackline worker --group`: one worker of a group, whose connectors come by REST.
+
+    this thread     the supervisor: starts tasks' processes, receives their reports, restarts crashed ones
+    member          takes part in the group; ends the tasks of slots that another worker gets
+    follower        reads the group's records
+    coordinator     is the only writer while the first slot is ours
+    rest            answers
+
+In: the group, and where REST listens.  Out: lines as `wrackline worker` prints them.  A worker leaves in this
+order: the tasks end, the slots are released so that the others take them at once, REST closes.  The group
+notices after 6 s that a worker was killed; its tasks end with it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from threading import Event
+from typing import Final
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from wrackline.control.runtime.check import assessment
+from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
+from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
+from wrackline.control.runtime.group.follower import Follower
+from wrackline.control.runtime.group.group_connectors import GroupConnectors
+from wrackline.control.runtime.group.group_settings import WorkerGroup
+from wrackline.control.runtime.group.member import Member
+from wrackline.control.runtime.group.threads import Threads
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.logs.libraries import log_libraries
+from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.worker import task_process
+from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews
+from wrackline.control.runtime.worker.worker import FOR_SOMEBODY, LOADED, serve_rest
+from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.nursery import Nursery
+from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.failures import of_exception
+from wrackline.producers.kafka.login_check import check_login
+from wrackline.schemas.errors import Transient, WracklineError, define
+from wrackline.schemas.kafka.topic_names import InternalTopics, internal_topics
+
+Tell = Callable[[WracklineError], None]
+
+_FIRST: Final = 60.0  # seconds to read what is in the group's topics
+_LAST: Final = 5.0  # seconds for the last reports to be sent
+_LEAVE: Final = 40.0  # seconds for the tasks to end, and the group to be left
+_FOLLOWING: Final = {"fetch.wait.max.ms": 100}  # it reads all the time, mostly without records
+_MOST_RECORD: Final = {"max.message.bytes": str(4 << 20)}
+
+NOT_READ = define(
+    "group.not_read",
+    Transient,
+    "what the group {group} has kept was not read within {seconds:.0f} s",
+    hint="see whether Kafka answers: kcat -b <brokers> -C -t {group}-configs -e -q; then start it again",
+)
+
+
+def work_in_group(group: WorkerGroup, log: Log, rest: RestSettings, most_memory: int) -> int:
+    """Take part in a group until it is asked to stop; return the exit code."""
+    with hear_stop_signals() as asked, join_group(group, asked, log, rest, most_memory) as (_, supervisor):
+        supervisor.run()
+    return 0
+
+
+@contextmanager
+def join_group(
+    group: WorkerGroup, asked: Callable[[], bool], log: Log, rest: RestSettings, most_memory: int
+) -> Iterator[tuple[GroupConnectors, Supervisor]]:
+    """Join a group; its tasks run while the supervisor does."""
+    cluster = check_login(group.client, time.monotonic)
+    topics = internal_topics(group.id)
+    _prepare(group.client, topics)
+    hands: WorkerTasks
+    clean = group.client.redactor.clean
+    telling = WorkerLog(lambda name, standing: hands.stands(name, standing), log, clean)  # noqa: PLW0108 - it comes later
+    nursery, threads = Nursery(LOADED), Threads()
+    supervisor = Supervisor(
+        {},
+        telling,
+        for_somebody=lambda code: code in FOR_SOMEBODY,
+        asked=lambda: asked() or threads.error is not None,
+        stays=True,
+        most_memory=most_memory,
+    )
+    tell = partial(telling.wrong, WORKER)
+    with ExitStack() as opened:
+        opened.enter_context(log_libraries(log.bind(pipeline=WORKER), clean))
+        report = opened.enter_context(_report_sender(group.client, topics.status, tell))
+        hands = WorkerTasks(topics, supervisor, partial(_begin, nursery, group), report, tell)
+        reader = group.client.reader(Identity(group.id, "follower", 0, 0)) | _FOLLOWING
+        follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell, threads)
+        follower.start()
+        opened.callback(follower.stop)
+        if not follower.wait_for(lambda: follower.caught_up, _FIRST):
+            raise NOT_READ(group=group.id, seconds=_FIRST)
+        crew = GroupConnectors(group, cluster, hands, follower, tell, threads)
+        looks = WorkerViews(crew, partial(_assess, nursery, group, crew))
+        door = opened.enter_context(serve_rest(crew, _GroupRequests(crew, tell), looks, rest, tell, crew))
+        hands.begin(door.worker)
+        crew.begin(door.worker, door.url, telling.group, users=rest.users is not None)
+        opened.enter_context(
+            _member(group, hands, crew, tell, threads, partial(telling.listens, f"{door.url}/connectors"))
+        )
+        yield crew, supervisor
+        if threads.error is not None:
+            raise threads.error
+
+
+@contextmanager
+def _member(
+    group: WorkerGroup,
+    hands: WorkerTasks,
+    crew: GroupConnectors,
+    tell: Tell,
+    threads: Threads,
+    ready: Callable[[], None],
+) -> Iterator[None]:
+    """Be a member, on a separate thread; call `ready` once the group can take any request."""
+
+    def owns(slots: frozenset[int]) -> None:
+        hands.owns(slots)
+        crew.owns(slots)
+
+    reader = group.client.reader(Identity(group.id, crew.worker, 0, 0)) | {"group.id": group.id}
+    member = Member(reader, internal_topics(group.id).tasks, owns, hands.loses, tell)
+    leaving = Event()
+
+    def take_part() -> None:
+        while not leaving.is_set() and not (member.assigned and crew.led):
+            member.poll()
+        ready()
+        while not leaving.is_set():
+            member.poll()
+        crew.end()
+        member.leave()
+
+    thread = threads.make("member", take_part)
+    thread.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        thread.join(_LEAVE)
+        hands.leave()
+
+
+def _begin(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Begin:
+    return nursery.way(task_process.run_settings, dict(group.whole(connector.config)), group.allowed)
+
+
+def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str) -> Begin:
+    return nursery.way(assessment.assess_settings, dict(group.whole(crew.given(name))), group.allowed)
+
+
+def _prepare(client: Client, topics: InternalTopics) -> None:
+    """Make the group's topics, unless they exist."""
+    admin = AdminClient(client.admin())
+    for topic, partitions in ((topics.configs, 1), (topics.status, 1), (topics.tasks, SLOTS)):
+        offsets_topic.prepare_offsets(admin, topic, partitions, -1, _MOST_RECORD)
+
+
+@contextmanager
+def _report_sender(client: Client, topic: str, tell: Tell) -> Iterator[Callable[[Change], None]]:
+    """Send reports without waiting for any: a later report contains more."""
+    producer = Producer(client.reporter("reports"))
+
+    def report(change: Change) -> None:
+        key, value = change
+        producer.poll(0)
+        try:
+            producer.produce(topic, value, key, 0)
+        except (BufferError, KafkaException) as error:  # Kafka has been away for a long time, or refuses
+            tell(of_exception(error, "the reports", topic))
+
+    try:
+        yield report
+    finally:
+        producer.flush(_LAST)
+
+
+class _GroupRequests(Mapping[str, PipelineRequests]):
+    """The requests of each of the group's connectors."""
+
+    def __init__(self, crew: GroupConnectors, tell: Tell) -> None:
+        self._crew, self._tell = crew, tell
+
+    def __getitem__(self, name: str) -> PipelineRequests:
+        if name not in self._crew.names():
+            raise KeyError(name)
+        return PipelineRequests(self._crew.pipeline(name), self._tell)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._crew.names())
+
+    def __len__(self) -> int:
+        return len(self._crew.names())

@@ -1,0 +1,111 @@
+"""What a group's workers report of themselves and of their tasks: the records of `<group>-status`.  Pure.
+
+    worker-<id>         {"slots", "since"}                                the slots that it owns
+    status-<name>-0     {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state
+
+Each is written by the worker itself.  A worker that was frozen, and does not know yet that its tasks have
+another worker, may write too: `claim` grows with every worker that takes a task, and a lower claim than the
+highest known one is ignored.  A state of another cut than the connector's belongs to an old configuration:
+a connector that was deleted and made again counts its claims from the start, and the old claims are ignored.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from wrackline.control.runtime.group.config_records import TASK, slot_of
+from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.schemas.untrusted import number, text
+
+_STATUS: Final = f"-{TASK}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """A task's state, by the worker that has it."""
+
+    state: TaskState
+    worker: str
+    claim: int
+    cut: int
+    reason: str | None = None
+    tables: Mapping[str, Any] | None = None  # that have an error
+
+
+class GroupState:
+    """The fold of the records."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, TaskReport] = {}
+        self.owners: dict[int, str] = {}
+        self.since: dict[str, int] = {}  # when each worker began, by its last report
+
+    def apply(self, key: bytes, value: bytes | None) -> str | None:
+        """Take the next record; return the task of a report by a worker that no longer has it.
+
+        ValueError, KeyError or TypeError: the record is not known.
+        """
+        kind, _, name = key.decode().partition("-")
+        document = None if value is None else orjson.loads(value)
+        if kind == "worker":
+            slots = [] if document is None else [slot_of(slot) for slot in document["slots"]]
+            since = 0 if document is None else number(document["since"])
+            kept = {slot: worker for slot, worker in self.owners.items() if worker != name}
+            self.owners = kept | dict.fromkeys(slots, name)
+            self.since[name] = since
+            return None
+        if kind != "status":
+            raise ValueError(kind)
+        task = name.removesuffix(_STATUS)
+        if document is None:
+            self.tasks.pop(task, None)
+            return None
+        known, told = self.tasks.get(task), _report(document)
+        if known is not None and (told.cut, told.claim) < (known.cut, known.claim):
+            return task
+        self.tasks[task] = told
+        return None
+
+    def next_claim(self, task: str) -> int:
+        """The number that a worker takes the task with."""
+        known = self.tasks.get(task)
+        return 1 if known is None else known.claim + 1
+
+
+def worker_record(worker: str, slots: Iterable[int], since: int) -> tuple[bytes, bytes]:
+    """Report a worker's slots, and when it began: this distinguishes two workers of one name."""
+    return f"worker-{worker}".encode(), orjson.dumps({"slots": sorted(slots), "since": since})
+
+
+def worker_left(worker: str) -> tuple[bytes, None]:
+    """Report that a worker leaves."""
+    return f"worker-{worker}".encode(), None
+
+
+def task_record(name: str, report: TaskReport) -> tuple[bytes, bytes]:
+    """Report a task's state."""
+    told = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
+    more = {"reason": report.reason, "tables": report.tables}
+    known = {name: value for name, value in more.items() if value is not None}
+    return f"status-{name}{_STATUS}".encode(), orjson.dumps(told | known)
+
+
+def task_forgotten(name: str) -> tuple[bytes, None]:
+    """Forget a task that no longer exists."""
+    return f"status-{name}{_STATUS}".encode(), None
+
+
+def _report(read: dict[str, object]) -> TaskReport:
+    reason, tables = read.get("reason"), read.get("tables")
+    return TaskReport(
+        TaskState(read["state"]),
+        text(read["worker"]),
+        number(read["claim"]),
+        number(read["cut"]),
+        None if reason is None else text(reason),
+        {"count": number(tables["count"]), "first": list(tables["first"])}
+        if isinstance(tables, dict)
+        else None,
+    )

@@ -1,0 +1,196 @@
+"""One worker's part of its group: the tasks whose slots it owns, run by its supervisor.
+
+In: the records of the group's two topics, as they are read; which slots are ours; the states of the tasks'
+processes.  Out: tasks given to the supervisor and let go, and reports of them.  Nothing begins before all
+records that were there at the start have been read.  Any thread may call; a thread that waits for a process
+to end holds no lock meanwhile.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from threading import Event, RLock
+from typing import Final
+
+from wrackline.control.runtime.group import status_records
+from wrackline.control.runtime.group.config_records import (
+    UNREADABLE,
+    Change,
+    Connector,
+    CoordinatorTerm,
+    GroupConfig,
+)
+from wrackline.control.runtime.group.status_records import GroupState, TaskReport
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.producers.connect.supervisor import MOVING, Supervisor
+from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
+from wrackline.schemas.kafka.topic_names import InternalTopics
+
+SAME_WORKER = define(
+    "group.same_worker",
+    OperatorNeeded,
+    "another worker of the group is called {worker} too, and was there before",
+    hint="say how the others reach each: wrackline worker --group <group.toml> --rest-host <address>"
+    " --rest-advertised <host>:<port>",
+)
+
+_UNHEARD: Final = {
+    DesiredState.RUN: TaskState.STARTING,
+    DesiredState.PAUSE: TaskState.PAUSED,
+    DesiredState.STOP: TaskState.STOPPED,
+}
+_KILLED: Final = 2.0  # seconds from a kill to the end of a process
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnTask:
+    """A task that the supervisor has."""
+
+    cut: int
+    wish: DesiredState
+    claim: int
+
+
+class WorkerTasks:
+    """Keeps the supervisor's tasks as the group wants them."""
+
+    def __init__(
+        self,
+        topics: InternalTopics,
+        supervisor: Supervisor,
+        begin: Callable[[Connector], Begin],
+        report: Callable[[Change], None],
+        tell: Callable[[WracklineError], None],
+    ) -> None:
+        self._worker, self._topics, self._supervisor = "", topics, supervisor
+        self._begin, self._report, self._tell = begin, report, tell
+        self._kept, self._heard = GroupConfig(), GroupState()
+        self._own: frozenset[int] = frozenset()
+        self._taken: dict[str, _OwnTask] = {}
+        self._told: dict[str, TaskReport] = {}
+        self._ready, self._since = False, 0
+        self._lock = RLock()
+
+    def hears(self, topic: str, offset: int, key: bytes, value: bytes | None) -> None:
+        """Take the next record of one of the two topics."""
+        with self._lock:
+            try:
+                if topic == self._topics.configs:
+                    self._decided(key, value)
+                else:
+                    self._reported(key, value)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self._tell(UNREADABLE(topic=topic, offset=offset))
+
+    def begin(self, worker: str) -> None:
+        """Start: all records that were there at the start have been read; `worker` is our name."""
+        with self._lock:
+            self._worker, self._ready, self._since = worker, True, time.time_ns()
+
+    def leave(self) -> None:
+        """Report that this worker owns nothing any more."""
+        with self._lock:
+            self._report(status_records.worker_left(self._worker))
+
+    def owns(self, slots: frozenset[int]) -> None:
+        """Take these slots as ours, and no others."""
+        with self._lock:
+            self._own = slots
+            self._report(status_records.worker_record(self._worker, slots, self._since))
+            self._settle()
+
+    def loses(self, slots: Iterable[int]) -> None:
+        """Give up slots that another worker gets; return when their tasks have ended."""
+        with self._lock:
+            self._own -= frozenset(slots)
+            found = self._kept.connectors
+            leaving = [name for name in self._taken if name in found and found[name].slot not in self._own]
+            claims = {name: self._taken[name] for name in leaving}
+            ends = [self._let_go(name) for name in leaving]
+        deadline = time.monotonic() + MOVING + _KILLED
+        for end in ends:
+            end.wait(max(0.0, deadline - time.monotonic()))
+        for name, taken in claims.items():  # until another worker has the task, it has no owner
+            self._report(
+                status_records.task_record(
+                    name, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.cut)
+                )
+            )
+
+    def stands(self, name: str, standing: ConnectorState) -> None:
+        """Report the state of a task's process."""
+        with self._lock:
+            taken = self._taken.get(name)
+            if taken is not None:
+                self._told[name] = TaskReport(
+                    standing.state, self._worker, taken.claim, taken.cut, standing.reason, standing.tables
+                )
+                self._report(status_records.task_record(name, self._told[name]))
+
+    def forgets(self, name: str) -> None:
+        """Report that a connector's task no longer exists."""
+        self._report(status_records.task_forgotten(name))
+
+    def connectors(self) -> Mapping[str, Connector]:
+        """The group's connectors."""
+        with self._lock:
+            return self._kept.connectors
+
+    def standing(self, connector: Connector) -> ConnectorState:
+        """Return the state of a connector's task, wherever it runs."""
+        with self._lock:
+            told, owner = self._heard.tasks.get(connector.name), self._heard.owners.get(connector.slot)
+        if told is None or told.cut != connector.cut:
+            return ConnectorState(_UNHEARD[connector.wish], None, owner)
+        return ConnectorState(told.state, told.reason, told.worker, told.tables)
+
+    def owners(self) -> Mapping[int, str]:
+        """Return each slot's owner, as far as it is known."""
+        with self._lock:
+            return self._heard.owners
+
+    def office(self) -> CoordinatorTerm | None:
+        """Return which worker writes."""
+        with self._lock:
+            return self._kept.office
+
+    def _decided(self, key: bytes, value: bytes | None) -> None:
+        again = self._kept.apply(key, value)
+        if again in self._taken and self._taken[again].wish is DesiredState.RUN:
+            self._supervisor.wish(again, DesiredState.RESTART)
+        self._settle()
+
+    def _reported(self, key: bytes, value: bytes | None) -> None:
+        late = self._heard.apply(key, value)
+        if self._ready and 0 < self._heard.since.get(self._worker, 0) < self._since:
+            raise SAME_WORKER(worker=self._worker)
+        if late is None or late not in self._told:
+            return
+        told, known = self._told[late], self._heard.tasks[late]
+        ours_is_the_late_word = (told.cut, told.claim) < (known.cut, known.claim)
+        if not ours_is_the_late_word:
+            self._report(
+                status_records.task_record(late, told)
+            )  # a compacted topic keeps only the last report
+
+    def _settle(self) -> None:
+        if not self._ready:
+            return
+        wanted = {one.name: one for one in self._kept.connectors.values() if one.slot in self._own}
+        for name in [name for name in self._taken if name not in wanted]:
+            self._let_go(name)
+        for name, connector in wanted.items():
+            taken = self._taken.get(name)
+            claim = self._heard.next_claim(name) if taken is None else taken.claim
+            self._taken[name] = _OwnTask(connector.cut, connector.wish, claim)
+            if taken is None or taken.cut != connector.cut:
+                self._supervisor.give(name, self._begin(connector), connector.wish)
+            elif taken.wish is not connector.wish:
+                self._supervisor.wish(name, connector.wish)
+
+    def _let_go(self, name: str) -> Event:
+        del self._taken[name]
+        self._told.pop(name, None)
+        return self._supervisor.let_go(name)

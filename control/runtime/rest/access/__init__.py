@@ -1,0 +1,12 @@
+"""Access to the REST interface: users, roles and what they may ask.
+
+In: a request's headers and the file of users.  Out: a user with a role, or a refusal.
+
+    login           the log-in, by password or token
+    roles           the role that each route needs
+    users_file      the file of users, read again when it changes
+    passwords       hashes of passwords and digests of tokens
+    failed_logins   log-ins that failed too often
+    private_file    files that nobody else may read or write
+    guard           the hosts and origins that a request may name
+"""

@@ -1,0 +1,126 @@
+"""What each role may ask: one table of all routes, and the check that runs before each of them.
+
+    viewer      sees what is known
+    operator    also assesses servers and targets, pauses, resumes, stops, restarts, and requests rows
+    admin       also makes, changes and removes connectors and their positions, and validates settings,
+                because that reads what references to secrets point to
+
+In: the chosen route, and the user that logged in.  Out: nothing, or a refusal.  A route that is not in the
+table is refused to everybody.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from fastapi import Request
+from starlette.routing import compile_path
+
+from wrackline.schemas.errors import Definite, define
+
+
+class Role(IntEnum):
+    """Each role includes the roles before it."""
+
+    OPEN = 0  # no log-in is needed
+    VIEWER = 1
+    OPERATOR = 2
+    ADMIN = 3
+
+
+class AuthenticatedUser(Protocol):
+    """A user that logged in."""
+
+    @property
+    def name(self) -> str:
+        """As the users' file has it."""
+        ...
+
+    @property
+    def role(self) -> Role:
+        """What the user may ask."""
+        ...
+
+
+NOT_ALLOWED = define(
+    "rest.not_allowed",
+    Definite,
+    "{user} may not do this: it takes the role {role}",
+    hint='log in as a user with that role, or change role = "…" of {user} in the users\' file',
+)
+UNLISTED = define(
+    "rest.unlisted",
+    Definite,
+    "no role may ask {route}",
+    hint="report it: the route is missing in the table of roles",
+)
+
+_TABLE: Final = {
+    Role.OPEN: ("GET /health",),
+    Role.VIEWER: (
+        "GET /",
+        "GET /openapi.json",
+        "GET /connectors",
+        "GET /connectors/{name}",
+        "GET /connectors/{name}/config",
+        "GET /connectors/{name}/status",
+        "GET /connectors/{name}/topics",
+        "GET /connectors/{name}/offsets",
+        "GET /connectors/{name}/tasks",
+        "GET /connectors/{name}/tasks-config",
+        "GET /connectors/{name}/tasks/{task}/status",
+        "GET /connectors/{name}/tables",
+        "GET /connectors/{name}/lag",
+        "GET /connectors/{name}/requests",
+        "GET /connectors/{name}/requests/{id:path}",
+        "GET /connector-plugins",
+        "GET /connector-plugins/{name}/config",
+    ),
+    Role.OPERATOR: (
+        "GET /connectors/{name}/assessment",  # starts a process, and Spark for a lakehouse
+        "PUT /connectors/{name}/topics/reset",
+        "PUT /connectors/{name}/pause",
+        "PUT /connectors/{name}/stop",
+        "PUT /connectors/{name}/resume",
+        "POST /connectors/{name}/restart",
+        "POST /connectors/{name}/tasks/{task}/restart",
+        "POST /connectors/{name}/requests",
+    ),
+    Role.ADMIN: (
+        "POST /connectors",
+        "DELETE /connectors/{name}",
+        "PUT /connectors/{name}/config",
+        "PATCH /connectors/{name}/config",
+        "PATCH /connectors/{name}/offsets",
+        "DELETE /connectors/{name}/offsets",
+        "PUT /connector-plugins/{name}/config/validate",
+    ),
+}
+ROLES: Final[Mapping[str, Role]] = MappingProxyType(
+    {route: role for role, routes in _TABLE.items() for route in routes}
+)
+
+
+_PATHS: Final = tuple((route.split()[0], compile_path(route.split()[1])[0], route) for route in ROLES)
+
+
+def route_of(method: str, path: str) -> str | None:
+    """Return the route of the table that a request means, before it is routed; None if there is none."""
+    return next((route for one, form, route in _PATHS if one == method and form.match(path)), None)
+
+
+async def check_role(request: Request) -> None:
+    """Refuse what the user may not do; it runs in the chosen route, before the route's own code."""
+    permit(f"{request.method} {request.scope['route'].path}", request.scope.get("user"))
+
+
+def permit(route: str, user: AuthenticatedUser | None) -> None:
+    """Raise unless a user may ask a route; without a user, only an open route may be asked."""
+    needed = ROLES.get(route)
+    if needed is None:
+        raise UNLISTED(route=route)
+    if needed is Role.OPEN:
+        return
+    if user is None or user.role < needed:
+        raise NOT_ALLOWED(user="nobody" if user is None else user.name, role=needed.name.lower())

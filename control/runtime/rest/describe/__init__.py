@@ -1,0 +1,8 @@
+"""The description of the worker's REST, for programs.
+
+In: the table of roles.  Out: the OpenAPI document; a test compares it with the routes.
+
+    route_descriptions   what each route takes and answers
+    json_schemas         the documents as JSON schemas
+    openapi              the whole document
+"""

@@ -1,0 +1,216 @@
+"""The documents that the worker's REST takes and answers, as JSON schemas: Kafka Connect's, and ours.
+
+In: nothing.  Out: schemas by the names that `route_descriptions.py` and the committed description use.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+Schema = Mapping[str, Any]
+
+_TEXT: Final[Schema] = {"type": "string"}
+
+
+def _list(of: Schema) -> Schema:
+    return {"type": "array", "items": of}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _map(of: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": of}
+
+
+def _object(*, optional: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    return _whole(properties, optional)
+
+
+def _whole(properties: Mapping[str, Schema], optional: tuple[str, ...] = ()) -> Schema:
+    return {
+        "type": "object",
+        "required": [name for name in properties if name not in optional],
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+_STATE: Final[Schema] = {
+    "type": "string",
+    "enum": ["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED"],
+}
+_SOURCE: Final[Schema] = {"const": "source"}
+_TASK_ID: Final = _object(connector=_TEXT, task={"type": "integer"})
+_WARNING: Final = _object(setting=_TEXT, code=_TEXT, kind=_TEXT, sentence=_TEXT, hint=_TEXT)
+_WRONG_TABLE: Final = _object(table=_TEXT, code=_TEXT, sentence=_TEXT, hint=_TEXT)
+_MAYBE: Final[Schema] = {"type": ["string", "null"]}
+_NUMBER: Final[Schema] = {"type": ["number", "null"], "description": "null: nobody can say"}
+_LATE: Final = _object(publish=_NUMBER, wait=_NUMBER, merge=_NUMBER, whole=_NUMBER)
+_APART: Final[Schema] = {**_map(_ref("Wrong")), "description": "by side, where one can't be told of"}
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "Error": {
+        **_object(
+            error_code={"type": "integer", "description": "the status"},
+            message={"type": "string", "description": "what is wrong"},
+            code={"type": "string", "description": "ours: wrackline errors <code>"},
+            hint={"type": "string", "description": "ours: what to do"},
+        ),
+        "required": ["error_code", "message"],
+    },
+    "Worker": _object(version=_TEXT, commit=_TEXT, kafka_cluster_id=_MAYBE),
+    "Health": _object(status=_TEXT, message=_TEXT),
+    "Document": {"type": "object"},
+    "Names": _list(_TEXT),
+    "Connectors": {
+        "oneOf": [
+            _ref("Names"),
+            _map(_object(optional=("info", "status"), info=_ref("Connector"), status=_ref("Status"))),
+        ]
+    },
+    "Settings": {**_map(_TEXT), "description": "flat; a secret is shown as ***"},
+    "SentSettings": {
+        **_map({"type": ["string", "number", "boolean"]}),
+        "description": "flat; what is no text is taken as JSON writes it",
+    },
+    "ChangedSettings": {
+        **_map({"type": ["string", "number", "boolean", "null"]}),
+        "description": "some of them; null takes one out",
+    },
+    "NewConnector": _object(
+        optional=("initial_state",),
+        name=_TEXT,
+        config=_ref("SentSettings"),
+        initial_state={"type": "string", "enum": ["RUNNING", "PAUSED", "STOPPED"]},
+    ),
+    "Connector": _object(
+        optional=("warnings",),
+        name=_TEXT,
+        config=_ref("Settings"),
+        tasks=_list(_TASK_ID),
+        type=_SOURCE,
+        warnings={**_list(_WARNING), "description": "ours, where settings were sent: what has no effect"},
+    ),
+    "Status": _object(
+        optional=("tables_with_errors",),
+        name=_TEXT,
+        connector=_object(state=_STATE, worker_id=_TEXT),
+        tasks=_list(_ref("TaskStatus")),
+        type=_SOURCE,
+        tables_with_errors={
+            **_object(count={"type": "integer"}, first=_list(_WRONG_TABLE)),
+            "description": "ours, if there are any: set aside, or without all of their rows; the first 20",
+        },
+    ),
+    "TaskStatus": _object(
+        optional=("trace",), id={"type": "integer"}, state=_STATE, worker_id=_TEXT, trace=_TEXT
+    ),
+    "Tasks": _list(_object(id=_TASK_ID, config=_ref("Settings"))),
+    "TaskSettings": {**_map(_ref("Settings")), "description": "by <connector>-<task>"},
+    "Topics": _map(_object(topics=_list(_TEXT))),
+    "Offsets": _object(offsets=_list(_object(partition=_map(_TEXT), offset={"type": "object"}))),
+    "ChangedOffsets": _object(
+        offsets=_list(_object(partition=_map(_TEXT), offset={"type": ["object", "null"]}))
+    ),
+    "Message": _object(message=_TEXT),
+    "Plugins": _list(_whole({"class": _TEXT, "type": _SOURCE, "version": _TEXT})),
+    "Definition": _object(
+        name=_TEXT,
+        type=_TEXT,
+        required={"type": "boolean"},
+        default_value=_MAYBE,
+        importance={"type": "string", "enum": ["HIGH", "MEDIUM", "LOW"]},
+        documentation=_TEXT,
+        group=_TEXT,
+        order_in_group={"type": "integer"},
+        width=_TEXT,
+        display_name=_TEXT,
+        dependents=_list(_TEXT),
+    ),
+    "Definitions": _list(_ref("Definition")),
+    "Judged": _object(
+        name=_TEXT,
+        error_count={"type": "integer"},
+        groups=_list(_TEXT),
+        configs=_list(
+            _object(
+                definition=_ref("Definition"),
+                value=_object(
+                    name=_TEXT,
+                    value=_MAYBE,
+                    recommended_values=_list(_TEXT),
+                    errors=_list(_TEXT),
+                    visible={"type": "boolean"},
+                ),
+            )
+        ),
+    ),
+    "Wrong": _object(optional=("kind",), code=_TEXT, kind=_TEXT, sentence=_TEXT, hint=_TEXT),
+    "Tables": _object(pipeline=_TEXT, tables=_map(_ref("Table")), errors=_APART),
+    "Table": _object(
+        source=_MAYBE,
+        percent=_NUMBER,
+        target=_MAYBE,
+        seq=_MAYBE,
+        behind=_NUMBER,
+        held=_NUMBER,
+        lag_ms=_NUMBER,
+        dead_letters=_NUMBER,
+        errors=_list(_ref("Wrong")),
+    ),
+    "Lag": _object(
+        pipeline=_TEXT,
+        databases=_map(
+            _object(
+                behind_bytes=_NUMBER,
+                retained_bytes=_NUMBER,
+                lost_in_s=_NUMBER,
+                lag_ms=_NUMBER,
+                idle_ms=_NUMBER,
+                left_out=_map(_object(count={"type": "integer"}, tables=_list(_TEXT))),
+            )
+        ),
+        tables=_map(
+            _object(
+                behind=_NUMBER, behind_s=_NUMBER, held=_NUMBER, lag_ms={"oneOf": [_LATE, {"type": "null"}]}
+            )
+        ),
+        errors=_APART,
+    ),
+    "Assessment": _object(
+        pipeline=_TEXT, ok={"type": "boolean"}, findings=_list(_ref("Finding")), at_ms={"type": "integer"}
+    ),
+    "Finding": {
+        **_object(
+            id=_TEXT,
+            name=_TEXT,
+            description=_TEXT,
+            suggestion=_TEXT,
+            impact=_TEXT,
+            severity={"type": "string", "enum": ["ERROR", "WARNING", "INFO"]},
+        ),
+        "additionalProperties": True,  # its table and column
+    },
+    "Signal": {
+        **_object(
+            optional=("id",),
+            id=_TEXT,
+            type={"type": "string", "description": "as Debezium's: execute-snapshot, …"},
+            data={"type": "object"},
+        ),
+        "additionalProperties": True,
+    },
+    "Taken": _object(
+        optional=("warning",),
+        id=_TEXT,
+        warning={"type": "object", "required": ["code"], "properties": {"code": _TEXT}},
+    ),
+    "Receipt": {
+        "type": "object",
+        "required": ["id", "database", "state"],
+        "properties": {"id": _TEXT, "database": _TEXT, "state": _TEXT},
+    },
+    "Requests": _object(requests=_list(_ref("Receipt"))),
+    "Receipts": _object(id=_TEXT, receipts=_list(_ref("Receipt"))),
+}

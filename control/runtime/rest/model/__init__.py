@@ -1,0 +1,10 @@
+"""Connectors as REST knows them, and the documents that come in and go out.
+
+connectors          the protocols `Connectors` and `WritableConnectors`, and what they may refuse
+connect_documents   Kafka Connect's documents of a connector and its task
+answer              the form of all answers, errors included
+body                a request's body, up to a bound
+sent_settings       settings in a request
+sent_positions      positions in a request
+masked_secrets      masked secrets that come back in settings
+"""

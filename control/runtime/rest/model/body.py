@@ -1,0 +1,38 @@
+"""A request's body: its declared type, and its bytes, up to a bound."""
+
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from wrackline.schemas.errors import Definite, define
+from wrackline.schemas.redaction import shown_name
+
+NOT_JSON = define(
+    "rest.not_json",
+    Definite,
+    "the request's body is {given}, not application/json",
+    hint="send it with the header Content-Type: application/json",
+)
+
+
+async def json_of(request: Request, most: int) -> bytes:
+    """Take the body if it is declared as JSON, which a page of another site can't do without permission."""
+    said = request.headers.get("content-type", "of no type").partition(";")[0].strip().lower()
+    if said != "application/json":
+        raise NOT_JSON(given=shown_name(said))
+    return await body_of(request, most)
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """Take the body, up to the piece that makes it too large: its reader then reports that.
+
+    A client that hangs up before its end has asked nothing, and gets no answer.
+    """
+    taken = bytearray()
+    try:
+        async for piece in request.stream():
+            taken += piece
+            if len(taken) > most:
+                break
+    except ClientDisconnect:
+        return b""
+    return bytes(taken)

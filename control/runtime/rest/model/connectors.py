@@ -1,0 +1,110 @@
+"""What runs the pipelines, as REST knows it: a crew can be read, and a group's connectors can be changed.
+
+In: nothing.  Out: the two protocols, and what each of them may refuse.  A worker by files is a crew; only its
+files define its connectors.  In a group REST defines them, and one worker, the coordinator, records them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.producers.connect.restart_policy import DesiredState
+from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, define
+from wrackline.schemas.pipelines.pipeline import Pipeline
+
+NO_CONNECTOR = define(
+    "rest.no_connector",
+    Definite,
+    "Connector {name} not found",  # the sentence is Connect's
+    hint="those that there are: wrackline connectors; by REST: GET /connectors",
+)
+NO_TASK = define(
+    "rest.no_task",
+    Definite,
+    "connector {name} has no task {task}",
+    hint="its tasks: GET /connectors/{name}/tasks",
+)
+NOT_STOPPED = define(  # the sentence is Connect's
+    "rest.not_stopped",
+    OperatorNeeded,
+    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the"
+    " specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
+    hint="PUT /connectors/{name}/stop, and ask again when GET /connectors/{name}/status lists no task",
+)
+NO_PARTITION = define(
+    "rest.no_partition",
+    Definite,
+    "connector {name} has no such partition",
+    hint="name it as GET /connectors/{name}/offsets does: {known}",
+)
+NO_COORDINATOR = define(
+    "rest.no_coordinator",
+    Transient,
+    "no worker of the group does what writes just now: it is being chosen",
+    hint="ask again in some seconds",
+)
+
+
+class Connectors(Protocol):
+    """Runs pipelines; any thread may ask.  A call that asks Kafka may wait for it."""
+
+    worker: str  # host and port, as Connect names a worker
+
+    def names(self) -> Sequence[str]:
+        """Return the pipelines' names."""
+        ...
+
+    def config(self, name: str) -> Mapping[str, str]:
+        """Return the settings in a pipeline's file; secrets are masked."""
+        ...
+
+    def standing(self, name: str) -> ConnectorState:
+        """Return the state of its process."""
+        ...
+
+    def wish(self, name: str, wish: DesiredState) -> None:
+        """Have it run, pause, stop or start again, soon."""
+        ...
+
+    def topics(self, name: str) -> Sequence[str]:
+        """Name its topics that are there."""
+        ...
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        """Return its committed positions by partition of the source."""
+        ...
+
+
+class WritableConnectors(Connectors, Protocol):
+    """A crew whose connectors are made by REST.  For an unknown name it raises NO_CONNECTOR."""
+
+    cluster: str  # the id of the Kafka that the group keeps its records in
+
+    def elsewhere(self) -> str | None:
+        """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""
+        ...
+
+    def given(self, name: str) -> Mapping[str, str]:
+        """The flat map as it was given, secrets unmasked, references unresolved: never to be shown."""
+        ...
+
+    def check(self, settings: Mapping[str, str]) -> Pipeline:
+        """Check settings with what the group adds to them, and with what it allows them to reach."""
+        ...
+
+    def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
+        """Keep settings that were found good, and for a new connector whether it runs (None: it does).
+
+        What was asked is to be seen on this worker when it returns.
+        """
+        ...
+
+    def remove(self, name: str) -> None:
+        """Forget a connector; its task is ended; its positions stay, as Connect's do."""
+        ...
+
+    def edit_offsets(
+        self, name: str, edits: Sequence[tuple[Mapping[str, str], object | None]] | None
+    ) -> None:
+        """Set positions, None removes one; None for all of them.  NOT_STOPPED unless it was stopped."""
+        ...

@@ -1,0 +1,11 @@
+"""What each path of the worker's REST does.
+
+In: connectors and services, by protocols.  Out: routers for the application.
+
+    connector_routes   Kafka Connect's paths that read, pause, resume, restart and stop
+    write_routes       Kafka Connect's paths that create, change and remove, in a group
+    plugin_routes      what is installed, and validation of settings
+    request_routes     requests for existing rows
+    view_routes        our own views: tables, lag, assessment
+    answer_cache       one answer at a time for questions that take long
+"""

@@ -1,0 +1,92 @@
+"""Questions that take long: each is asked once at a time, and callers that ask it meanwhile share its answer.
+
+In: a question with a name, and how old its answer may be.  Out: the answer, or an error when it takes too
+long; then the question continues, and a later caller gets its answer.  So few threads wait for Kafka and
+databases, and none of the threads that answer other paths.  Further callers must try again later.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wrackline.producers.task import background
+from wrackline.schemas.errors import Transient, define
+
+AT_ONCE: Final = 4  # questions under way
+_WAITING: Final = 32  # callers that wait for an answer, a third of all connections
+_PATIENCE: Final = 20.0  # seconds
+_KEPT: Final = 300.0  # seconds that any answer is kept
+
+STILL = define(
+    "rest.still_looking",
+    Transient,
+    "this is being looked at for more than {seconds:.0f} s",
+    hint="ask again: the look continues, and its answer is kept for a while",
+)
+BUSY = define(
+    "rest.busy",
+    Transient,
+    "the worker has enough of questions that take long",
+    hint="ask again in some seconds",
+)
+
+
+@dataclass(slots=True)
+class _Question:
+    """A question that was asked; `ended` is when it got its answer."""
+
+    future: Future[Any]
+    ended: float | None = None
+
+
+class AnswerCache:
+    """Questions under way, and the newest answers.  Only the event loop's thread may ask."""
+
+    def __init__(self, patience: float = _PATIENCE, clock: Callable[[], float] = time.monotonic) -> None:
+        self._patience, self._clock = patience, clock
+        self._asked: dict[Hashable, _Question] = {}
+        self._waiting = 0
+
+    async def answer(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> Any:  # noqa: ANN401 - the question's
+        """Return an answer that is at most so many seconds old, or wait for the next one."""
+        if self._waiting >= _WAITING:
+            raise _busy()
+        heard = asyncio.wrap_future(self._question(name, ask, fresh).future)
+        self._waiting += 1
+        try:
+            done, _ = await asyncio.wait([heard], timeout=self._patience)
+        finally:
+            self._waiting -= 1
+        if not done:
+            heard.add_done_callback(lambda late: late.cancelled() or late.exception())  # no caller waits
+            raise STILL(seconds=self._patience)
+        return heard.result()
+
+    def _question(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> _Question:
+        found = self._asked.get(name)
+        if found is not None and (found.ended is None or self._good(found, fresh)):
+            return found
+        under_way = sum(one.ended is None for one in self._asked.values())
+        if under_way >= AT_ONCE:
+            raise _busy()
+        self._asked = {one: kept for one, kept in self._asked.items() if self._good(kept, _KEPT)}
+        made = self._asked[name] = _Question(background.start_call(ask, "rest-look"))
+
+        def ended(_: Future[Any]) -> None:
+            made.ended = self._clock()
+
+        made.future.add_done_callback(ended)
+        return made
+
+    def _good(self, question: _Question, fresh: float) -> bool:
+        """Whether it is under way, or has an answer that is not too old; an error is not kept."""
+        if question.ended is None:
+            return True
+        return question.future.exception() is None and self._clock() - question.ended < fresh
+
+
+def _busy() -> Exception:
+    return BUSY()

@@ -1,0 +1,188 @@
+"""Connectors by REST, as Kafka Connect has them: its clients and user interfaces work with a worker as usual.
+
+    GET  /connectors[?expand=status&expand=info]
+    GET  /connectors/{c}[/config|status|tasks|tasks-config|topics|offsets]
+    PUT  /connectors/{c}/topics/reset                for clients that send it; no topics are kept
+    PUT  /connectors/{c}/pause|resume|stop           POST /connectors/{c}/restart[?includeTasks&onlyFailed]
+    GET  /connectors/{c}/tasks/{n}/status            POST /connectors/{c}/tasks/{n}/restart
+
+In: a crew, which runs the pipelines.  Out: routes.  Nothing here makes, changes or removes a connector.  In a
+group `write_routes.py` does; a worker that was started with files has its connectors from them, and refuses
+the request with 405.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from wrackline.control.runtime.rest.model import connect_documents
+from wrackline.control.runtime.rest.model.answer import Answer
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR, NO_TASK, Connectors
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.schemas.errors import OperatorNeeded, define
+from wrackline.schemas.redaction import shown_name
+
+BY_FILE = define(
+    "rest.by_file",
+    OperatorNeeded,
+    "{method} is not for this worker: its files say which connectors it runs, and how",
+    hint="change the pipeline's file, and start the worker again: wrackline worker <pipeline.toml>",
+)
+
+
+def routes(crew: Connectors) -> APIRouter:
+    """Make the routes."""
+    made = APIRouter(prefix="/connectors", default_response_class=Answer)
+    _add_reads(made, crew)
+    _add_task_reads(made, crew)
+    _add_wishes(made, crew)
+    return made
+
+
+def _state_of(crew: Connectors, name: str) -> ConnectorState:
+    if name not in crew.names():
+        raise NO_CONNECTOR(name=shown_name(name))
+    return crew.standing(name)
+
+
+def _of_task(crew: Connectors, name: str, task: str) -> ConnectorState:
+    standing = _state_of(crew, name)
+    if not any(str(one["id"]["task"]) == task for one in connect_documents.tasks(name, {}, standing)):
+        raise NO_TASK(name=name, task=shown_name(task))
+    return standing
+
+
+def _add_reads(made: APIRouter, crew: Connectors) -> None:
+    @made.get("")
+    def connectors(expand: Annotated[list[str] | None, Query()] = None) -> Response:
+        """Name the pipelines, or describe all of them."""
+        if expand is None:
+            return Answer(sorted(crew.names()))
+        found = {name: crew.standing(name) for name in sorted(crew.names())}
+        parts = {
+            "info": lambda name: connect_documents.info(name, crew.config(name), found[name]),
+            "status": lambda name: connect_documents.status(name, found[name], crew.worker),
+        }
+        return Answer({name: {part: parts[part](name) for part in expand if part in parts} for name in found})
+
+    @made.get("/{name}")
+    def info(name: str) -> Response:
+        """Describe a pipeline."""
+        standing = _state_of(crew, name)
+        return Answer(connect_documents.info(name, crew.config(name), standing))
+
+    @made.get("/{name}/config")
+    def config(name: str) -> Response:
+        """Show its settings."""
+        _state_of(crew, name)
+        return Answer(dict(crew.config(name)))
+
+    @made.get("/{name}/status")
+    def status(name: str) -> Response:
+        """Return its state."""
+        return Answer(connect_documents.status(name, _state_of(crew, name), crew.worker))
+
+    @made.get("/{name}/topics")
+    def topics(name: str) -> Response:
+        """Name its topics."""
+        _state_of(crew, name)
+        return Answer({name: {"topics": sorted(crew.topics(name))}})
+
+    @made.put("/{name}/topics/reset")
+    def reset_topics(name: str) -> Response:
+        """Forget which topics were in use: none is remembered, they are looked up each time."""
+        _state_of(crew, name)
+        return Response(status_code=202)
+
+    @made.get("/{name}/offsets")
+    def offsets(name: str) -> Response:
+        """Show its positions."""
+        _state_of(crew, name)
+        return Answer(connect_documents.offsets(crew.offsets(name)))
+
+
+def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
+    @made.get("/{name}/tasks")
+    def tasks(name: str) -> Response:
+        """List its tasks."""
+        standing = _state_of(crew, name)
+        return Answer(connect_documents.tasks(name, crew.config(name), standing))
+
+    @made.get("/{name}/tasks-config")
+    def tasks_config(name: str) -> Response:
+        """Show what its tasks were given."""
+        standing = _state_of(crew, name)
+        listed = connect_documents.tasks(name, crew.config(name), standing)
+        return Answer({f"{name}-{one['id']['task']}": one["config"] for one in listed})
+
+    @made.get("/{name}/tasks/{task}/status")
+    def task_status(name: str, task: str) -> Response:
+        """Return a task's state."""
+        return Answer(connect_documents.task_status(_of_task(crew, name, task), crew.worker))
+
+
+def _add_wishes(made: APIRouter, crew: Connectors) -> None:
+    def wished(name: str, wish: DesiredState, status: int) -> Response:
+        _state_of(crew, name)
+        crew.wish(name, wish)
+        return Response(status_code=status)
+
+    @made.put("/{name}/pause")
+    def pause(name: str) -> Response:
+        """Let it rest; its task stays listed."""
+        return wished(name, DesiredState.PAUSE, 202)
+
+    @made.put("/{name}/stop")
+    def stop(name: str) -> Response:
+        """Let it rest without a task, as its positions are edited."""
+        return wished(name, DesiredState.STOP, 204)
+
+    @made.put("/{name}/resume")
+    def resume(name: str) -> Response:
+        """Let it continue."""
+        return wished(name, DesiredState.RUN, 202)
+
+    @made.post("/{name}/restart")
+    def restart(
+        name: str,
+        *,
+        tasks: Annotated[bool, Query(alias="includeTasks")] = False,
+        failed: Annotated[bool, Query(alias="onlyFailed")] = False,
+    ) -> Response:
+        """Restart it: a connector is only its task here, so both are the same."""
+        standing = _state_of(crew, name)
+        rests = standing.state in (
+            TaskState.PAUSED,
+            TaskState.STOPPED,
+        )  # as in Connect, only resuming wakes it
+        if not rests and (not failed or standing.state is TaskState.FAILED):
+            crew.wish(name, DesiredState.RESTART)
+        if not tasks and not failed:
+            return Response(status_code=204)
+        return Answer(connect_documents.status(name, crew.standing(name), crew.worker), 202)
+
+    @made.post("/{name}/tasks/{task}/restart")
+    def restart_task(name: str, task: str) -> Response:
+        """Restart a task."""
+        if _of_task(crew, name, task).state is not TaskState.PAUSED:
+            crew.wish(name, DesiredState.RESTART)
+        return Response(status_code=204)
+
+
+def file_routes() -> APIRouter:
+    """Make the routes that report that a worker's connectors come from files."""
+    made = APIRouter(prefix="/connectors", default_response_class=Answer)
+
+    def refused(request: Request) -> Response:
+        """Report where a worker's pipelines come from."""
+        raise BY_FILE(method=f"{request.method} {shown_name(request.url.path)}")
+
+    for path, methods in {
+        "": ["POST"],
+        "/{name}": ["DELETE"],
+        "/{name}/config": ["PUT", "PATCH"],
+        "/{name}/offsets": ["PATCH", "DELETE"],
+    }.items():
+        made.add_api_route(path, refused, methods=methods)
+    return made

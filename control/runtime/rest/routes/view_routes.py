@@ -1,0 +1,79 @@
+"""Our own command line's views of a pipeline, by REST.
+
+    GET /connectors/{name}/tables        both sides of each table, as `wrackline status`
+    GET /connectors/{name}/lag           how far each step is behind
+    GET /connectors/{name}/assessment    its findings, as `wrackline check`
+
+In: what looks at pipelines.  Out: routes.  Each look may ask Kafka, a database or a target, and changes
+nothing there.  It is made once at a time for each pipeline, and its answer is valid for a while.
+"""
+
+from collections.abc import Container, Mapping
+from typing import Any, Final, Protocol
+
+from fastapi import APIRouter, Response
+
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.rest.model.answer import Answer
+from wrackline.control.runtime.rest.model.connectors import NO_CONNECTOR
+from wrackline.control.runtime.rest.routes.answer_cache import AnswerCache
+from wrackline.control.runtime.services.status import PipelineStatus
+from wrackline.control.runtime.services.status_documents import lag_document, tables_document
+from wrackline.schemas.redaction import shown_name
+
+_STATUS_S: Final = 2.0  # seconds that a status is valid
+_ASSESSMENT_S: Final = 30.0
+
+
+class PipelineViews(Protocol):
+    """Looks at pipelines; any thread may ask, and has to wait."""
+
+    def names(self) -> Container[str]:
+        """Return the pipelines' names; this takes no time."""
+        ...
+
+    def status(self, name: str) -> PipelineStatus:
+        """Ask both sides."""
+        ...
+
+    def assess(self, name: str) -> Mapping[str, Any]:
+        """Return the findings."""
+        ...
+
+
+def routes(looks: PipelineViews, once: AnswerCache | None = None) -> APIRouter:
+    """Make the routes."""
+    made = APIRouter(prefix="/connectors/{name}", default_response_class=Answer)
+    asked = once or AnswerCache()
+
+    async def status_of(name: str) -> PipelineStatus:
+        _refuse_unknown(looks, name)
+        found: PipelineStatus = await asked.answer(("status", name), lambda: looks.status(name), _STATUS_S)
+        return found
+
+    @made.get("/tables")
+    async def tables_of(name: str) -> Response:
+        """Return the state of each table on both sides."""
+        return Answer(tables_document(await status_of(name)))
+
+    @made.get("/lag")
+    async def lag_of(name: str) -> Response:
+        """Return how far Kafka is behind the database, and the target behind Kafka."""
+        return Answer(lag_document(await status_of(name)))
+
+    @made.get("/assessment")
+    async def assessment(name: str) -> Response:
+        """Return the findings; a request soon after gets the same answer."""
+        _refuse_unknown(looks, name)
+
+        def assess() -> dict[str, Any]:
+            return {"pipeline": name, **looks.assess(name), "at_ms": now_ms()}
+
+        return Answer(await asked.answer(("assessment", name), assess, _ASSESSMENT_S))
+
+    return made
+
+
+def _refuse_unknown(looks: PipelineViews, name: str) -> None:
+    if name not in looks.names():
+        raise NO_CONNECTOR(name=shown_name(name))

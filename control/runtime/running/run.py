@@ -1,0 +1,277 @@
+"""`wrackline run`: one pipeline in the foreground, until it is stopped, is done, or needs an operator.
+
+    main thread      figures; receives SIGTERM and SIGINT
+    task's thread    claims its generation, opens the source, publishes
+    log watch        looks at the slot every few seconds, on its own connection
+    metrics          answers scrapes, if metrics.port is set
+
+Each pipeline has its own internal topics, `wrackline-<name>-*`: a partition of an offsets topic has one
+writer, and without a group nothing assigns partitions.  A second run of the same pipeline claims a newer
+generation; the first run notices that when it is fenced, reports it and ends.
+
+The run waits for a server that is not there yet as for one that goes away later: errors.max.retries counts.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import wait
+from contextlib import ExitStack, suppress
+from functools import partial
+from threading import Event
+
+import orjson
+
+from wrackline.control.runtime.ground.pipeline_access import (
+    TASK,
+    group_of,
+    ownership_of,
+    position_text,
+    surroundings,
+)
+from wrackline.control.runtime.ground.scrape_port import (
+    HOST,
+    METRICS,
+    STATUS,
+    ScrapePage,
+    metrics_page,
+    serve_pages,
+)
+from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.lineage.source_half import report_source_run
+from wrackline.control.runtime.logs.libraries import log_libraries
+from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.running.status_line import Narration, Pulse, StatusLine
+from wrackline.producers.contract.optional_parts import Attended, LogState, Surveying
+from wrackline.producers.contract.source_plugin import Source, SourcePlugin, load
+from wrackline.producers.contract.uncaptured import uncaptured_text
+from wrackline.producers.cutting.table_fault import FaultReason
+from wrackline.producers.kafka.ownership import Ownership
+from wrackline.producers.observe.log_lag_poller import poll_logs
+from wrackline.producers.observe.status_document import document
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.task import assembly, background
+from wrackline.producers.task.task_limits import Clocks, TaskLimits
+from wrackline.producers.task.task_loop import Task
+from wrackline.producers.task.task_observers import Health
+from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.redaction import shown_name
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableId
+
+LAST_WORD = 20.0  # seconds to finish what it began, after a request to stop
+_LOOK = 0.2  # seconds between two checks for a request to stop
+_NAMED = 5  # tables in the line about them
+
+
+Tell = Callable[[Health, Exception | None], None]
+TellWrong = Callable[[Mapping[TableId, FaultReason]], None]
+
+NO_TABLES = define(
+    "run.no_tables",
+    OperatorNeeded,
+    "no table of database {database} is captured: the filters leave all out, or the user may see none",
+    hint="see which are left out: wrackline tables <pipeline.toml> --all; then correct table.include.list or"
+    " table.exclude.list; a table that comes later and passes them is captured by itself",
+)
+TOO_MANY = define(
+    "run.too_many_tables",
+    OperatorNeeded,
+    "{count} tables of database {database} pass the filters, and guardrail.collections.max is {most}",
+    hint="narrow table.include.list, or raise guardrail.collections.max; which tables: wrackline tables"
+    " <pipeline.toml>",
+)
+NOT_STOPPED = define(
+    "run.not_stopped",
+    Transient,
+    "{pipeline} was asked to stop and has not within {seconds:.0f} s; it is left where it is",
+    hint="nothing is lost; see whether Kafka and the database are there",
+)
+
+
+def run(
+    pipeline: Pipeline,
+    log: Log,
+    *,
+    tell: Tell = lambda _health, _error: None,
+    wrong: TellWrong = lambda _tables: None,
+    draw: Callable[[str], None] | None = None,
+) -> None:
+    """Run a pipeline that was found good; an error that needs an operator is raised.
+
+    `wrong` gets the tables that have an error, `draw` redraws the status line on a terminal.
+    """
+    values = pipeline.good()
+    if pipeline.source is None:
+        raise ValueError("a pipeline without a source does not run")
+    stopping, plugin = Event(), load(pipeline.source)
+    log = log.bind(pipeline=values.text("name"))
+    with hear_stop_signals() as asked, log_libraries(log, values.redactor.clean), ExitStack() as opened:
+        warn_of_no_effect(pipeline, log)
+        lineage = opened.enter_context(report_source_run(plugin, values, log))
+        source = plugin.open(values, surroundings())
+        opened.callback(source.close)
+        measures = _measures(plugin, source)
+        port = values.integer("metrics.port")
+        if port:
+            pages = {METRICS: metrics_page(measures.families), STATUS: _status_page(values, measures)}
+            opened.enter_context(serve_pages(port, pages, "metrics.port"))
+            url = f"http://{HOST}:{port}{METRICS}"
+            log.info("metrics", line=f"metrics: {url}", url=url)
+        narration = Narration(measures, log, time.monotonic, tell, lineage, wrong)
+        begin = partial(_begin, plugin, values, source, narration, log, stopping)
+        work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
+        working = background.start_call(work, "task")
+        pulse = Pulse(StatusLine(measures, position_text(source), time.monotonic), log, time.monotonic, draw)
+        while not wait([working], _LOOK).done:
+            if asked():
+                stopping.set()
+                if not wait([working], LAST_WORD).done:
+                    raise NOT_STOPPED(pipeline=values.text("name"), seconds=LAST_WORD)
+            if measures.running:
+                pulse()
+        working.result()
+        pulse(last=True)
+        _last_words(source, log, completed=narration.completed)
+
+
+def warn_of_no_effect(pipeline: Pipeline, log: Log) -> None:
+    """Name the settings that nothing acts on; the pipeline runs without them."""
+    for problem in pipeline.problems:
+        told = {"setting": shown_name(problem.setting), "error": problem.error.document()}
+        log.warning("without effect", line=f"warning: {problem.error}", **told)
+
+
+def _last_words(source: Source, log: Log, *, completed: bool) -> None:
+    """Log how it ended, and what stays on the server without a reader."""
+    if not completed:
+        log.info("stopped", line="stopped")
+        return
+    log.info("completed", line="completed: existing rows are read, and snapshot.mode asks for no more")
+    left: list[LogState | None] = []
+    if isinstance(source, Attended):
+        with suppress(WracklineError):  # it does not matter if the server is gone now
+            left = [source.log_state(partition) for partition in source.partitions()]
+    for one in left:
+        if one is not None:
+            line = (
+                f"{one.name} stays, and the server keeps all of its log from here on: go on from it with"
+                f' snapshot.mode = "initial", or drop it: {one.drop}'
+            )
+            log.warning("log stays", line=line, name=one.name, drop=one.drop)
+
+
+Begun = tuple[Task, ExitStack]
+
+
+def _work(
+    begin: Callable[[], Begun],
+    limits: TaskLimits,
+    narration: Narration,
+    stopping: Event,
+    chance: Callable[[], float],
+) -> None:
+    """Begin, again and again while a retry may help, and run the task."""
+    tries = 0
+    while not stopping.is_set():
+        try:
+            task, opened = begin()
+        except Transient as error:
+            tries += 1
+            if 0 <= limits.most_tries < tries:
+                raise
+            narration.health(Health.RECOVERING, error)
+            stopping.wait(limits.wait_before(tries, chance()))
+        else:
+            with opened:
+                task.run()
+            return
+
+
+def _begin(
+    plugin: SourcePlugin, values: Values, source: Source, narration: Narration, log: Log, stopping: Event
+) -> Begun:
+    name = values.text("name")
+    for partition in source.partitions():
+        tables = source.tables(partition)
+        narration.sees(partition, tables)
+        first = ", ".join(f"{table.schema}.{table.name}" for table in tables[:_NAMED])
+        more = f", and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
+        line, told = f"database {partition.database}", {"database": partition.database}
+        log.info("connected", line=f"{name}: connected to {plugin.kind}, {line}", kind=plugin.kind, **told)
+        line = f"tables: {len(tables)} ({first}{more})" if tables else "tables: none"
+        log.info("tables", line=line, tables=len(tables), **told)
+        error = check_table_count(values, partition, len(tables))
+        if not tables:
+            error = NO_TABLES(database=partition.database)
+        if isinstance(source, Surveying):
+            left_out = source.left_out(partition)
+            narration.left_out(partition, left_out)
+            if left_out:
+                line = (
+                    f"not captured: {uncaptured_text(left_out)}; all of them: wrackline tables <file> --all"
+                )
+                log.info("not captured", line=line, tables=len(left_out), **told)
+        if error is not None:
+            log.warning("warning", line=f"warning: {error}", error=error.document(), **told)
+    ownership = ownership_of(values)
+    ownership.prepare()
+    generation = _claim(ownership, source, log, name)
+    owner = assembly.TaskOwner(group_of(name), TASK, ownership.newest, claimed=generation)
+    moments = Clocks(time.monotonic, now_ms, random.random)
+    with ExitStack() as opened:
+        opened.enter_context(poll_logs(source, narration.confirmed, narration.looked))
+        made = assembly.task(plugin, values, owner, narration, moments, stopping)
+        return opened.enter_context(made), opened.pop_all()
+
+
+def check_table_count(values: Values, partition: SourcePartition, count: int) -> WracklineError | None:
+    """Compare the count of tables with the maximum; return an error for more, or raise it if set to fail."""
+    most = values.integer("guardrail.collections.max")
+    if not most or count <= most:
+        return None
+    error = TOO_MANY(count=count, database=partition.database, most=most)
+    if values.text("guardrail.collections.limit.action") == "fail":
+        raise error
+    return error
+
+
+def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
+    claim = ownership.claim(time.monotonic)
+    place = position_text(source)
+    for partition in source.partitions():
+        offset = claim.state.resume(name, partition)
+        begins = None if offset is None else place(orjson.loads(offset.position))
+        state = source.log_state(partition) if isinstance(source, Attended) else None
+        kept = "" if state is None else f"; {state.name} is there"
+        told = {"database": partition.database, "position": begins}
+        said = "starts with no stored position" if begins is None else f"begins at {begins}"
+        log.info("begins", line=f"{partition.database}: {said}{kept}", **told)
+        if state is not None and state.held_by is not None:
+            line = f"takes over from {state.held_by}, which still reads {state.name}: it is shut out"
+            log.warning("takes over", line=line, held_by=state.held_by, database=partition.database)
+    line = f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}"
+    log.info("owner", line=line, generation=claim.generation, task=TASK)
+    return claim.generation
+
+
+def _measures(plugin: SourcePlugin, source: Source) -> TaskMeasures:
+    return TaskMeasures(
+        TASK,
+        plugin.kind,
+        source.partitions(),
+        TaskLimits().most_ahead_bytes,
+        monotonic=time.monotonic,
+        now_ms=now_ms,
+    )
+
+
+def _status_page(values: Values, measures: TaskMeasures) -> ScrapePage:
+    name, began_ms = values.text("name"), now_ms()
+
+    def told() -> bytes:
+        return orjson.dumps(document(measures, name, began_ms, now_ms()))
+
+    return ScrapePage("application/json", told)

@@ -1,0 +1,13 @@
+"""One function for each operation on a pipeline that an operator needs.  No typer and no web framework.
+
+In: a good pipeline.  Out: values and documents; the command line and REST print them.
+
+    status, status_documents   both sides of each table, and the same as plain values
+    offsets                    stored positions: show, set, reset, rewind
+    requests, signalling       receipts of requests for existing rows; sending such a request
+    requested_tables           table names of a request in the spelling that the task takes
+    table_survey               captured tables, and what of each is in Kafka
+    topic_ends                 the first and last readable offsets of topics
+    letters, letter_replay     dead letters: list and drop, and merge again
+    deletion_plan, deletion    what a pipeline created, and removing it
+"""

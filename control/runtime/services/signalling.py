@@ -1,0 +1,49 @@
+"""Sends a signal to a pipeline, over its topic of signals: whether its task runs or not."""
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from wrackline.producers.kafka import signal_topic
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.failures import of_exception
+from wrackline.schemas.errors import OperatorNeeded, Transient, define
+from wrackline.schemas.kafka.topic_names import control_topics
+from wrackline.schemas.settings.settings_registry import Values
+
+NOT_LISTENED = define(
+    "snapshot.not_listened",
+    OperatorNeeded,
+    "{pipeline} takes no signals from Kafka",
+    hint='add kafka to signal.enabled.channels, as "source,kafka", and start it again',
+)
+NOT_SENT = define(
+    "snapshot.not_sent",
+    Transient,
+    "the request did not arrive in topic {topic} within {seconds:.0f} s",
+    hint="see whether the brokers answer: wrackline check <pipeline.toml>; then ask again",
+)
+_SECONDS = 30.0
+
+
+def send_signal(values: Values, body: bytes) -> None:
+    """Send a signal that was found good, and wait until it is there."""
+    if "kafka" not in values.listed("signal.enabled.channels"):
+        raise NOT_LISTENED(pipeline=values.text("name"))
+    server, given = values.text("topic.prefix"), values["signal.kafka.topic"]
+    topic = control_topics(server).signal if given is None else str(given)
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    signal_topic.prepare_signals(AdminClient(client.admin()), topic)
+    failed: list[KafkaException] = []
+    producer = Producer({**client.admin(), "message.timeout.ms": int(_SECONDS * 1000)})
+    producer.produce(
+        topic,
+        body,
+        server.encode(),
+        on_delivery=lambda error, _: failed.append(KafkaException(error)) if error else None,
+    )
+    left = producer.flush(_SECONDS + 1)
+    refused = of_exception(failed[0], "the sender of requests", topic) if failed else None
+    if refused is not None and not isinstance(refused, Transient):
+        raise refused
+    if refused is not None or left:  # only the caller sends it again
+        raise NOT_SENT(topic=topic, seconds=_SECONDS)

@@ -1,0 +1,11 @@
+"""A worker: source halves of several pipelines, each in a process of its own.
+
+In: pipelines' files.  Out: running tasks, log lines, and what REST needs of them.
+
+    worker              starts and supervises the tasks, and opens REST
+    task_process        a task's process
+    worker_log          the worker's log lines; keeps which pipelines failed
+    file_connectors     the pipelines as REST sees connectors
+    pipeline_requests   a pipeline's requests, for REST
+    pipeline_views      a pipeline's status and assessment, for REST
+"""

@@ -1,0 +1,92 @@
+"""The pipelines of one worker, as REST needs them: their states, their files' settings, their data in Kafka.
+
+In: pipelines that were found good, and what passes wishes on.  Out: what
+`control/runtime/rest/routes/connector_routes.py` needs, on any thread.  The worker's own thread keeps the
+tasks' states here.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import orjson
+from confluent_kafka.admin import AdminClient
+
+from wrackline.control.runtime.ground.pipeline_access import ownership_of
+from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.producers.connect.restart_policy import DesiredState, TaskState
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.login_check import check_login
+from wrackline.producers.kafka.topic_deletion import list_topics
+from wrackline.schemas.kafka.topic_names import is_of_table
+from wrackline.schemas.pipelines.pipeline import Pipeline
+from wrackline.schemas.pipelines.publication_settings import naming_of
+
+_NEW = ConnectorState(TaskState.STARTING)
+
+
+class FileConnectors:
+    """Pipelines whose files a worker was started with; a wish is forgotten when the worker ends."""
+
+    def __init__(
+        self, pipelines: Mapping[str, Pipeline], wished: Callable[[str, DesiredState], None]
+    ) -> None:
+        self.worker = ""  # known once it listens
+        self._pipelines, self._wished = pipelines, wished
+        self._standings: dict[str, ConnectorState] = {}
+
+    def stands(self, name: str, standing: ConnectorState) -> None:
+        """Keep the state of a pipeline's process."""
+        self._standings[name] = standing
+
+    def names(self) -> Sequence[str]:
+        """Return the pipelines' names."""
+        return list(self._pipelines)
+
+    def pipeline(self, name: str) -> Pipeline:
+        """Return a pipeline as its file was when the worker started."""
+        return self._pipelines[name]
+
+    def config(self, name: str) -> Mapping[str, str]:
+        """Return the settings in a pipeline's file; secrets are masked."""
+        pipeline = self._pipelines[name]
+        return pipeline.registry.shown(pipeline.given)
+
+    def standing(self, name: str) -> ConnectorState:
+        """Return the state of its process."""
+        return self._standings.get(name, _NEW)
+
+    def wish(self, name: str, wish: DesiredState) -> None:
+        """Have it run, pause, stop or start again, soon."""
+        self._wished(name, wish)
+
+    def topics(self, name: str) -> Sequence[str]:
+        """Return the names of its existing topics."""
+        return existing_topics(self._pipelines[name])
+
+    def offsets(self, name: str) -> Sequence[tuple[Mapping[str, str], object]]:
+        """Return its committed positions."""
+        return committed_offsets(self._pipelines[name])
+
+
+def existing_topics(pipeline: Pipeline) -> Sequence[str]:
+    """Return the names of a pipeline's existing topics, only those of tables."""
+    values = pipeline.good()
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    check_login(client, time.monotonic)
+    server, naming = values.text("topic.prefix"), naming_of(values)
+    return sorted(
+        topic for topic in list_topics(AdminClient(client.admin())) if is_of_table(server, topic, naming)
+    )
+
+
+def committed_offsets(pipeline: Pipeline) -> Sequence[tuple[Mapping[str, str], object]]:
+    """Return a pipeline's committed positions; none before its first start."""
+    values = pipeline.good()
+    name = values.text("name")
+    return [
+        ({"server": key.server, "database": key.database or ""}, orjson.loads(offset.position))
+        for key, offset in sorted(
+            ownership_of(values).state().positions.items(), key=lambda item: str(item[0])
+        )
+        if key.connector == name
+    ]

@@ -1,0 +1,74 @@
+"""A worker's child: one pipeline's source half, which ends when its worker does.
+
+In: a pipeline's file, or the map that REST got; and its end of the lifeline.  Out: the lines of
+`wrackline run`, the task's states and the reason of its end through the lifeline, and the exit code of that
+reason's kind.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeline, log_findings
+from wrackline.control.runtime.ground.exits import Exit, exit_of
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.logs.lines import log_through
+from wrackline.control.runtime.running.run import run
+from wrackline.producers.connect.lifeline import Lifeline
+from wrackline.producers.connect.restart_policy import TaskState
+from wrackline.producers.cutting.table_fault import FaultReason
+from wrackline.producers.task import memory_tuning
+from wrackline.producers.task.task_observers import Health
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.tables.table import TableId
+
+_MOST_TABLES = 20  # whose errors the worker gets: in a group they are in a record of Kafka
+_STATES = {
+    Health.STARTING: TaskState.STARTING,
+    Health.RUNNING: TaskState.RUNNING,
+    Health.RECOVERING: TaskState.RECOVERING,
+    Health.COMPLETED: TaskState.COMPLETED,
+}
+
+
+def run_file(file: Path, line: socket.socket) -> None:
+    """Run the pipeline of a file."""
+    _run(partial(good_pipeline, file), line)
+
+
+def run_settings(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
+    """Run the pipeline of a map of settings, whose references may read what is allowed."""
+    _run(lambda: check(given, Installed(), Resolver(allowed, os.environ)), line)
+
+
+def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
+    memory_tuning.use_one_heap()
+    lifeline = Lifeline(line)
+    lifeline.hold()
+    log = log_through(lambda line: lifeline.tell({"line": line}))
+
+    def tell(health: Health, error: Exception | None) -> None:
+        del error  # the pipeline logs what it recovers from
+        lifeline.tell({"state": _STATES[health].value})
+
+    def wrong(tables: Mapping[TableId, FaultReason]) -> None:
+        first = [{"table": str(table), **asdict(tables[table])} for table in sorted(tables)[:_MOST_TABLES]]
+        lifeline.tell({"tables": {"count": len(tables), "first": first}})
+
+    try:
+        run(pipeline(), log, tell=tell, wrong=wrong)
+    except UnfitFile as unfit:
+        log_findings(log, unfit.file, unfit.checked)
+        sys.exit(Exit.FINDINGS)
+    except WracklineError as error:
+        lifeline.tell({"error": error.document()})
+        log.error(  # noqa: TRY400 - no traceback: the error says it all
+            "failed", line=f"error {error}", error=error.document()
+        )
+        sys.exit(exit_of(error))

@@ -1,0 +1,154 @@
+"""`wrackline worker`: the source halves of several pipelines, each in its own process.
+
+    this process    starts them, prints their lines, restarts crashed ones; receives SIGTERM and SIGINT
+    one each        `task_process.py`: what `wrackline run` does, with a lifeline to this process
+
+In: pipelines' files, all checked before any is started.  Out: lines (`worker_log.py`).  A pipeline whose
+error needs an operator is FAILED with its reason, and the others continue to stream.  The worker ends when it
+is asked to, or when no pipeline is left and REST can't wake one.  It knows no database, and uses Kafka only
+for requests by REST.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wrackline.control.runtime.check import assessment
+from wrackline.control.runtime.ground.exits import Exit
+from wrackline.control.runtime.ground.installed import Installed
+from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
+from wrackline.control.runtime.logs.libraries import log_libraries
+from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.rest.server.rest_settings import RestSettings
+from wrackline.control.runtime.worker import task_process
+from wrackline.control.runtime.worker.file_connectors import FileConnectors
+from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews
+from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
+from wrackline.producers import sources
+from wrackline.producers.connect.child import Begin
+from wrackline.producers.connect.nursery import Nursery
+from wrackline.producers.connect.supervisor import Supervisor
+from wrackline.schemas.errors import Definite, WracklineError, define
+from wrackline.schemas.pipelines.pipeline import Pipeline, check
+from wrackline.schemas.pipelines.plugin_finder import list_kinds
+from wrackline.schemas.settings.secret_refs import Allowed, Resolver
+from wrackline.schemas.versions import OURS
+
+if TYPE_CHECKING:
+    from wrackline.control.runtime.rest.model.connectors import Connectors, WritableConnectors
+    from wrackline.control.runtime.rest.routes.request_routes import RequestsService
+    from wrackline.control.runtime.rest.routes.view_routes import PipelineViews
+    from wrackline.control.runtime.rest.server.endpoint import RestEndpoint
+
+Tell = Callable[[WracklineError], None]
+
+SAME_NAME = define(
+    "worker.same_name",
+    Definite,
+    "{file} and {other} are both named {name}: they would be one pipeline, and fence each other",
+    hint="give each a name of its own, or leave one of the files out",
+)
+
+# what the tasks' processes have in common
+LOADED = (
+    task_process.__name__,
+    *(f"{sources.__name__}.{kind}" for kind in list_kinds(sources)),
+)
+
+# a process that ends with one of these would end with it again
+FOR_SOMEBODY = (Exit.FINDINGS, Exit.USAGE, Exit.OPERATOR, Exit.DEFINITE)
+
+
+def work(
+    pipelines: Mapping[Path, Pipeline], log: Log, most_memory: int, rest: RestSettings | None = None
+) -> int:
+    """Run pipelines that were found good; return the exit code of the first that failed, or 0."""
+    tasks: dict[str, Begin] = {}
+    nursery = Nursery(LOADED)
+    files: dict[str, Path] = {}
+    named: dict[str, Pipeline] = {}
+    for file, pipeline in pipelines.items():
+        name = pipeline.good().text("name")
+        if name in files:
+            raise SAME_NAME(file=file, other=files[name], name=name)
+        files[name], named[name] = file, pipeline
+        tasks[name] = nursery.way(task_process.run_file, file.absolute())
+    with hear_stop_signals() as asked, ExitStack() as opened:
+        clean = _redact_all(named.values())
+        opened.enter_context(log_libraries(log.bind(pipeline=WORKER), clean))
+        supervisor: Supervisor
+        crew = FileConnectors(named, lambda task, wish: supervisor.wish(task, wish))  # noqa: PLW0108 - it comes later
+        telling = WorkerLog(crew.stands, log, clean)
+        supervisor = Supervisor(
+            tasks,
+            telling,
+            for_somebody=lambda code: code in FOR_SOMEBODY,
+            asked=asked,
+            stays=rest is not None,
+            most_memory=most_memory,
+        )
+        if rest is not None:
+            desks = {
+                name: PipelineRequests(pipeline, partial(telling.wrong, name))
+                for name, pipeline in named.items()
+            }
+            looks = WorkerViews(
+                crew, lambda name: nursery.way(assessment.assess_file, files[name].absolute())
+            )
+            tell = partial(telling.wrong, WORKER)
+            door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell))
+            crew.worker = door.worker
+            telling.listens(f"{door.url}/connectors")
+        supervisor.run()
+    return next(iter(telling.failed.values()), Exit.OK)
+
+
+@contextmanager
+def serve_rest(
+    crew: "Connectors",
+    desks: "Mapping[str, RequestsService]",
+    looks: "PipelineViews",
+    rest: RestSettings,
+    tell: Tell,
+    group: "WritableConnectors | None" = None,
+) -> "Iterator[RestEndpoint]":
+    """Answer by REST; `group` makes a group's connectors."""
+    # here, so that a worker that does not listen does not wait for a web framework to load
+    from starlette.middleware import Middleware  # noqa: PLC0415
+
+    from wrackline.control.runtime.rest.routes import (  # noqa: PLC0415
+        connector_routes,
+        plugin_routes,
+        request_routes,
+        write_routes,
+    )
+    from wrackline.control.runtime.rest.routes import view_routes as own_looks  # noqa: PLC0415
+    from wrackline.control.runtime.rest.server.endpoint import open_endpoint  # noqa: PLC0415
+    from wrackline.control.runtime.rest.server.forward import Forward  # noqa: PLC0415
+    from wrackline.control.runtime.rest.server.tls import client_tls  # noqa: PLC0415
+
+    installed, resolver = Installed(), Resolver(Allowed.from_environment(os.environ), os.environ)
+    by_itself = partial(check, plugins=installed, resolve=resolver)
+    routes = (
+        request_routes.routes(desks),
+        own_looks.routes(looks),
+        connector_routes.routes(crew),
+        connector_routes.file_routes() if group is None else write_routes.routes(group),
+        plugin_routes.routes(installed, by_itself if group is None else group.check, OURS),
+    )
+    within = []
+    if group is not None:
+        within.append(Middleware(Forward, elsewhere=group.elsewhere, tls=client_tls(rest)))
+    cluster = None if group is None else group.cluster
+    with open_endpoint(rest, routes, tell, within, cluster=cluster) as door:
+        yield door
+
+
+def _redact_all(pipelines: Iterable[Pipeline]) -> Callable[[str], str]:
+    """Return what removes the secrets of all of them from a text."""
+    redactors = [one.values.redactor for one in pipelines if one.values is not None]
+    return lambda text: reduce(lambda left, redactor: redactor.clean(left), redactors, text)

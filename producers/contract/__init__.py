@@ -1,0 +1,13 @@
+"""The contract between a source and everything else in `producers`.
+
+In: nothing; a source's folder implements these Protocols and makes these values.  Out: the steps of its log
+and the chunks of its rows.  No part of `producers` knows more than this about a database.
+
+    source_plugin.py      what a source's folder offers, and its parts: log, chunk reader, marks
+    optional_parts.py     what a source may offer beside that
+    steps.py              what a log becomes: batches of steps
+    row_chunks.py         existing rows of one table between two keys
+    snapshot_requests.py  requests to the snapshot machine, and what becomes of them
+    first_reads.py        which existing rows a start requests
+    uncaptured.py         why a table is not captured
+"""

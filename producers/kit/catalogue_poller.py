@@ -1,0 +1,123 @@
+"""Looks at a source's catalogue beside its stream: every ten seconds, and soon after the log names a table.
+
+A thread of its own looks; the stream takes a picture when the log has passed it, and never waits.  At most
+one picture waits: until it is taken, later ones are dropped, because the log is behind anyway.  A look that
+fails is made again; the third failure in a row goes to the stream, which is then opened again.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final, Generic, Protocol, TypeVar
+
+from wrackline.schemas.errors import ErrorCode, WracklineError
+
+EVERY_S: Final = 10.0
+_SOON_S: Final = 0.5
+_FAILURES: Final = 3
+_PATIENCE_S: Final = 5.0
+
+P = TypeVar("P")
+
+
+class LogRevision(Protocol):
+    """How much the log has reported so far, in numbers that rise."""
+
+    @property
+    def told(self) -> int:
+        """All that was reported, and the pictures that were taken."""
+        ...
+
+    @property
+    def stirs(self) -> int:
+        """The number of events that make a look worthwhile."""
+        ...
+
+
+class CatalogueReader(Protocol[P]):
+    """Takes pictures, on connections that it makes."""
+
+    def look(self, begun: int) -> P:
+        """Take one; `begun` is how much the log has reported until now."""
+        ...
+
+    def handed_over(self, picture: P) -> None:
+        """The stream will get this picture."""
+        ...
+
+    def close(self) -> None:
+        """End the connection; the next look makes another."""
+        ...
+
+
+class CataloguePoller(Generic[P]):
+    """The thread and the picture that waits."""
+
+    def __init__(
+        self,
+        looker: CatalogueReader[P],
+        log: LogRevision,
+        unseen: ErrorCode,
+        fails: type[Exception],
+        *,
+        every: float = EVERY_S,
+    ) -> None:
+        """Take what a look fails with beside our own errors, and the error for the third failure."""
+        self._looker, self._log, self._every = looker, log, every
+        self._unseen, self._fails = unseen, (fails, WracklineError)
+        self._picture: P | None = None
+        self._error: Exception | None = None
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, ready: Callable[[], None]) -> None:
+        """Look from here on; `ready` is called for each picture, because the log may be quiet."""
+        self._thread = threading.Thread(target=self._run, args=[ready], name="catalogue", daemon=True)
+        self._thread.start()
+
+    def take(self, passed: Callable[[P], bool]) -> P | None:
+        """Return the picture that waits, if the log has passed it."""
+        if self._error is not None:
+            raise self._unseen(reason=self._error)
+        picture = self._picture
+        if picture is None or not passed(picture):
+            return None
+        self._picture = None
+        return picture
+
+    def stop(self) -> None:
+        """Let it end, without waiting."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """End it."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE_S)
+
+    def _run(self, ready: Callable[[], None]) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            stirs = self._log.stirs
+            try:
+                picture = self._looker.look(self._log.told)
+                failures = 0
+            except self._fails as exc:
+                failures += 1
+                self._looker.close()
+                if failures >= _FAILURES:
+                    self._error = exc
+                    ready()
+                    break
+            else:
+                if self._picture is None:
+                    self._picture = picture
+                    self._looker.handed_over(picture)
+                    ready()
+            self._rest(stirs)
+        self._looker.close()
+
+    def _rest(self, stirs: int) -> None:
+        """Wait until the next look is due, or there is a reason for one."""
+        for _ in range(round(self._every / _SOON_S)):
+            if self._stopping.wait(_SOON_S) or self._log.stirs != stirs:
+                return

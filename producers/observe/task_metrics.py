@@ -1,0 +1,257 @@
+"""A task's figures: an observer that adds up publications, and the metrics that are served.
+
+    publications (once a Kafka commit) --> TaskMeasures --samples--> exposition
+    the log as its server shows it (every few seconds) --^
+
+Why this does not slow down the rows: they were counted where they were cut, and here some numbers are added
+once a commit.  Only what Kafka has committed counts, so what is read again after an error counts once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from threading import Lock
+
+from wrackline.producers.contract.optional_parts import LogState
+from wrackline.producers.contract.steps import Fault, Position
+from wrackline.producers.contract.uncaptured import UncapturedReason
+from wrackline.producers.cutting.cutter import Publication
+from wrackline.producers.cutting.record_buffer import Unfitting
+from wrackline.producers.observe import task_metric_names as names
+from wrackline.producers.observe.table_figures import PartitionTables
+from wrackline.producers.task.task_observers import Health
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.offset_replay import OffsetsState
+from wrackline.schemas.language.exposition import Family, Histogram, Metric, Sample, Type
+from wrackline.schemas.tables.table import SourcePartition, TableId
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_SMOOTH = 0.3  # weight of the newest rate of the log
+_UNKNOWN = -1.0  # as Debezium says it
+
+
+@dataclass(slots=True)
+class PartitionFigures:
+    """What is known of one source partition."""
+
+    events: Counter[tuple[TableId, str]] = field(default_factory=Counter)
+    faults: Counter[tuple[TableId, str]] = field(default_factory=Counter)
+    unfit: Counter[Unfitting] = field(default_factory=Counter)
+    tables: PartitionTables = field(default_factory=PartitionTables)
+    bytes: int = 0
+    transactions: int = 0
+    position: Position | None = None  # the last one that was committed
+    lag_ms: int | None = None  # of the newest event
+    last_ms: int | None = None  # when that was committed in Kafka
+    log: LogState | None = None
+    left_out: Mapping[TableId, UncapturedReason] = field(default_factory=dict)  # tables that are not captured
+    log_seen: float = 0.0
+    log_rate: float | None = None  # bytes a second
+
+    @property
+    def seconds_until_lost(self) -> float:
+        """The seconds until what we need is lost, at this rate or by its age, if we confirm nothing."""
+        if self.log is None:
+            return inf
+        by_age = inf if self.log.expires_s is None else self.log.expires_s
+        if self.log.spare is None or not self.log_rate:
+            return by_age
+        return min(by_age, max(0, self.log.spare) / self.log_rate)
+
+
+class TaskMeasures:
+    """Adds up one task's figures; any thread may read them."""
+
+    def __init__(
+        self,
+        task: int,
+        plugin: str,
+        partitions: Sequence[SourcePartition],
+        most_queued: int,
+        *,
+        monotonic: Callable[[], float],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._task, self._plugin, self._most_queued = task, plugin, most_queued
+        self._monotonic, self._now_ms = monotonic, now_ms
+        self._figures = {partition: PartitionFigures() for partition in partitions}
+        self._commits = Histogram(BOUNDS)
+        self._recoveries: Counter[str] = Counter()
+        self._queued: Callable[[], int] = lambda: 0
+        self._lock = Lock()
+        self.running = False
+
+    def queue(self, queued: Callable[[], int]) -> None:
+        """Take a function that returns how much waits."""
+        self._queued = queued
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        """Note whether the task runs, and what it recovers from."""
+        self.running = health is Health.RUNNING
+        if error is not None:
+            code = error.code if isinstance(error, WracklineError) else type(error).__name__
+            with self._lock:
+                self._recoveries[code] += 1
+
+    def left_out(self, partition: SourcePartition, tables: Mapping[TableId, UncapturedReason]) -> None:
+        """Take the tables that are not captured, and why."""
+        with self._lock:
+            self._figures[partition].left_out = tables
+
+    def resumed(self, state: OffsetsState) -> None:
+        """Take the states of the tables."""
+        with self._lock:
+            for partition, figures in self._figures.items():
+                figures.tables = PartitionTables()
+                for key, kept in state.tables.items():
+                    if key.partition == partition:
+                        figures.tables.take(key.table, kept.snapshot)
+
+    def fault(self, partition: SourcePartition, fault: Fault) -> None:
+        """Count it."""
+        with self._lock:
+            self._figures[partition].faults[fault.table, fault.error.code] += 1
+
+    def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
+        """Add a Kafka transaction."""
+        now = self._now_ms()
+        with self._lock:
+            self._commits.observe(commit_seconds)
+            for publication in publications:
+                figures, tally = self._figures[publication.partition], publication.tally
+                figures.bytes += publication.size
+                figures.position = publication.position
+                figures.unfit.update(tally.unfit)
+                figures.transactions += tally.transactions
+                for table, state in publication.states.items():
+                    figures.tables.take(table, state)
+                if tally.events:
+                    figures.events.update(tally.events)
+                    figures.last_ms = now
+                if tally.committed_ms is not None:
+                    figures.lag_ms = max(0, now - tally.committed_ms)
+
+    def looked(self, partition: SourcePartition, log: LogState | None) -> None:
+        """Take how the server sees the log."""
+        now = self._monotonic()
+        with self._lock:
+            figures = self._figures[partition]
+            passed = now - figures.log_seen
+            if log is not None and figures.log is not None and passed > 0:
+                rate = max(0, log.end - figures.log.end) / passed
+                before = rate if figures.log_rate is None else figures.log_rate
+                figures.log_rate = _SMOOTH * rate + (1 - _SMOOTH) * before
+            figures.log, figures.log_seen = log, now
+
+    def figures(self) -> Mapping[SourcePartition, PartitionFigures]:
+        """Return the figures themselves; each single figure may be read at any time."""
+        return self._figures
+
+    @property
+    def events(self) -> int:
+        """All events so far."""
+        with self._lock:
+            return sum(figures.events.total() for figures in self._figures.values())
+
+    def families(self) -> Iterator[Family]:
+        """Yield everything that is served, with its current values."""
+        with self._lock:
+            ours: dict[Metric, list[Sample]] = {metric: [] for metric in names.METRICS}
+            theirs: dict[names.Alias, list[Sample]] = {
+                alias: [] for alias in (*names.ALIASES, *names.SNAPSHOT_ALIASES, names.SCANNED)
+            }
+            for partition, figures in self._figures.items():
+                labels = self._labels(partition)
+                for metric, more, value in self._ours(figures):
+                    ours[metric].append(Sample({**labels, **more}, value))
+                jmx = {"plugin": self._plugin, "name": partition.server, "task": str(self._task)}
+                jmx |= {"database": partition.database, "context": "streaming"}
+                for alias, value in zip(names.ALIASES, self._theirs(figures), strict=True):
+                    theirs[alias].append(Sample(jmx, value))
+                jmx = {**jmx, "context": "snapshot"}
+                for alias, value in zip(names.SNAPSHOT_ALIASES, figures.tables.theirs(), strict=True):
+                    theirs[alias].append(Sample(jmx, value))
+                for (table, operation), times in figures.events.items():
+                    if operation == "r":
+                        theirs[names.SCANNED].append(Sample({**jmx, "table": _topic_names(table)}, times))
+            ours[names.COMMITS] = self._commits.samples(self._labels(None))
+            ours[names.RECOVERIES] = [
+                Sample({**self._labels(None), "code": code}, times)
+                for code, times in self._recoveries.items()
+            ]
+        for metric, samples in ours.items():
+            yield Family(metric.name, metric.type.value, metric.meaning, samples)
+        for alias, samples in theirs.items():
+            yield Family(alias.name, Type.GAUGE.value, alias.meaning, samples)
+
+    def _labels(self, partition: SourcePartition | None) -> dict[str, str]:
+        """Return the labels; a task's own figures have the names of all of its databases."""
+        of_all = sorted(self._figures) if partition is None else [partition]
+        servers = dict.fromkeys(partition.server for partition in of_all)
+        databases = ",".join(partition.database for partition in of_all)
+        return {"server": ",".join(servers), "task": str(self._task), "database": databases}
+
+    def _ours(self, figures: PartitionFigures) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
+        none: Mapping[str, str] = {}
+        yield names.RUNNING, none, self.running
+        for (table, operation), times in figures.events.items():
+            yield names.EVENTS, {"table": _topic_names(table), "operation": operation}, times
+        for (table, code), times in figures.faults.items():
+            yield names.FAULTS, {"table": _topic_names(table), "code": code}, times
+        for (table, column, letter), times in figures.unfit.items():
+            policy = "letter" if letter else "null"
+            yield names.UNFIT, {"table": _topic_names(table), "column": column, "policy": policy}, times
+        yield from figures.tables.ours()
+        yield names.BYTES, none, figures.bytes
+        yield names.TRANSACTIONS, none, figures.transactions
+        yield names.QUEUE, none, self._queued()
+        yield names.QUEUE_MOST, none, self._most_queued
+        if figures.lag_ms is not None:
+            yield names.LAG_MS, none, figures.lag_ms
+        if figures.last_ms is not None:
+            yield names.IDLE_MS, none, max(0, self._now_ms() - figures.last_ms)
+        if figures.log is not None:
+            yield from self._of_the_log(figures, figures.log)
+
+    def _of_the_log(
+        self, figures: PartitionFigures, log: LogState
+    ) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
+        none: Mapping[str, str] = {}
+        if log.behind is not None:
+            yield names.LAG_BYTES, none, log.behind
+            yield names.POSITION, none, log.end - log.behind
+        if log.retained is not None:
+            yield names.RETAINED, none, log.retained
+        if log.status is not None:
+            yield names.STATUS, {"status": log.status}, 1
+        if log.kept_s is not None:
+            yield names.KEPT, none, log.kept_s
+        yield names.SPARE, none, inf if log.spare is None else log.spare
+        yield names.LOST_IN, none, figures.seconds_until_lost
+        if figures.log_rate is not None:
+            yield names.WRITTEN, none, figures.log_rate
+
+    def _theirs(self, figures: PartitionFigures) -> Iterator[float]:
+        """Yield the aliases' values, in their order."""
+        by_operation: Counter[str] = Counter()
+        for (_, operation), times in figures.events.items():
+            by_operation[operation] += times
+        queued = self._queued()
+        yield self.running
+        yield _UNKNOWN if figures.lag_ms is None else figures.lag_ms
+        yield _UNKNOWN if figures.last_ms is None else max(0, self._now_ms() - figures.last_ms)
+        yield by_operation.total()
+        yield by_operation["c"]
+        yield by_operation["u"]
+        yield by_operation["d"]
+        yield figures.faults.total()
+        yield figures.transactions
+        yield self._most_queued
+        yield max(0, self._most_queued - queued)
+        yield self._most_queued
+        yield queued
+
+
+def _topic_names(table: TableId) -> str:
+    return f"{table.schema}.{table.name}"

@@ -1,0 +1,284 @@
+"""A task made from a pipeline's settings: source, registry, topics, publisher, loop.
+
+In: typed settings, and the task's identity (group, task number, generation).  Out: a `Task` that is ready to
+run; leaving the block closes what was opened for it.  Decides nothing: each part is given what it needs.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+
+from confluent_kafka.admin import AdminClient
+
+from wrackline.producers.contract.first_reads import FirstReads
+from wrackline.producers.contract.row_chunks import Bound
+from wrackline.producers.contract.source_plugin import SourcePlugin, Surroundings, WriterIds
+from wrackline.producers.cutting.control_records import ControlRecords, EventOrigin, Register, WantedTopics
+from wrackline.producers.cutting.cutter import QUIET, CutPolicy
+from wrackline.producers.cutting.message_filter import MessageFilter
+from wrackline.producers.cutting.table_topics import TableTopics
+from wrackline.producers.cutting.unpublishable import SizeBounds
+from wrackline.producers.kafka import offsets_topic, requests_topic, signal_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.kafka.signal_topic import SignalTopic
+from wrackline.producers.kafka.topic_creation import TopicCreator, read_creation
+from wrackline.producers.kafka.transactor import OffsetsSlot
+from wrackline.producers.reading.receipt_records import ReceiptRecords
+from wrackline.producers.snapshot import key_bounds
+from wrackline.producers.snapshot.work_items import SnapshotLimits
+from wrackline.producers.task import memory_tuning
+from wrackline.producers.task.heartbeat_loop import run_heartbeats
+from wrackline.producers.task.partition_opener import SnapshotOptions, SourcePartitionOpener
+from wrackline.producers.task.task_limits import Clocks, TaskLimits
+from wrackline.producers.task.task_loop import Task
+from wrackline.producers.task.task_observers import NoticeObserver, QueueObserver, ShapeObserver, TaskObserver
+from wrackline.schemas import versions
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.events.envelope import dump, key_schema, value_schema
+from wrackline.schemas.kafka.receipts import fold
+from wrackline.schemas.kafka.schema_registry import RegistryClient, registry_access
+from wrackline.schemas.kafka.topic_names import control_topics, internal_topics
+from wrackline.schemas.pipelines.publication_settings import naming_of
+from wrackline.schemas.settings.filters import ColumnRules
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import SourcePartition, TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOwner:
+    """Which task this is, and whether it still owns its partition."""
+
+    group: str
+    number: int
+    generation: Callable[[], int]  # the newest generation: read before and after fencing
+    claimed: int | None = None  # ours; None: the newest one now
+    replication: int = -1  # of the offsets topic; -1: the broker's default
+
+
+@contextmanager
+def task(
+    plugin: SourcePlugin,
+    values: Values,
+    owner: TaskOwner,
+    witness: TaskObserver,
+    moments: Clocks,
+    stopping: Event,
+    limits_given: TaskLimits | None = None,
+) -> Iterator[Task]:
+    """Make a task; its source is opened, nothing is read yet."""
+    server, name = values.text("topic.prefix"), values.text("name")
+    with ExitStack() as opened:
+        registry = opened.enter_context(RegistryClient(registry_access(values)))
+        own = TableTopics(server, naming_of(values))
+        register = _Schemas(plugin, own, registry, _shaped_of(witness)).register
+        wanted, tell = _wanted(values), _tell_of(witness)
+        source = plugin.open(values, Surroundings(moments.monotonic, moments.now_ms, register, tell=tell))
+        opened.callback(source.close)
+        partitions = source.partitions()
+        origin = EventOrigin(versions.OURS, plugin.connector, server, plugin.source_fields, own.naming)
+        topics = control_topics(server, heartbeat_prefix=values.text("topic.heartbeat.prefix"))
+        made = partial(ControlRecords, topics, wanted, origin, now_ms=moments.now_ms, tell=tell)
+        control_of = partial(_control_of, made, registry.register)
+        signals_of = partial(_signals, values, server, topics.signal, owner)
+        receipts_of = partial(_receipts, values, owner, moments, tell, control_of)
+        lanes = SourcePartitionOpener(
+            source,
+            name,
+            _policy(values),
+            _reading(values, signals_of, receipts_of, tell),
+            topics=own,
+            control_of=control_of,
+            moments=moments,
+        )
+        if isinstance(witness, QueueObserver):
+            witness.queue(lambda: lanes.queued)
+        publisher = _publisher(values, name, owner, moments)
+        opened.enter_context(
+            run_heartbeats(
+                source,
+                partitions,
+                lanes.busy,
+                values.integer("heartbeat.interval.ms") / 1000,
+                clock=moments.monotonic,
+                tell=tell,
+            )
+        )
+        opened.enter_context(memory_tuning.collect_rarely())
+        yield Task(
+            lanes,
+            publisher,
+            witness,
+            limits_given or limits(values),
+            clock=moments.monotonic,
+            chance=moments.chance,
+            stopping=stopping,
+        )
+
+
+def _control_of(
+    made: Callable[[str, Register], ControlRecords], register: Register, partition: SourcePartition
+) -> ControlRecords:
+    return made(partition.database, register)
+
+
+class _Schemas:
+    """Registers a table's schemas under its topic's subjects."""
+
+    def __init__(
+        self,
+        plugin: SourcePlugin,
+        topics: TableTopics,
+        registry: RegistryClient,
+        shaped: Callable[[TableSchema, str], None],
+    ) -> None:
+        self._plugin, self._topics, self._registry, self._shaped = plugin, topics, registry, shaped
+
+    def register(self, table: TableSchema) -> WriterIds:
+        topic = self._topics.of(table.id)
+        key = key_schema(table, topic=topic)
+        value = value_schema(
+            table,
+            topic=topic,
+            connector=self._plugin.connector,
+            source_fields=self._plugin.source_fields,
+            position_bytes=self._plugin.position_bytes,
+        )
+        ids = WriterIds(
+            None if key is None else self._registry.register(f"{topic}-key", dump(key)),
+            self._registry.register(f"{topic}-value", dump(value)),
+        )
+        self._shaped(table, topic)
+        return ids
+
+
+def _signals(
+    values: Values, server: str, own: str, owner: TaskOwner, partition: SourcePartition
+) -> SignalTopic:
+    """Open the topic of signals: a reader for each source partition, because each has its own tables."""
+    given = values["signal.kafka.topic"]
+    topic = own if given is None else str(given)
+    client = _client(values)
+    there = signal_topic.prepare_signals(AdminClient(client.admin()), topic, owner.replication)
+    identity = Identity(owner.group, f"{values.text('name')}.{partition.database}", owner.number, 0)
+    return SignalTopic(client.reader(identity), topic, server, there=there)
+
+
+def _receipts(
+    values: Values,
+    owner: TaskOwner,
+    moments: Clocks,
+    tell: Callable[[WracklineError], None],
+    control_of: Callable[[SourcePartition], ControlRecords],
+    partition: SourcePartition,
+) -> ReceiptRecords:
+    """Continue with the receipts that Kafka has; called once the task's forerunners are shut out.
+
+    Their topic is created if it is missing: if it was deleted, its receipts are lost, but nothing stops.
+    """
+    client, name, topic = _client(values), values.text("name"), internal_topics(owner.group).requests
+    admin, reader = AdminClient(client.admin()), client.reader(Identity(owner.group, name, owner.number, 0))
+    requests_topic.prepare_requests(admin, topic, owner.replication, client.most_record_bytes)
+    found = requests_topic.read_receipts(admin, reader, topic, tell, fenced=True)
+    known = fold(receipt for key, receipt in found if key[:3] == (name, *partition))
+    return ReceiptRecords(
+        name,
+        partition,
+        topic,
+        known,
+        clock=moments.monotonic,
+        now_ms=moments.now_ms,
+        tell=tell,
+        notify=control_of(partition).notify,
+    )
+
+
+def _wanted(values: Values) -> WantedTopics:
+    channels, topic = values["notification.enabled.channels"], values["notification.sink.topic.name"]
+    return WantedTopics(
+        values.flag("provide.transaction.metadata"),
+        values.flag("include.schema.changes"),
+        notifications=str(topic) if isinstance(channels, tuple) and "sink" in channels else None,
+        messages=MessageFilter.of(values, _client(values).most_record_bytes),
+    )
+
+
+def _publisher(values: Values, name: str, owner: TaskOwner, moments: Clocks) -> Publisher:
+    client = _client(values)
+    admin = AdminClient(client.admin())
+    topics = internal_topics(owner.group)
+    offsets_topic.prepare_offsets(admin, topics.offsets, owner.number + 1, owner.replication)
+    offsets_topic.prepare_history(admin, topics.offset_history, owner.replication)
+    claimed = owner.generation() if owner.claimed is None else owner.claimed
+    return Publisher(
+        Identity(owner.group, name, owner.number, claimed),
+        client,
+        OffsetsSlot(topics.offsets, owner.number, topics.offset_history),
+        TopicCreator(admin, read_creation(values), client.most_record_bytes),
+        admin,
+        generation=owner.generation,
+        clock=moments.monotonic,
+    )
+
+
+def _client(values: Values) -> Client:
+    return Client(values.below("kafka."), values.integer("max.row.bytes"))
+
+
+def _bound_of(rules: ColumnRules, table: TableSchema, key: bytes) -> Bound | None:
+    """Read a key back as the server writes it; a key with a masked column is not the server's."""
+    hidden = any(rules.mask(table.id, name) is not None for name in table.key)
+    return None if hidden else key_bounds.bound_of(table, key)
+
+
+def _tell_of(witness: TaskObserver) -> Callable[[WracklineError], None]:
+    return witness.notice if isinstance(witness, NoticeObserver) else lambda _: None
+
+
+def _shaped_of(witness: TaskObserver) -> Callable[[TableSchema, str], None]:
+    return witness.shaped if isinstance(witness, ShapeObserver) else lambda _table, _topic: None
+
+
+def _reading(
+    values: Values,
+    signals: Callable[[SourcePartition], SignalTopic],
+    receipts_of: Callable[[SourcePartition], ReceiptRecords],
+    tell: Callable[[WracklineError], None],
+) -> SnapshotOptions:
+    limits = SnapshotLimits(
+        readers=values.integer("snapshot.max.threads"),
+        chunk_rows=values.integer("incremental.snapshot.chunk.size"),
+    )
+    channels = values.listed("signal.enabled.channels")
+    return SnapshotOptions(
+        FirstReads.of(values),
+        limits,
+        partial(_bound_of, ColumnRules.of(values)),
+        signals if "kafka" in channels else lambda _: None,
+        signal_rows="source" in channels,
+        tell=tell,
+        receipts_of=receipts_of,
+    )
+
+
+def _policy(values: Values) -> CutPolicy:
+    skipped = frozenset(values.listed("skipped.operations")) - {"none"}
+    heartbeat = values.integer("heartbeat.interval.ms") / 1000
+    return CutPolicy(
+        quiet=min(QUIET, heartbeat or QUIET),
+        heartbeat=heartbeat,
+        tombstones=values.flag("tombstones.on.delete"),
+        skipped=skipped,
+        voids=values.flag("snapshot.truncate.events"),
+        bounds=SizeBounds(values.integer("max.row.bytes"), _client(values).most_record_bytes),
+    )
+
+
+def limits(values: Values) -> TaskLimits:
+    """Return how often a pipeline tries again, and how long it waits."""
+    return TaskLimits(
+        most_tries=values.integer("errors.max.retries"),
+        longest_wait=values.integer("retriable.restart.connector.wait.ms") / 1000,
+    )

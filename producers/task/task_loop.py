@@ -1,0 +1,186 @@
+"""A task: its source partitions' logs in, Kafka transactions out, then confirmations to the databases.
+
+    start publisher -> open streams where Kafka says -> [ poll -> cut -> publish -> confirm ] ...
+          ^                                                            |
+          '------------- a Transient error, a wait that grows ---------'
+
+One transaction is published at a time, in a thread of its own.  Meanwhile this loop continues to read as long
+as there is room, and keeps the streams alive when there is none.  INV-1: a position is confirmed to a
+database only after the publisher has returned, and not after a pause in which a successor may have begun.
+
+It reports that it runs once Kafka has a position of every log: from then on nothing that is committed can be
+missed, whatever becomes of this process.  Before, a successor would begin the log later than this process.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
+from threading import Event
+
+from wrackline.producers.failpoints import reach
+from wrackline.producers.kafka.failures import TopicRefusedError
+from wrackline.producers.kafka.publisher import Publisher
+from wrackline.producers.reading.interleave import ReopenError
+from wrackline.producers.task import background, memory_tuning
+from wrackline.producers.task.partition_opener import PartitionOpener
+from wrackline.producers.task.partition_run import PartitionRun, RunningCommit
+from wrackline.producers.task.task_limits import PAUSED, TaskLimits
+from wrackline.producers.task.task_observers import Health, TaskObserver
+from wrackline.schemas.errors import Definite, Transient
+
+
+class Task:
+    """Runs until it is asked to stop, or an error needs an operator."""
+
+    def __init__(
+        self,
+        lanes: PartitionOpener,
+        publisher: Publisher,
+        witness: TaskObserver,
+        limits: TaskLimits,
+        *,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        stopping: Event,
+    ) -> None:
+        self._lanes, self._publisher, self._witness, self._limits = lanes, publisher, witness, limits
+        self._clock, self._chance, self._stopping = clock, chance, stopping
+        self._ended = partial(background.wait_for_call, stopping=stopping, patience=limits.patience)
+        self._progressed = False
+
+    def run(self) -> None:
+        """Publish until asked to stop, or all is done; raise errors that need an operator, or too many."""
+        tries = 0
+        try:
+            while not self._stopping.is_set():
+                try:
+                    if self._session():
+                        self._witness.health(Health.COMPLETED, None)
+                        break
+                except TopicRefusedError as refused:
+                    self._lanes.refuse(refused.topic, refused.error)
+                except ReopenError:
+                    continue
+                except Definite as error:
+                    if not self._lanes.begins_anew(error):
+                        raise
+                except Transient as error:
+                    tries = 1 if self._progressed else tries + 1
+                    self._progressed = False
+                    if 0 <= self._limits.most_tries < tries:
+                        raise
+                    self._witness.health(Health.RECOVERING, error)
+                    self._stopping.wait(self._limits.wait_before(tries, self._chance()))
+        finally:
+            self._ended(background.start_call(self._publisher.close, "close"))
+
+    def _session(self) -> bool:
+        """Run from one start of the publisher to the next error, or a stop; return whether all is done."""
+        memory_tuning.free_garbage()
+        self._witness.health(Health.STARTING, None)
+        started = background.start_call(self._publisher.start, "start")
+        if not self._ended(started):
+            return False
+        state = started.result()
+        self._witness.resumed(state)
+        if self._lanes.over(state):
+            return True
+        opened: list[PartitionRun] = []
+        try:
+            opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
+            for lane in opened:
+                lane.tell(self._witness, lane.refused)
+            return self._loop(opened)
+        finally:
+            for lane in opened:
+                lane.close()
+
+    def _loop(self, lanes: Sequence[PartitionRun]) -> bool:
+        flight: RunningCommit | None = None
+        idle = runs = False
+        try:
+            while not self._stopping.is_set():
+                if flight is not None and flight.future.done():
+                    self._confirm(flight, lanes)
+                    flight = None
+                if flight is None:
+                    if not runs and not any(lane.cutter.fresh for lane in lanes):
+                        runs = True
+                        self._witness.health(Health.RUNNING, None)
+                    if all(lane.over for lane in lanes):
+                        return _done(lanes)
+                    flight = self._publish(lanes)
+                idle = not self._poll(lanes, flight, self._slice(lanes, flight) if idle else 0.0)
+            if flight is not None and self._ended(flight.future):
+                self._confirm(flight, lanes)
+                flight = None
+            return False
+        finally:
+            if flight is not None:
+                self._ended(flight.future)  # the producer has one user at a time
+
+    def _slice(self, lanes: Sequence[PartitionRun], flight: RunningCommit | None) -> float:
+        """Return how long each stream may wait, so that no neighbour and nothing that is due waits longer.
+
+        The end of the running commit wakes it.
+        """
+        due = min(lane.due(publishes=flight is None) for lane in lanes) - self._clock()
+        patience = self._limits.slice if len(lanes) == 1 else self._limits.slice_beside_others
+        return max(0.0, min(patience, due)) / len(lanes)
+
+    def _poll(self, lanes: Sequence[PartitionRun], flight: RunningCommit | None, patience: float) -> bool:
+        """Read what there is room for; return whether anything came."""
+        came = full = 0
+        for lane in lanes:
+            flying = 0 if flight is None else flight.bytes_of(lane)
+            no_room = lane.cutter.ahead + flying > self._limits.most_ahead_bytes // len(lanes)
+            if no_room:
+                lane.stream.keep_alive()
+                full += 1
+            elif (batch := lane.stream.poll(self._clock() + patience)) is not None:
+                lane.tell(self._witness, lane.existing.feed(batch))
+                came += 1
+            lane.tell(self._witness, lane.existing.advance(hears=not no_room))
+        if full == len(lanes) and flight is not None:
+            wait([flight.future], self._limits.slice)
+        return came > 0
+
+    def _publish(self, lanes: Sequence[PartitionRun]) -> RunningCommit | None:
+        """Put what is due in all partitions into one transaction."""
+        now = self._clock()
+        taken = [made for lane in lanes if (made := lane.cutter.take(now)) is not None]
+        if not taken:
+            return None
+        flight = RunningCommit(
+            taken, background.start_call(partial(self._publisher.publish, taken), "publish"), now
+        )
+        for lane in lanes:
+            flight.future.add_done_callback(partial(_wake, lane))
+        return flight
+
+    def _confirm(self, flight: RunningCommit, lanes: Sequence[PartitionRun]) -> None:
+        ended = flight.future.result()
+        pause = self._clock() - ended
+        if pause > self._limits.longest_pause:
+            raise PAUSED(seconds=pause)
+        reach("before_confirm")
+        for lane in lanes:
+            lane.confirm(flight.confirmable_of(lane))  # INV-1
+        self._progressed = True
+        self._witness.published(flight.publications, self._publisher.commit_seconds)
+        for lane in lanes:
+            lane.existing.took(flight.bytes_of(lane), ended - flight.began)
+            lane.existing.saved()
+
+
+def _wake(lane: PartitionRun, ended: Future[float]) -> None:
+    del ended
+    lane.stream.wake()
+
+
+def _done(lanes: Sequence[PartitionRun]) -> bool:
+    """Return that all is done; raise if there are rows that could not be read."""
+    for lane in lanes:
+        if (unread := lane.existing.unread) is not None:
+            raise unread
+    return True

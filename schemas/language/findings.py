@@ -1,0 +1,101 @@
+"""What a check found: the one form that command line, REST and console show.
+
+A source or a target checks its server and its tables and returns findings; it repairs nothing and decides
+nothing.  The form is CDAP's.  `id` identifies the kind of finding and never changes, so that a user can
+silence it and a script can wait for it; the same id about two tables is two findings.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from wrackline.schemas.message_texts import fill_in
+from wrackline.schemas.tables.table import TableId
+
+
+class Severity(Enum):
+    """What follows if nobody acts on the finding."""
+
+    ERROR = "ERROR"  # the pipeline, or this table of it, can't run
+    WARNING = "WARNING"  # it runs, and something is slower, larger or less exact than it could be
+    INFO = "INFO"  # good to know
+
+
+class Support(Enum):
+    """Whether a column is carried."""
+
+    YES = "YES"
+    PARTIAL = "PARTIAL"  # as text, or with a limit that the suggestion names
+    NO = "NO"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a user should know; without a table it concerns the whole server."""
+
+    id: str  # dotted, as an error's code: "pg.wal_level"
+    name: str
+    description: str
+    suggestion: str  # the exact command or SQL
+    impact: str
+    severity: Severity
+    table: TableId | None = None
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a column without its table: nobody could find it."""
+        if self.column is not None and self.table is None:
+            raise ValueError(f"finding {self.id} names a column but no table")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of finding; its three texts may hold placeholders."""
+
+    id: str
+    severity: Severity
+    name: str
+    description: str
+    impact: str
+    suggestion: str
+
+    def __call__(self, table: TableId | None = None, column: str | None = None, **names: object) -> Finding:
+        """Make the finding; a missing name is a fault of the caller's code."""
+        return Finding(
+            id=self.id,
+            name=self.name,
+            description=self.description.format_map(names),
+            suggestion=fill_in(self.suggestion, names),
+            impact=self.impact.format_map(names),
+            severity=self.severity,
+            table=table,
+            column=column,
+        )
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(id_: str, severity: Severity, name: str, description: str, impact: str, suggestion: str) -> Rule:
+    """Register a kind of finding; a second one of the same id stops the program at import."""
+    if id_ in _RULES:
+        raise ValueError(f"finding {id_} is defined twice")
+    _RULES[id_] = Rule(id_, severity, name, description, impact, suggestion)
+    return _RULES[id_]
+
+
+def rules() -> Mapping[str, Rule]:
+    """Every kind of finding of the modules imported so far."""
+    return MappingProxyType(_RULES)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSupport:
+    """How far one column of an assessed table is carried."""
+
+    table: TableId
+    column: str
+    type: str  # as the server writes it
+    support: Support
+    suggestion: str = ""

@@ -1,0 +1,94 @@
+"""Settings of the target: its kind, and how it keeps tables: rows, their versions, or events.
+
+What a changed table does to it is here, and what a delete leaves.
+"""
+
+from wrackline.schemas.settings.setting import Importance, Setting
+from wrackline.schemas.settings.value_kinds import (
+    SettingKind,
+    each,
+    matching,
+    one_of,
+    regular_expression,
+)
+
+_PATTERNS = each(regular_expression)
+
+KEEPING = (
+    Setting(
+        "target.mode",
+        SettingKind.STRING,
+        "What a table of the target contains. upsert: the current rows. history: each version of a row,"
+        " with the times when it began and ended. append: every event. A table keeps the mode in which it"
+        " was created.",
+        "upsert",
+        Importance.HIGH,
+        "Target",
+        validator=one_of("upsert", "history", "append"),
+        recommended=("upsert", "history", "append"),
+    ),
+    Setting(
+        "target.deletes",
+        SettingKind.STRING,
+        "What a deleted row leaves in an upsert table. soft: a mark that no older event can undo; readers"
+        " do not see it, and upkeep removes it later. hard: nothing.",
+        "soft",
+        Importance.MEDIUM,
+        "Target",
+        validator=one_of("soft", "hard"),
+        recommended=("soft", "hard"),
+    ),
+    Setting(
+        "target.history.columns",
+        SettingKind.LIST,
+        "Regular expressions for each schema.table.column whose change starts a new version in a history;"
+        " without them, every column does.",
+        None,
+        Importance.LOW,
+        "Target",
+        validator=_PATTERNS,
+    ),
+    Setting(
+        "target.history.except",
+        SettingKind.LIST,
+        "Regular expressions for each schema.table.column whose change starts no new version in a history.",
+        None,
+        Importance.LOW,
+        "Target",
+        validator=_PATTERNS,
+    ),
+)
+EXCLUSIVE = ("target.history.columns", "target.history.except")
+
+
+TARGET = (
+    Setting(
+        "target.kind",
+        SettingKind.CLASS,
+        "The kind of target; without it the pipeline ends in Kafka.",
+        None,
+        Importance.HIGH,
+        "Target",
+    ),
+    Setting(
+        "target.schema.change.behavior",
+        SettingKind.STRING,
+        "How a target follows a table whose columns change. exception: the table stops. evolve: the target"
+        " follows, or the table stops. try_evolve: the target follows as far as it can. lenient: columns"
+        " are only added or widened. ignore: nothing changes.",
+        "evolve",
+        Importance.MEDIUM,
+        "Target",
+        validator=one_of("exception", "evolve", "try_evolve", "lenient", "ignore"),
+        recommended=("evolve", "try_evolve", "lenient", "ignore", "exception"),
+    ),
+    Setting(
+        "target.column.prefix",
+        SettingKind.STRING,
+        "The prefix of Wrackline's own columns in a target. Never change it for tables that already exist.",
+        "_wl_",
+        Importance.LOW,
+        "Target",
+        validator=matching(r"[A-Za-z_][A-Za-z0-9_]{0,19}", "1 to 20 letters, digits or _"),
+    ),
+)

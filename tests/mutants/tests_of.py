@@ -1,0 +1,117 @@
+"""Which tests belong to which module: those that a mutant of the module must not survive."""
+
+_UNIT = "tests/unit/producers/"
+_SNAPSHOT = (
+    f"{_UNIT}snapshot",
+    f"{_UNIT}test_existing_rows.py",
+    f"{_UNIT}test_asking.py",
+    f"{_UNIT}test_first_reads.py",
+    f"{_UNIT}test_receipts_beside_rows.py",
+    "tests/property/test_receipts_through_crashes.py",
+    "tests/property/test_splice.py",
+)
+_HISTORIES = (
+    "tests/simulation/test_histories.py::test_seeds_that_failed_once_pass",
+    "tests/simulation/test_histories.py::test_no_setting_breaks_a_rule",
+    "tests/mutants/histories.py",
+)
+_LOOP = tuple(
+    f"{_UNIT}test_{name}.py"
+    for name in (
+        "assembly",
+        "batching",
+        "batching_edges",
+        "batching_saves",
+        "existing_rows",
+        "first_reads",
+        "going_on",
+        "lanes",
+        "messages_left_out",
+        "metrics",
+        "receipt_book",
+        "receipts_beside_rows",
+        "room",
+        "set_aside",
+        "task",
+        "task_order",
+        "truncates_left_out",
+        "unfit_letters",
+        "unproven",
+    )
+)
+_KAFKA = tuple(
+    f"{_UNIT}test_{name}.py"
+    for name in ("client", "task", "task_order", "transaction", "transaction_faults", "own_topics", "metrics")
+)
+# What these do is seen without the simulation's histories.
+_WITHOUT_HISTORIES = (
+    "gate",
+    "jobs",
+    "key_bounds",
+    "receipt_changes",
+    "machine",
+    "incomplete_rows",
+    "work_index",
+    "shape_changes",
+    "table_state",
+    "snapshot_table",
+    "work_items",
+)
+
+_CONSUMERS = "tests/unit/consumers/"
+_PLANS = (
+    *(
+        f"{_CONSUMERS}test_{name}.py"
+        for name in ("plan", "rounds", "modes", "evolve", "figures", "transactions", "iceberg_progress")
+    ),
+    f"{_CONSUMERS}auto_cdc/test_shape.py",
+    "tests/property/test_boundaries.py",
+)
+_SPARK = tuple(f"{_CONSUMERS}test_{name}.py" for name in ("dedupe", "newest", "one_number"))
+_BROKER = "tests/integration/kafka/"
+_TOPICS = (
+    f"{_UNIT}test_topic_groups.py",
+    f"{_BROKER}test_publisher.py::test_topics_are_made_as_their_group_says",
+    f"{_BROKER}test_publisher.py::test_a_topic_that_cannot_be_made_asks_for_somebody",
+    f"{_BROKER}test_publisher.py::test_a_topic_is_made_once_and_one_that_others_made_is_no_error",
+    f"{_BROKER}test_publisher.py::test_an_error_that_may_pass_is_not_blamed_on_a_topic",
+    f"{_BROKER}test_denied_topics.py::test_of_many_topics_the_one_that_may_not_be_written_is_told",
+)
+
+_SQL = ("dialect", "key_order", "condition_sql", "chunk_sql")
+_READS = ("chunk_reads", "whole_rows", "row_tail")
+
+TESTS: dict[str, tuple[str, ...]] = {
+    "consumers/contract/plan.py": _PLANS,
+    "consumers/contract/batch_scope.py": _PLANS,
+    **{f"consumers/records/{name}.py": _SPARK for name in ("fast_path", "replaced_records", "dedupe")},
+    "consumers/records/slow_path.py": (f"{_CONSUMERS}test_slow_path.py",),
+    "producers/cutting/cutter.py": _LOOP,
+    "producers/task/partition_run.py": _LOOP,
+    "producers/task/partition_opener.py": _LOOP,
+    **{f"producers/snapshot/{name}.py": _SNAPSHOT for name in _WITHOUT_HISTORIES},
+    "producers/contract/snapshot_requests.py": _SNAPSHOT,
+    "producers/snapshot/window.py": (*_SNAPSHOT, *_HISTORIES),
+    **{f"producers/kit/reads/{name}.py": (f"{_UNIT}kit/test_chunk_reads.py",) for name in _READS},
+    **{f"producers/kit/reads/{name}.py": (f"{_UNIT}kit/test_dialects.py",) for name in _SQL},
+    "producers/kafka/transactor.py": _KAFKA,
+    "producers/kafka/failures.py": (f"{_UNIT}test_failures.py",),
+    "producers/kafka/client.py": (f"{_UNIT}test_client.py",),
+    "producers/kafka/publisher.py": (f"{_UNIT}test_recovery.py",),
+    "producers/kafka/topic_creation.py": _TOPICS,
+    "producers/kafka/login_check.py": (f"{_BROKER}test_security.py",),
+    "producers/kafka/offsets_topic.py": (
+        f"{_UNIT}test_offsets_topic.py",
+        f"{_UNIT}test_recovery.py",
+        f"{_BROKER}test_publisher.py",
+        f"{_BROKER}test_security.py::test_who_is_refused_while_it_runs_is_told_and_does_not_try_for_ever",
+    ),
+    "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py",),
+    "producers/kafka/requests_topic.py": (f"{_BROKER}test_receipts_read.py",),
+    "producers/kafka/signal_topic.py": (f"{_BROKER}test_signal_topic.py",),
+    "producers/kafka/topic_deletion.py": (
+        f"{_BROKER}test_ownership.py::test_topics_that_go_are_gone_and_those_that_were_not_there_are_no_error",
+        f"{_BROKER}test_removal.py",
+        f"{_BROKER}test_denied_topics.py::test_a_topic_that_may_not_be_deleted_is_named",
+    ),
+}
