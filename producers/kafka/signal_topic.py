@@ -9,6 +9,8 @@ until the topic can be read again.
 """
 
 import contextlib
+import math
+import time
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -34,7 +36,8 @@ UNHEARD = define(
 
 _SECONDS: Final = 30.0
 _AT_ONCE: Final = 20  # messages taken in one look
-_AGAIN: Final = 25  # looks from a refusal to the next try
+_AGAIN: Final = 2.0  # seconds from a refusal to the next try
+_SILENCE: Final = 10.0  # seconds from an assignment to the next one, if nothing is heard of it
 _FETCH_MS: Final = 500  # a broker waits so long for a signal, and nobody is in a hurry
 
 SignalMessage: TypeAlias = signals.AcceptedSignal | signals.RejectedSignal
@@ -56,16 +59,19 @@ class SignalTopic:
             }
         )
         self._next = -1  # behind the last message that was taken
-        self._looks = 0  # looks until the topic is assigned, or assigned again
+        self._assign_at = 0.0  # when the topic is assigned, or assigned again
         self._refusal: KafkaError | None = None  # not reported yet
         self._told: int | None = None  # the refusal that was last reported
         self.heard = not there  # whether all that was there at first has been read
 
     def taken(self) -> Sequence[SignalMessage | WracklineError]:
         """Take what is there, and say what Kafka refuses."""
-        if self._looks == 0:
+        now = time.monotonic()
+        if now >= self._assign_at:
             self._consumer.assign([TopicPartition(self._topic, 0)])  # no offset: where the group left off
-        self._looks -= 1
+            # A coordinator that was just elected rejects the question for the offset, and the client does
+            # not ask again (librdkafka issue 5586).
+            self._assign_at = now + _SILENCE
         found: list[SignalMessage | WracklineError] = []
         for _ in range(_AT_ONCE):
             message = self._consumer.poll(0)
@@ -74,14 +80,14 @@ class SignalTopic:
             error = message.error()
             if error is None:
                 place = message.offset() or 0
-                self._next, self._told = place + 1, None
+                self._next, self._told, self._assign_at = place + 1, None, math.inf
                 request = read_signal(self._server, message.key(), message.value(), f"{self._topic}-{place}")
                 found += [] if request is None else [request]
             elif denies(error):
-                self._refusal, self._looks = error, _AGAIN  # the client itself does not try again
+                self._refusal, self._assign_at = error, now + _AGAIN  # the client itself does not try again
                 self.heard = True
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
-                self._told, self.heard = None, True
+                self._told, self._assign_at, self.heard = None, math.inf, True
         if self._refusal is not None and self._refusal.code() != self._told:
             self._told = self._refusal.code()
             found.append(UNHEARD(topic=self._topic, group=self._group, name=self._refusal.name()))

@@ -135,6 +135,40 @@ def test_only_a_refusal_of_what_is_kept_is_an_error_and_once() -> None:
     reader.close()
 
 
+class SilentOnce:
+    """A client whose first question for the group's offset is lost, as librdkafka 2.16 loses it."""
+
+    def __init__(self, _: object) -> None:
+        self.assigned, self.unheard = 0, [KafkaError(KafkaError._ALL_BROKERS_DOWN)]
+
+    def assign(self, _: object) -> None:
+        self.assigned += 1
+
+    def poll(self, _: float) -> object:
+        """Report what says nothing of the assignment at first, and the end of a second assignment."""
+        if self.assigned == 1 and self.unheard:
+            return Report(self.unheard.pop())
+        return Report(KafkaError(KafkaError._PARTITION_EOF)) if self.assigned == 2 else None
+
+
+class Report:
+    def __init__(self, error: KafkaError) -> None:
+        self.error = lambda: error
+
+
+def test_an_assignment_of_which_nothing_is_heard_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise no request is read until the task is started again, and a read that ends never does."""
+    now = [100.0]
+    monkeypatch.setattr(signal_topic, "Consumer", SilentOnce)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    reader = opened("127.0.0.1:1", "quiet-signal")
+    seen = []
+    for now[0] in (100.0, 109.9, 110.0, 10_000.0):
+        assert reader.taken() == []
+        seen.append((reader._consumer.assigned, reader.heard))  # type: ignore[attr-defined] # the silent one
+    assert seen == [(1, False), (1, False), (2, True), (2, True)]
+
+
 def test_without_an_answer_the_topic_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal_topic, "_SECONDS", 0.2)
     assert prepare_signals(AdminClient({"bootstrap.servers": "127.0.0.1:1"}), "nobody-signal", 1)
