@@ -1,8 +1,8 @@
 """Errors whose type says who acts, and whose code, sentence and hint say how.
 
     Transient        we try again, with a limit
-    OperatorNeeded   this table or pipeline pauses and asks
-    Definite         data is gone, or this can never go on
+    OperatorNeeded   the table or pipeline waits for the operator
+    Definite         data is gone, or trying again can never succeed
 
 A code is defined once, where it is raised, and is then called to make the error:
 
@@ -26,7 +26,7 @@ from wrackline.schemas.message_texts import fill_in
 
 
 class WracklineError(Exception):
-    """The base; raise one of its three kinds, through a code."""
+    """The base class; raise one of its three kinds, through a code."""
 
     def __init__(self, code: str, sentence: str, hint: str) -> None:
         if type(self) is WracklineError:
@@ -52,20 +52,20 @@ def error_text(document: Mapping[str, object]) -> str:
 
 
 class Transient(WracklineError):
-    """A later try may succeed; the worker makes it, with back-off and a limit."""
+    """A later try may succeed; the worker tries again, with back-off and a limit."""
 
 
 class OperatorNeeded(WracklineError):
-    """Somebody must do what the hint says; the table or pipeline waits, its position kept."""
+    """The operator must do what the hint says; the table or pipeline waits and keeps its position."""
 
 
 class Definite(WracklineError):
-    """Trying again can never help: data is gone, or what was asked can't be."""
+    """Trying again can never succeed: data is gone, or the request is impossible."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """One registered code; calling it with the placeholders' values makes the error."""
+    """A registered code; a call with the placeholders' values makes the error."""
 
     code: str
     kind: type[WracklineError]

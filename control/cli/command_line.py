@@ -93,7 +93,7 @@ def options(
 
 @app.command()
 def doctor(context: typer.Context, *, json: Json = False) -> None:
-    """Say what is here of all that Wrackline needs."""
+    """List what Wrackline needs, and whether this machine has it."""
     context.ensure_object(Options).json = json
     facts = list(examine())
     if json:
@@ -113,10 +113,10 @@ def check(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
-    offline: Annotated[bool, typer.Option("--offline", help="Check the file alone; ask no server.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Check only the file; ask no server.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a pipeline's file, its source's server, its tables and its target; nothing is changed."""
+    """Check a pipeline's file, source server, tables and target, without changing anything."""
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
     if not offline:
@@ -139,7 +139,7 @@ def run_pipeline(
 ) -> None:
     """Run a pipeline in the foreground until SIGTERM or SIGINT.
 
-    It publishes the source's changes to Kafka; what merges them into a target is started apart.
+    It publishes the source's changes to Kafka; `wrackline consume` merges them into a target.
     """
     memory_tuning.use_one_heap()
     if as_json(asked=json) or not sys.stdout.isatty():
@@ -156,16 +156,16 @@ def consume_pipeline(
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
     once: Annotated[
-        bool, typer.Option("--once", help="Bring every table to where its topic is now, and end.")
+        bool, typer.Option("--once", help="Merge what the topics contain now, then end.")
     ] = False,
     spark_log: Annotated[
-        Path | None, typer.Option("--spark-log", help="Append what Spark and Java print to this file.")
+        Path | None, typer.Option("--spark-log", help="Append the output of Spark and Java to this file.")
     ] = None,
     json: AsJson = None,
 ) -> None:
     """Merge a pipeline's topics into its target until SIGTERM or SIGINT.
 
-    A table whose error asks for somebody is stopped, and the others go on; SIGHUP has it tried again.
+    A table whose error needs an operator stops, and the others continue. After SIGHUP it is tried again.
     """
     # here, because a user that does not merge needs no Spark
     from wrackline.control.runtime.running.consume import consume  # noqa: PLC0415
@@ -179,11 +179,11 @@ def consume_pipeline(
 @app.command()
 def errors(
     context: typer.Context,
-    code: Annotated[str | None, typer.Argument(help="One code, as pg.slot_lost.")] = None,
+    code: Annotated[str | None, typer.Argument(help="A code or an id, such as pg.slot_lost.")] = None,
     *,
     json: Json = False,
 ) -> None:
-    """Explain an error's code or a finding's id, or list all of them."""
+    """Explain an error code or a finding's id, or list all of them."""
     context.ensure_object(Options).json = json
     wanted = explain_codes(code)
     if json:
@@ -200,7 +200,7 @@ def errors(
 @app.command()
 def settings(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="One name, as topic.prefix.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A name, such as topic.prefix.")] = None,
     *,
     json: Json = False,
 ) -> None:

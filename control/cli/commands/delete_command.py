@@ -23,18 +23,18 @@ def delete(  # noqa: PLR0913 - each is a flag
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
-    topics: Annotated[bool, typer.Option("--topics", help="Also the topics with the data.")] = False,
-    tables: Annotated[bool, typer.Option("--tables", help="Also the target's tables.")] = False,
+    topics: Annotated[bool, typer.Option("--topics", help="Also remove the topics with the data.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="Also remove the target's tables.")] = False,
     without_source: Annotated[
-        bool, typer.Option("--without-source", help="Leave the source alone: it is gone for good.")
+        bool, typer.Option("--without-source", help="Do not contact the source: it no longer exists.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove what a stopped pipeline has made: slot, publication, internal topics; its file stays."""
+    """Remove what a stopped pipeline created: slot, publication and internal topics, but not its file."""
     context.ensure_object(Options).json = json
     pipeline, wanted = good_pipeline(file), DeletionRequest(topics, tables, not without_source)
     gone: list[str] = []

@@ -33,7 +33,7 @@ app = typer.Typer(
 File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
 Table = Annotated[
     str | None,
-    typer.Argument(metavar="TABLE", help="schema.table, as `wrackline status` shows it; none: all."),
+    typer.Argument(metavar="TABLE", help="schema.table, as `wrackline status` shows it; default: all."),
 ]
 OneTable = Annotated[
     str, typer.Argument(metavar="TABLE", help="schema.table, as `wrackline status` shows it.")
@@ -42,7 +42,7 @@ OneTable = Annotated[
 
 @app.command(name="list")
 def list_letters(context: typer.Context, file: File, table: Table = None, *, json: Json = False) -> None:
-    """Show where each letter's record stands, since when it is kept, and why."""
+    """Show the place of each letter's record, the time when it was set aside, and the reason."""
     context.ensure_object(Options).json = json
     found = []
     with show_progress("the target is asked", json=json), _open_letters(file) as opened:
@@ -72,7 +72,7 @@ def list_letters(context: typer.Context, file: File, table: Table = None, *, jso
 
 @app.command()
 def replay(context: typer.Context, file: File, table: Table = None, *, json: Json = False) -> None:
-    """Merge what can be read by now; what can't stays. The exit codes are those of consume --once."""
+    """Merge the letters that can be read now, and keep the rest. Exit codes are those of consume --once."""
     context.ensure_object(Options).json = json
     told = []
     with show_progress("Spark is started", json=json) as shown, _open_replays(file) as opened:
@@ -99,7 +99,7 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
 
 @app.command()
 def drop(context: typer.Context, file: File, table: OneTable, *, json: Json = False) -> None:
-    """Forget a table's letters: their rows come no more, unless they are read again."""
+    """Drop a table's letters: their rows never arrive, unless they are read again."""
     context.ensure_object(Options).json = json
     with show_progress("the target is asked", json=json), _open_letters(file) as opened:
         (each,) = _tables(opened, table)

@@ -21,13 +21,16 @@ app = typer.Typer(
 )
 File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
 Force = Annotated[
-    bool, typer.Option("--force", help="Fence whoever runs, and write what the source would refuse.")
+    bool,
+    typer.Option(
+        "--force", help="Fence a running pipeline, and write a position that the source would refuse."
+    ),
 ]
 
 
 @app.command()
 def show(context: typer.Context, file: File, *, json: Json = False) -> None:
-    """Show where the pipeline goes on."""
+    """Show where the pipeline continues."""
     context.ensure_object(Options).json = json
     with open_offsets(good_pipeline(file)) as opened:
         _show(opened, json=json)
@@ -35,7 +38,7 @@ def show(context: typer.Context, file: File, *, json: Json = False) -> None:
 
 @app.command()
 def history(context: typer.Context, file: File, *, json: Json = False) -> None:
-    """Show the positions that were kept, one a minute at most, for 30 days."""
+    """Show the positions of the last 30 days, at most one a minute."""
     context.ensure_object(Options).json = json
     with open_offsets(good_pipeline(file)) as opened:
         kept = opened.history()
@@ -54,11 +57,11 @@ def set_position(
     file: File,
     position: Annotated[str, typer.Argument(help="The position as JSON, as show --json prints it.")],
     *,
-    database: Annotated[str | None, typer.Option(help="Which database, where there are several.")] = None,
+    database: Annotated[str | None, typer.Option(help="The database, if there are several.")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Make the pipeline go on at a position."""
+    """Make the pipeline continue at a position."""
     context.ensure_object(Options).json = json
     parsed = _object(position)
     with open_offsets(good_pipeline(file)) as opened:
@@ -69,7 +72,7 @@ def set_position(
 
 @app.command()
 def reset(context: typer.Context, file: File, *, force: Force = False, json: Json = False) -> None:
-    """Forget the positions: the pipeline begins where its source's log begins, in a new epoch."""
+    """Give up the positions: the pipeline starts over where its source's log begins, in a new epoch."""
     context.ensure_object(Options).json = json
     with open_offsets(good_pipeline(file)) as opened:
         opened.reset(force=force)
@@ -81,14 +84,14 @@ def rewind(
     context: typer.Context,
     file: File,
     *,
-    to: Annotated[str, typer.Option(help="A moment, as 2026-05-01T12:00:00+02:00; without a zone, UTC.")],
+    to: Annotated[str, typer.Option(help="A time, such as 2026-05-01T12:00:00+02:00; without a zone, UTC.")],
     as_new: Annotated[
-        bool, typer.Option("--as-new", help="Publish as if it were new: targets apply it again.")
+        bool, typer.Option("--as-new", help="Publish the events as new ones: targets apply them again.")
     ] = False,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Make the pipeline go on where it was at a moment; targets ignore what they have already."""
+    """Make the pipeline continue where it was at a given time; targets ignore events that they have."""
     context.ensure_object(Options).json = json
     there = parse_moment(to)
     with open_offsets(good_pipeline(file)) as opened:

@@ -21,7 +21,7 @@ BAD_PASSWORD = define(
 
 app = typer.Typer(
     name="rest",
-    help="Make passwords and tokens for those who log in to a worker's REST.",
+    help="Make passwords and tokens for the users of a worker's REST.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -31,10 +31,10 @@ app = typer.Typer(
 def password(
     context: typer.Context,
     *,
-    random: Annotated[bool, typer.Option("--random", help="Make one, and print it this once.")] = False,
+    random: Annotated[bool, typer.Option("--random", help="Make one, and print it only this once.")] = False,
     json: Json = False,
 ) -> None:
-    """Read a password (asked on a terminal, else the first line of standard input); print what is kept."""
+    """Read a password from a prompt, or the first line of standard input; print its line for users.toml."""
     context.ensure_object(Options).json = json
     given = secrets.token_urlsafe(18) if random else _read()
     if len(given) < passwords.SHORTEST or len(given.encode()) > _MOST or not given.isprintable():
@@ -51,7 +51,7 @@ def password(
 
 @app.command()
 def token(context: typer.Context, *, json: Json = False) -> None:
-    """Make a token, and print it this once; print what is kept of it."""
+    """Make a token; print it, only this once, and its line for users.toml."""
     context.ensure_object(Options).json = json
     made = passwords.new_token()
     kept = passwords.digest(made)

@@ -16,8 +16,8 @@ Port = Annotated[
         "--rest-port",
         min=0,
         max=65_535,
-        help="Answer as Kafka Connect's REST does, on this port; 0: a free one, a group's worker: 8083."
-        " The worker then stays when all pipelines have ended.",
+        help="Serve REST as Kafka Connect does, on this port; 0: a free port; default in a group: 8083."
+        " The worker then keeps running when all pipelines have ended.",
     ),
 ]
 Host = Annotated[
@@ -25,44 +25,51 @@ Host = Annotated[
     typer.Option(
         "--rest-host",
         metavar="ADDRESS",
-        help="The address to listen on; beyond this machine only with log-in and TLS.",
+        help="The address to listen on; it needs log-in and TLS unless it is loopback.",
     ),
 ]
 Advertised = Annotated[
     str | None,
-    typer.Option("--rest-advertised", metavar="HOST:PORT", help="How others reach this worker, and its id."),
+    typer.Option(
+        "--rest-advertised", metavar="HOST:PORT", help="This worker's address for others, and its id."
+    ),
 ]
 Names = Annotated[
     list[str] | None,
-    typer.Option("--rest-name", metavar="HOST", help="One more host that it is asked by; may be repeated."),
+    typer.Option("--rest-name", metavar="HOST", help="Another host name of this worker; may be repeated."),
 ]
 Users = Annotated[
     Path | None,
-    typer.Option("--rest-users", metavar="users.toml", help="Who may log in, and as what."),
+    typer.Option("--rest-users", metavar="users.toml", help="The file of users and their roles."),
 ]
 Certificate = Annotated[
     Path | None,
-    typer.Option("--rest-certificate", metavar="PEM", help="Speak TLS, with this certificate and its chain."),
+    typer.Option("--rest-certificate", metavar="PEM", help="Serve TLS with this certificate and its chain."),
 ]
 Key = Annotated[
     Path | None,
-    typer.Option("--rest-key", metavar="PEM", help="Its key, unless it stands in the same file."),
+    typer.Option("--rest-key", metavar="PEM", help="The certificate's key, unless the same file has it."),
 ]
 ClientCa = Annotated[
     Path | None,
-    typer.Option("--rest-client-ca", metavar="PEM", help="Hear only who has a certificate of this one."),
+    typer.Option(
+        "--rest-client-ca", metavar="PEM", help="Accept only clients with a certificate of this CA."
+    ),
 ]
 WorkerCa = Annotated[
     Path | None,
     typer.Option(
         "--rest-worker-ca",
         metavar="PEM",
-        help="The authority of other workers' certificates.",
+        help="The CA of other workers' certificates.",
     ),
 ]
 TlsEndsBefore = Annotated[
     bool,
-    typer.Option("--rest-tls-ends-before", help="A proxy before this worker ends TLS; it listens in clear."),
+    typer.Option(
+        "--rest-tls-ends-before",
+        help="A proxy in front of this worker terminates TLS; the worker listens without it.",
+    ),
 ]
 
 

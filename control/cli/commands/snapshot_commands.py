@@ -26,18 +26,18 @@ from wrackline.schemas.settings.filters import TableFilter
 
 app = typer.Typer(
     name="snapshot",
-    help="Have existing rows read, beside the log, and see how far that is.",
+    help="Have existing rows read, alongside the log, and show the progress.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 File = Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")]
-Id = Annotated[str | None, typer.Option("--id", help="The request's name; the same twice is one request.")]
+Id = Annotated[str | None, typer.Option("--id", help="The request's id; the same id twice is one request.")]
 Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE",
-        help="schema.table or a pattern of it; a name with odd characters in quotes, part by part, and"
-        """ these in the shell's: '"My schema"."a+b"'.""",
+        help="schema.table or a pattern; quote each part with special characters, and the whole for the"
+        """ shell: '"My schema"."a+b"'.""",
     ),
 ]
 
@@ -50,21 +50,23 @@ def start(  # noqa: PLR0913 - an argument for each option
     *,
     where: Annotated[
         str | None,
-        typer.Option("--where", help="Only these rows: \"status = 'open' AND id > 7\"."),
+        typer.Option("--where", help="Read only these rows: \"status = 'open' AND id > 7\"."),
     ] = None,
     keys: Annotated[
         list[str] | None,
-        typer.Option("--key", help="Only the row of this key; of several columns as JSON: '[7, \"a\"]'."),
+        typer.Option("--key", help="Read only the row with this key; several columns as JSON: '[7, \"a\"]'."),
     ] = None,
-    first: Annotated[str | None, typer.Option("--from", help="From this key on; --key says how.")] = None,
-    last: Annotated[str | None, typer.Option("--to", help="Up to this key, with it.")] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", help="Read from this key on, written as for --key.")
+    ] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Read up to this key, including it.")] = None,
     surrogate_key: Annotated[
         str | None, typer.Option("--surrogate-key", help="Read in the order of this column.")
     ] = None,
     id: Id = None,  # noqa: A002 - the option's name
     json: Json = False,
 ) -> None:
-    """Read the rows of tables, also of one that is set aside."""
+    """Read the rows of tables, including tables that are set aside."""
     pipeline = _open(context, file, json=json)
     tables = _spell(pipeline, tables, start=True)
     data: dict[str, object] = {"type": "incremental", "data-collections": tables}
@@ -83,12 +85,12 @@ def start(  # noqa: PLR0913 - an argument for each option
 def stop(
     context: typer.Context,
     file: File,
-    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE", help="None: all.")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE", help="Default: all.")] = None,
     *,
     id: Id = None,  # noqa: A002 - the option's name
     json: Json = False,
 ) -> None:
-    """Read no more of these tables; what the pipeline itself needs goes on."""
+    """Stop reading these tables; reads that the pipeline itself needs continue."""
     pipeline = _open(context, file, json=json)
     data: dict[str, object] = {"type": "incremental"}
     if tables:
@@ -98,19 +100,19 @@ def stop(
 
 @app.command()
 def pause(context: typer.Context, file: File, *, id: Id = None, json: Json = False) -> None:  # noqa: A002 - the option's name
-    """Begin no further read until resume; the log goes on."""
+    """Pause reads until resume; the log is still published."""
     _send(_open(context, file, json=json), file, "pause-snapshot", {}, id, json=json)
 
 
 @app.command()
 def resume(context: typer.Context, file: File, *, id: Id = None, json: Json = False) -> None:  # noqa: A002 - the option's name
-    """Go on reading where it was paused."""
+    """Continue paused reads."""
     _send(_open(context, file, json=json), file, "resume-snapshot", {}, id, json=json)
 
 
 @app.command()
 def status(context: typer.Context, file: File, *, json: Json = False) -> None:
-    """Show where each table stands and what became of requests, as of the last commit."""
+    """Show the states of tables and requests, as of the last commit."""
     pipeline = _open(context, file, json=json)
     with open_offsets(pipeline) as opened:
         states = {name: state for one in opened.show() for name, state in one.tables.items()}

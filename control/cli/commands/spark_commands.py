@@ -15,7 +15,7 @@ from wrackline.control.runtime.check.pipeline_file import good_pipeline
 
 app = typer.Typer(
     name="spark",
-    help="Say what spark-submit and a Spark Connect server have to be given.",
+    help="Print what spark-submit and a Spark Connect server need.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -28,7 +28,7 @@ def jars(
     *,
     json: Json = False,
 ) -> None:
-    """Name the jars that a pipeline's Spark needs, for --jars; those that are not here are fetched."""
+    """Print the jars that a pipeline's Spark needs, for --jars; missing ones are downloaded."""
     # here, because a user without Spark has no jars for it
     from wrackline.consumers.contract.target import load_target  # noqa: PLC0415
     from wrackline.control.runtime.spark.jars import spark_jars  # noqa: PLC0415
@@ -47,7 +47,7 @@ def jars(
 
 @app.command(name="application")
 def application_file(context: typer.Context, *, json: Json = False) -> None:
-    """Name the application's file; what is put after it is a command as on this command line."""
+    """Print the application's path for spark-submit; write a command after it, such as consume."""
     context.ensure_object(Options).json = json
     file = str(Path(__file__).absolute().parents[1] / "submit" / "application.py")
     if json:

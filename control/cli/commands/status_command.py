@@ -24,23 +24,25 @@ def status(
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     tables: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TABLE", help="schema.table: all that is known of these."),
+        typer.Argument(metavar="TABLE", help="schema.table, to show all its details."),
     ] = None,
     *,
     again: Annotated[
         bool,
-        typer.Option("--watch", help="Look again and again, until Ctrl-C; with --json an object a line."),
+        typer.Option("--watch", help="Refresh until Ctrl-C; with --json, print one object a line."),
     ] = False,
     every: Annotated[
         float,
-        typer.Option("--every", metavar="SECONDS", min=0.2, max=86_400, help="Between two looks of --watch."),
+        typer.Option(
+            "--every", metavar="SECONDS", min=0.2, max=86_400, help="The time between refreshes of --watch."
+        ),
     ] = 2.0,
     json: Json = False,
 ) -> None:
-    """Show where each table stands at the source and in the target, how far and how late.
+    """Show each table's state at the source and in the target, its progress and its lag.
 
-    Exits with 0 if all go on, 3 if something waits or no consumer answers, 4 or 5 if a table stopped; with
-    --watch as the last look says.
+    Exits with 0 if all tables continue, 3 if something waits or no consumer answers, 4 or 5 if a table
+    stopped; with --watch, the last refresh decides.
     """
     context.ensure_object(Options).json = json
     ask, wanted = partial(gather_status, good_pipeline(file)), tables or []

@@ -33,11 +33,11 @@ def tables(
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
     everything: Annotated[
-        bool, typer.Option("--all", help="List those too that the filters leave out.")
+        bool, typer.Option("--all", help="Also list the tables that the filters leave out.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the tables that a pipeline captures, with their keys, columns and topics; nothing is changed."""
+    """List the tables that a pipeline captures, with keys, columns and topics, without changing anything."""
     context.ensure_object(Options).json = json
     pipeline = good_pipeline(file)
     with show_progress("the source is asked for its tables", json=json):

@@ -19,7 +19,7 @@ GroupFile = Annotated[
     typer.Option(
         "--group",
         metavar="group.toml",
-        help="Take part in a group of workers instead: its connectors are made by REST.",
+        help="Join a group of workers instead; its connectors are made over REST.",
     ),
 ]
 TaskMemory = Annotated[
@@ -28,7 +28,7 @@ TaskMemory = Annotated[
         "--task-memory",
         metavar="MIB",
         min=64,
-        help="A task's process that has more memory to itself is ended, and begun again.",
+        help="Restart a task's process if its own memory exceeds this.",
     ),
 ]
 _MIB = 20  # bits
@@ -54,7 +54,7 @@ def worker(  # noqa: PLR0913 - each is a flag
 ) -> None:
     """Run the source halves of pipelines, each in a process of its own, until SIGTERM or SIGINT.
 
-    A crashed one is begun again; one whose error asks for somebody is FAILED, and the others stream on.
+    A process that crashes is restarted. A pipeline that needs an operator is FAILED; the others continue.
     """
     rest = RestSettings(
         rest_port or 0,

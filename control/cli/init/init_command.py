@@ -34,8 +34,8 @@ from wrackline.schemas.settings.settings_registry import Problem, SettingsRegist
 from wrackline.schemas.settings.value_kinds import join_list, split_list
 
 Text = Annotated[str | None, typer.Option()]
-Found = Annotated[str | None, typer.Option(metavar="NAME", help="The variable with the password.")]
-File = Annotated[Path | None, typer.Option(metavar="PATH", help="The file with the password.")]
+Found = Annotated[str | None, typer.Option(metavar="NAME", help="The variable that holds the password.")]
+File = Annotated[Path | None, typer.Option(metavar="PATH", help="The file that holds the password.")]
 
 Ask = Callable[[Setting, str | None], str]  # the text is what an empty answer means; None: nothing
 
@@ -46,7 +46,7 @@ _ENTER = {  # what an empty answer means, where nothing is shown for it
     "table.include.list": "Press Enter to copy all tables that the user may read.",
     "target.kind": "Press Enter for none: the pipeline then ends in Kafka.",
 }
-_PROTECTED = "How the connection to it is protected."
+_PROTECTED = "The TLS mode of the connection."
 _OF_POSTGRES = "postgres: verify-full, verify-ca, require, disable"  # to ask the plug-ins would import them
 _OF_MYSQL = "mariadb, mysql: verify_identity, verify_ca, required, preferred, disabled"
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
@@ -60,7 +60,7 @@ def _kinds(side: Side, what: str) -> str:
 
 TargetKind = Annotated[
     str | None,
-    typer.Option(help=_kinds("target", "The kind of the target; without it the pipeline ends in Kafka")),
+    typer.Option(help=_kinds("target", "The kind of the target; without it, the pipeline ends in Kafka")),
 ]
 
 
@@ -72,38 +72,38 @@ def init(  # noqa: PLR0913 - each is a flag
     *,
     source: Annotated[str | None, typer.Option(help=_kinds("source", "The kind of the source"))] = None,
     host: Annotated[str | None, typer.Option(help="The source's host.")] = None,
-    port: Annotated[str | None, typer.Option(help="Its port, unless it is the usual one.")] = None,
+    port: Annotated[str | None, typer.Option(help="The source's port, if not the usual one.")] = None,
     tls: Annotated[
         str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}; for {_OF_MYSQL}.")
     ] = None,
-    user: Annotated[str | None, typer.Option(help="The role to log in as.")] = None,
+    user: Annotated[str | None, typer.Option(help="The user at the source.")] = None,
     database: Annotated[str | None, typer.Option(help="The database to copy, or a pattern.")] = None,
     password_env: Found = None,
     password_file: File = None,
     tables: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Regular expressions of schema.table; without it all tables."),
+        typer.Option(metavar="PATTERN", help="Regular expressions of schema.table; default: all tables."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The pipeline's name; else the topics' prefix.")] = None,
+    name: Annotated[str | None, typer.Option(help="The pipeline's name; default: the topic prefix.")] = None,
     topic_prefix: Annotated[str | None, typer.Option(help="The first part of every topic's name.")] = None,
-    kafka: Annotated[str | None, typer.Option(help="The brokers: host:port, with commas between.")] = None,
+    kafka: Annotated[str | None, typer.Option(help="The brokers: host:port, separated by commas.")] = None,
     registry: Annotated[str | None, typer.Option(help="The schema registry's address.")] = None,
     target: TargetKind = None,
-    warehouse: Annotated[str | None, typer.Option(help="Where the target's tables lie.")] = None,
+    warehouse: Annotated[str | None, typer.Option(help="The location of the target's tables.")] = None,
     target_host: Annotated[str | None, typer.Option(help="The target's host.")] = None,
-    target_port: Annotated[str | None, typer.Option(help="Its port.")] = None,
+    target_port: Annotated[str | None, typer.Option(help="The target's port.")] = None,
     target_tls: Annotated[str | None, typer.Option(help=f"{_PROTECTED} For {_OF_POSTGRES}.")] = None,
-    target_user: Annotated[str | None, typer.Option(help="The role to log in as there.")] = None,
+    target_user: Annotated[str | None, typer.Option(help="The user at the target.")] = None,
     target_database: Annotated[str | None, typer.Option(help="The database to write to.")] = None,
     target_password_env: Found = None,
     target_password_file: File = None,
     others: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any other setting.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a pipeline's file: asks on a terminal, or takes flags. No password goes into it."""
+    """Write a pipeline's file from flags, or from answers on a terminal. It contains no password."""
     context.ensure_object(Options).json = json
     file_writer.refuse_existing(file, force=force)
     given = {

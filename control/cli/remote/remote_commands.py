@@ -52,24 +52,27 @@ Which = Annotated[
 ]
 Rest = Annotated[
     str,
-    typer.Option("--rest", metavar="URL", envvar=worker_access.ADDRESS, help="Where its worker is asked."),
+    typer.Option("--rest", metavar="URL", envvar=worker_access.ADDRESS, help="The worker's address."),
 ]
 User = Annotated[
     str | None,
     typer.Option(
         "--user",
-        help=f"Who asks; the password is in {worker_access.PASSWORD}. Else {worker_access.TOKEN} is sent.",
+        help=f"The user to log in as; the password is in {worker_access.PASSWORD}."
+        f" Default: the token in {worker_access.TOKEN}.",
     ),
 ]
 Ca = Annotated[
     Path | None,
     typer.Option(
-        "--ca", metavar="PATH", envvar=worker_access.CA, help="PEM certificates to trust, beside https."
+        "--ca", metavar="PATH", envvar=worker_access.CA, help="PEM certificates to trust for https."
     ),
 ]
 Wait = Annotated[
     int | None,
-    typer.Option("--wait", metavar="SECONDS", min=1, max=86_400, help="Wait so long until it is done."),
+    typer.Option(
+        "--wait", metavar="SECONDS", min=1, max=86_400, help="Wait until it is done, at most this long."
+    ),
 ]
 
 
@@ -94,10 +97,10 @@ def _command(verb: Verb, meaning: str) -> Callable[..., None]:
 
 
 pause = _command(
-    Verb.PAUSE, "Let a connector rest: it has no process, and the source keeps its log meanwhile."
+    Verb.PAUSE, "Pause a connector: its process ends, and the source keeps the log in the meantime."
 )
-resume = _command(Verb.RESUME, "Let a connector go on that was paused or stopped.")
-stop = _command(Verb.STOP, "Let a connector rest without a task, as its positions are edited.")
+resume = _command(Verb.RESUME, "Resume a paused or stopped connector.")
+stop = _command(Verb.STOP, "Stop a connector: it has no task, so that its positions can be edited.")
 
 
 def restart(  # noqa: PLR0913 - each is a flag
@@ -105,7 +108,7 @@ def restart(  # noqa: PLR0913 - each is a flag
     which: Which,
     *,
     only_failed: Annotated[
-        bool, typer.Option("--only-failed", help="Leave it alone unless it has failed.")
+        bool, typer.Option("--only-failed", help="Restart it only if it has failed.")
     ] = False,
     wait: Wait = None,
     rest: Rest = worker_access.HERE,
@@ -113,7 +116,7 @@ def restart(  # noqa: PLR0913 - each is a flag
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Begin a connector and its task anew; one that is paused or stopped stays so."""
+    """Restart a connector and its task; a paused or stopped connector stays as it is."""
     context.ensure_object(Options).json = json
     _tell(Verb.RESTART, which, _worker(rest, user, ca), wait, json=json, only_failed=only_failed)
 
@@ -160,9 +163,9 @@ def apply(
     ca: Ca = None,
     json: Json = False,
 ) -> None:
-    """Make a connector in a group of workers, or give it these settings; its file stays as it is.
+    """Make a connector in a group of workers, or change its settings, without changing the file.
 
-    References to secrets are sent as they stand; the worker that runs the task reads what they name.
+    References to secrets are sent as they are; the worker that runs the task resolves them.
     """
     context.ensure_object(Options).json = json
     name, config = _connector(file)

@@ -41,7 +41,7 @@ def tail(
         list[str] | None,
         typer.Argument(
             metavar="TABLE",
-            help="schema.table, database.schema.table, or a whole topic's name; none: all tables of the"
+            help="schema.table, database.schema.table, or a topic's full name; default: all tables of the"
             " pipeline.",
         ),
     ] = None,
@@ -51,7 +51,7 @@ def tail(
         typer.Option(
             "--from",
             metavar="beginning|end|OFFSET|TIME",
-            help=f"Where to begin; else with the newest {NEWEST} of each partition.",
+            help=f"Where to begin; default: the newest {NEWEST} events of each partition.",
         ),
     ] = None,
     count: Annotated[
@@ -61,19 +61,19 @@ def tail(
             "--count",
             min=1,
             max=_MOST,
-            help="End after so many events; without --from and --follow: the newest so many.",
+            help="End after this many events; without --from and --follow, the newest ones.",
         ),
     ] = None,
     follow: Annotated[
         bool,
-        typer.Option("-f", "--follow", help="Wait for what comes; else it ends where the topics do now."),
+        typer.Option("-f", "--follow", help="Wait for new events; default: end where the topics end now."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
-    """Show the events of a pipeline's topics, decoded; nothing is changed.
+    """Show the decoded events of a pipeline's topics, without changing anything.
 
-    A line an event: when it was written, table, partition:offset, what, key, and the columns, of an
-    update only those that differ. Topics beside the rows are named whole, as shop1.transaction.
+    Each line is one event: its time, table, partition:offset, operation, key and columns; for an update
+    only the columns that differ. Topics without rows need their full name, such as shop1.transaction.
     """
     context.ensure_object(Options).json = json
     begins = read_start(begin)

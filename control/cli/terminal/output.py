@@ -18,7 +18,7 @@ AsJson = Annotated[
     bool | None,
     typer.Option(
         "--json/--text",
-        help="Print one JSON object a line, or text for people; without either: text on a terminal alone.",
+        help="Print one JSON object a line, or text for people; default: text only on a terminal.",
         show_default=False,
     ),
 ]

@@ -36,12 +36,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command()
 def demo(
-    source: Annotated[ShopKind, typer.Option(help="Which database the shop is on.")] = ShopKind.POSTGRES,
-    folder: Annotated[Path, typer.Option(help="Where servers, logs and tables live.")] = Path(".stack/demo"),
+    source: Annotated[ShopKind, typer.Option(help="The shop's database.")] = ShopKind.POSTGRES,
+    folder: Annotated[Path, typer.Option(help="Folder of servers, logs and tables.")] = Path(".stack/demo"),
     seconds: Annotated[int, typer.Option(min=3, max=3600, help="How long the workload runs.")] = 30,
-    seed: Annotated[int, typer.Option(help="What the workload's chance begins with.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of the random workload.")] = 1,
     *,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running until Ctrl-C.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep everything running until Ctrl-C.")] = False,
 ) -> None:
     """Copy a live shop from a database through Kafka into an Iceberg table, and prove the copy exact."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
