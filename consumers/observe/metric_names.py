@@ -7,20 +7,18 @@ from wrackline.schemas.language.exposition import Metric, Type
 
 _C, _G = Type.COUNTER, Type.GAUGE
 
-RUNNING = Metric(
-    "wrackline_consume_running", _G, "1 while Kafka is asked for news and answers, 0 while it does not."
-)
-TABLES = Metric("wrackline_consume_tables", _G, "How many tables stand so.", ("standing",))
+RUNNING = Metric("wrackline_consume_running", _G, "1 while Kafka answers, 0 while it does not.")
+TABLES = Metric("wrackline_consume_tables", _G, "The number of tables in each state.", ("standing",))
 STANDING = Metric(
     "wrackline_consume_table_standing",
     _G,
-    "1 for how a table stands: going, waiting for its next try, or stopped until somebody acts.",
+    "1 for a table's state: going, waiting for its next try, or stopped until the operator acts.",
     ("table", "standing"),
 )
 EVENTS = Metric(
     "wrackline_consume_events_total",
     _C,
-    "Changes that are merged, of a key its newest of a batch: inserts (c), updates (u), deletes (d), rows"
+    "Merged changes, only the newest of each key in a batch: inserts (c), updates (u), deletes (d), rows"
     " read (r), and truncates (t).",
     ("table", "operation"),
 )
@@ -30,19 +28,19 @@ LETTERS = Metric(
     "Records that were set aside as dead letters.",
     ("table",),
 )
-BATCHES = Metric("wrackline_consume_batches_total", _C, "Batches that are committed.", ("table",))
+BATCHES = Metric("wrackline_consume_batches_total", _C, "Committed batches.", ("table",))
 STEPS = Metric(
     "wrackline_consume_step_seconds_total",
     _C,
-    "Where the time of committed batches went: ask, read, shape, stage, apply.",
+    "Seconds that committed batches spent in each step: ask, read, shape, stage, apply.",
     ("table", "step"),
 )
-SECONDS = Metric("wrackline_consume_batch_seconds", Type.HISTOGRAM, "How long committed batches took.")
+SECONDS = Metric("wrackline_consume_batch_seconds", Type.HISTOGRAM, "Duration of committed batches.")
 LAG = Metric(
     "wrackline_consume_lag_milliseconds",
     _G,
-    "Of the newest change that is merged: from its commit at the source to Kafka (publish), from there until"
-    " it was read (wait), from there until it stood in the target (merge).",
+    "Of the newest merged change: from its commit at the source to its record in Kafka (publish), from there"
+    " until it was read (wait), and from there until it was in the target (merge).",
     ("table", "stage"),
 )
 BEHIND = Metric(
@@ -51,7 +49,7 @@ BEHIND = Metric(
 BEHIND_S = Metric(
     "wrackline_consume_behind_seconds",
     _G,
-    "For how long the oldest offset that is not merged has been seen; grows when stuck.",
+    "Time since the oldest unmerged offset was first seen; grows when stuck.",
     ("table",),
 )
 OFFSET = Metric(
@@ -66,22 +64,25 @@ MERGED_AT = Metric(
 RETAINED = Metric(
     "wrackline_consume_retained_ratio",
     _G,
-    "Of what the topic keeps, how much lies behind what is merged: 1 at its end, 0 where what is not merged"
-    " goes next; of the partition where it is least. Left out until the topic has dropped"
-    " anything, and while all is merged.",
+    "The part of what the topic keeps that is merged: 1 at the topic's end, 0 if the topic drops unmerged"
+    " events next; for the partition with the least. Absent until the topic has dropped"
+    " anything, and while everything is merged.",
     ("table",),
 )
 FAILURES = Metric(
-    "wrackline_consume_failures_total", _C, "Batches that failed, also those tried again.", ("table", "code")
+    "wrackline_consume_failures_total",
+    _C,
+    "Batches that failed, including those tried again.",
+    ("table", "code"),
 )
-OUTAGES = Metric("wrackline_consume_outages_total", _C, "Times that Kafka went away.")
+OUTAGES = Metric("wrackline_consume_outages_total", _C, "How often Kafka became unreachable.")
 UPKEEPS = Metric(
     "wrackline_consume_upkeeps_total",
     _C,
-    "Upkeeps of a table, by outcome: done or failed.",
+    "Upkeep runs of a table, by outcome: done or failed.",
     ("table", "outcome"),
 )
-UPKEEP_S = Metric("wrackline_consume_upkeep_seconds_total", _C, "How long upkeep took.", ("table",))
+UPKEEP_S = Metric("wrackline_consume_upkeep_seconds_total", _C, "Seconds spent on upkeep.", ("table",))
 REMOVED = Metric(
     "wrackline_consume_upkeep_removed_total",
     _C,
@@ -91,7 +92,7 @@ REMOVED = Metric(
 INCOMPLETE = Metric(
     "wrackline_consume_incomplete_rows",
     _G,
-    "Rows that no reader sees, because nobody has sent all of their values yet; counted by upkeep.",
+    "Rows that readers do not see, because some of their values have not arrived; counted by upkeep.",
     ("table",),
 )
 

@@ -34,7 +34,7 @@ BYTES = Metric("wrackline_event_bytes_total", _C, "Bytes of the keys and values 
 TRANSACTIONS = Metric(
     "wrackline_transactions_total", _C, "The database's transactions that Kafka has committed."
 )
-COMMITS = Metric("wrackline_commit_seconds", Type.HISTOGRAM, "How long Kafka's commits took.")
+COMMITS = Metric("wrackline_commit_seconds", Type.HISTOGRAM, "Duration of Kafka's commits.")
 RECOVERIES = Metric(
     "wrackline_recoveries_total", _C, "Errors after which the task restarted automatically.", ("code",)
 )
@@ -96,7 +96,7 @@ SPARE = Metric(
     "Bytes of log that may still be written before log that we need is lost; +Inf without a limit.",
 )
 STATUS = Metric("wrackline_slot_status", _G, "1 for the state that the database reports.", ("status",))
-WRITTEN = Metric("wrackline_log_bytes_per_second", _G, "How fast the database writes its log.")
+WRITTEN = Metric("wrackline_log_bytes_per_second", _G, "Bytes of log that the database writes a second.")
 LOST_IN = Metric(
     "wrackline_slot_seconds_until_lost",
     _G,
@@ -106,8 +106,7 @@ LOST_IN = Metric(
 KEPT = Metric(
     "wrackline_log_kept_seconds",
     _G,
-    "How long the database keeps a full file of its log, whether it was read or not; absent if age does"
-    " not matter to it.",
+    "How long the database keeps a full file of its log, read or not; absent if it ignores age.",
 )
 
 METRICS = (
@@ -142,13 +141,13 @@ ALIASES = (
     Alias("MilliSecondsBehindSource", "As wrackline_lag_milliseconds; -1 before the first event."),
     Alias("MilliSecondsSinceLastEvent", "As wrackline_idle_milliseconds; -1 before the first event."),
     Alias("TotalNumberOfEventsSeen", "All events that Kafka has committed."),
-    Alias("TotalNumberOfCreateEventsSeen", "Those that are inserts."),
-    Alias("TotalNumberOfUpdateEventsSeen", "Those that are updates."),
-    Alias("TotalNumberOfDeleteEventsSeen", "Those that are deletes."),
+    Alias("TotalNumberOfCreateEventsSeen", "Events that are inserts."),
+    Alias("TotalNumberOfUpdateEventsSeen", "Events that are updates."),
+    Alias("TotalNumberOfDeleteEventsSeen", "Events that are deletes."),
     Alias("NumberOfErroneousEvents", "Tables and rows that were set aside."),
     Alias("NumberOfCommittedTransactions", "As wrackline_transactions_total."),
-    Alias("QueueTotalCapacity", "As wrackline_queue_most_bytes: the queue here is bounded by bytes."),
-    Alias("QueueRemainingCapacity", "The rest of it, in bytes."),
+    Alias("QueueTotalCapacity", "As wrackline_queue_most_bytes, because the queue is limited by bytes."),
+    Alias("QueueRemainingCapacity", "The free part of the queue, in bytes."),
     Alias("MaxQueueSizeInBytes", "As wrackline_queue_most_bytes."),
     Alias("CurrentQueueSizeInBytes", "As wrackline_queue_bytes."),
 )

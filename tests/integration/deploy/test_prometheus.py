@@ -156,7 +156,7 @@ def test_a_stopped_table_is_scraped_and_fires(watcher: Watcher, figures: Consume
     figures.stands(ORDERS, TableRetryState(STOPPED(), stopped=True))
     until(lambda: "WracklineTableStopped" in watcher.firing())
     said = watcher.firing()["WracklineTableStopped"]["annotations"]
-    assert said["summary"] == "shop1: table shop.public.orders is stopped until somebody acts"
+    assert said["summary"] == "shop1: table shop.public.orders is stopped until the operator acts"
     assert said["command"] == "wrackline status <pipeline.toml> shop.public.orders"
 
 
