@@ -1,1 +1,1 @@
-"""Committed workloads, and the peers that we are compared with, side by side in one run."""
+"""Committed workloads, and the peers that we compare ourselves with, side by side in one run."""

@@ -1,6 +1,6 @@
 """The command: `python -m bench [name] [--quick] [--json FILE]`; without a name, the list.
 
-A bench is a file in bench/benches; nothing else lists it.
+A bench is a file in bench/benches; there is no other list.
 """
 
 import argparse
@@ -70,13 +70,13 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="./run bench", description="Measure ours and its peers side by side."
+        prog="./run bench", description="Measure Wrackline and its peers side by side."
     )
-    parser.add_argument("name", nargs="?", help="a bench; without it, all are listed")
+    parser.add_argument("name", nargs="?", help="a bench; default: list all")
     parser.add_argument("--quick", action="store_true", help="a small workload that ends within a minute")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
-    parser.add_argument("--rows", type=_positive, metavar="N", help="another size of the workload")
-    parser.add_argument("--rounds", type=_positive, metavar="N", help="another number of rounds")
+    parser.add_argument("--rows", type=_positive, metavar="N", help="the size of the workload")
+    parser.add_argument("--rounds", type=_positive, metavar="N", help="the number of rounds")
     return parser
 
 

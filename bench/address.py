@@ -1,4 +1,4 @@
-"""Where a database server is, as something that can be sent to a contender's process."""
+"""Where a database server is, as a value that can be sent to a contender's process."""
 
 from typing import NamedTuple
 

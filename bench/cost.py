@@ -1,10 +1,10 @@
-"""What a piece of work costs: CPU seconds and peak memory of a process and all below it.
+"""What a piece of work costs: CPU seconds and peak memory of a process and its descendants.
 
     with metered(pid) as meter: work()  ->  meter.cost
 
-CPU is the difference between the end and the start; what ended in between is in its parent's
-account of children.  Peak memory is the kernel's own high-water mark of each process, so seldom
-looking misses nothing but a process that lived shorter than one look.
+CPU is the difference between the end and the start; a process that ended in between is in its parent's
+account of children.  Peak memory is the kernel's own high-water mark of each process, so infrequent
+looks miss only a process that lived shorter than one interval.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What the benches of the Spark side share: a session of Spark, an Iceberg target in it, and a clock.
+"""What the benches of the Spark side share: a Spark session, an Iceberg target in it, and a clock.
 
 with session(folder) as spark: target = iceberg(folder, spark)   ->  stopped at the end, with its Java
 """

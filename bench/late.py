@@ -1,7 +1,7 @@
-"""How late each change could be seen in its table: reckoned afterwards from what both sides wrote down.
+"""How late each change became visible in its table: computed afterwards from the records of both sides.
 
-In: of each change its offset, the moment of its commit and of its record, from Kafka; and of each commit of
-the table when it was made and up to which offset it went.  Out: milliseconds, by change.  Nothing of it runs
+In: of each change its offset and the times of its commit and its record, from Kafka; of each commit of
+the table its time and the offset that it reached.  Out: milliseconds, by change.  None of it runs
 while the pipeline is measured.
 """
 

@@ -1,4 +1,4 @@
-"""The compiled modules' other build: makes Python import `name.py` where `name.so` lies beside it."""
+"""The other build of the compiled modules: makes Python import `name.py` if `name.so` is beside it."""
 
 import importlib.util
 import sys

@@ -1,8 +1,8 @@
 """One-row transactions at a steady rate, and when a `read_committed` consumer sees each.
 
-    Writer: id -> moment before its INSERT is sent        Reader: id -> moment at which its event is there
+    Writer: id -> moment before its INSERT is sent        Reader: id -> moment when its event is there
 
-The clock of each starts before its INSERT is sent, so the commit itself is in the figure.
+The clock of each starts before its INSERT is sent, so the figure includes the commit.
 """
 
 import struct

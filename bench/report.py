@@ -1,7 +1,7 @@
-"""Prints what a bench found: a table for a person, JSON for a program.
+"""Prints a bench's figures: a table for a person, JSON for a program.
 
 The JSON is `{"machine", "commit", "rows": [{"metric", "value", "unit", "against", "ratio",
-"ratio_min", "ratio_max", "cpu_s", "peak_mb"}]}`; a row without a rival has an empty `against`
+"ratio_min", "ratio_max", "cpu_s", "peak_mb"}]}`; a row without a peer has an empty `against`
 and null ratios.
 """
 

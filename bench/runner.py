@@ -1,9 +1,9 @@
-"""Runs contenders in turn, each in a process of its own, and hands back what they did.
+"""Runs contenders in turn, each in its own process, and returns their outcomes.
 
     round 1: ours peer ...    round 2: peer ... ours    round 3: ...
 
-One at a time, so nobody shares the machine with another; the first of a round moves on by one,
-so nobody always runs on a warmer cache.  A turn is a fresh process: its memory and CPU are its own.
+One runs at a time, so none shares the machine; the first of a round moves on by one, so none always
+has a warmer cache.  A turn is a fresh process: its memory and CPU are its own.
 """
 
 import multiprocessing

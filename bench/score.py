@@ -1,9 +1,9 @@
-"""From what the contenders did, round by round, to the rows of the report.
+"""From the outcomes of the contenders, round by round, to the rows of the report.
 
     rounds: [{contender: Outcome}, ...]  ->  [Row, ...]
 
-A ratio is taken inside one round, ours divided by the peer's, so a slow minute of the machine
-touches both.  Every value is the median of its rounds.
+A ratio is computed inside one round, ours divided by the peer's, so a slow minute of the machine
+affects both.  Every value is the median of its rounds.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """What all contenders of a bench share: servers of the local stack, and the table `orders` in one of them.
 
-with servers() as stack: at = postgres(stack); fill_postgres(at, rows)   ->  stopped and forgotten at the end
+with servers() as stack: at = postgres(stack); fill_postgres(at, rows)   ->  stopped and deleted at the end
 """
 
 import tempfile

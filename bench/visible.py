@@ -2,11 +2,11 @@
 
     Watch(bootstrap, topic)  ...  .until(events)  ->  Seen
 
-While the contender runs, only the topic's last stable offset is asked for, some fifty times a second: a
-consumer that fetched every event would take a fifth of two cores from whoever is fast, and less from who is
-slow.  The events are read and counted afterwards.  The phase begins when the first event was produced
-(Kafka's own timestamp of it) and ends when the last one had become visible, so the start of a connector
-counts for nobody.
+While the contender runs, the watch reads only the topic's last stable offset, some fifty times a second: a
+consumer that fetched every event would take a fifth of two cores from a fast contender, and less from a
+slow one.  The events are read and counted afterwards.  The phase begins when the first event was produced
+(Kafka's own timestamp of it) and ends when the last one became visible, so the start of a connector never
+counts.
 """
 
 import time

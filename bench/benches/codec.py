@@ -1,7 +1,7 @@
-"""The codec alone, on one core: pgoutput's tuple to a whole event, decode and encode together.
+"""Only the codec, on one core: pgoutput's tuple to a whole event, decode and encode together.
 
-`fastavro` is given rows that are Python values already, so it is spared the decoding; `plain` is our
-own build without a compiler, `values` our way from Python values (drivers that hand out values).
+`fastavro` gets rows that are Python values already, so it has nothing to decode; `plain` is our
+own build without a compiler, `values` our path from Python values (for drivers that return values).
 """
 
 import gc

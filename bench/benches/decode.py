@@ -1,9 +1,9 @@
 """Kafka's bytes to the newest change of each key, in Spark: a backlog of about three events a key.
 
-`from_avro` parses key and whole envelope of every record and takes `max_by` of them by key, which is what
-one would write by hand; it looks for no bad record, and carries nothing forward.  Both read the records
-from the same files, so Kafka is not measured, and both run until Java has compiled what they use, as it has
-in a job that runs for days.  Ours leaves its rows where a merge reads them, in memory.
+`from_avro` parses the key and the whole envelope of every record and takes `max_by` of them by key, as
+hand-written code would; it detects no bad record, and carries nothing forward.  Both read the records
+from the same files, so Kafka is not measured, and both run until Java has compiled what they use, as in a
+job that runs for days.  Ours leaves its rows in memory, where a merge reads them.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
-"""How long REST takes on a worker with 200 connectors of which 20 run under load, asked by four clients.
+"""How long REST takes on a worker with 200 connectors of which 20 run under load, with four clients.
 
-The peer is the same worker's `GET /health`, which looks at nothing: what the web server and the machine take.
+The peer is the same worker's `GET /health`, which reads no state: the cost of the web server and the machine.
 Reads are those of a user interface (all connectors with their states, and each one's parts); writes pause and
 resume connectors that nobody needs, each through Kafka and back.
 """

@@ -1,8 +1,8 @@
-"""From the death of one of three workers until all tasks' changes are in Kafka again, each in turn.
+"""From the kill of one of three workers until all tasks' changes are in Kafka again, each worker in turn.
 
-The peer is the least that Kafka's own group membership takes: three bare consumers with the same settings,
-one killed, until the others own all partitions.  Changes are written to all tables once the worker is dead;
-`events_s` ends when the last of them can be read, `running_s` when every task says that it runs.
+The peer is the minimum that Kafka's own group membership takes: three bare consumers with the same settings,
+from the kill of one until the others own all partitions.  Changes are written to all tables once the worker
+is dead; `events_s` ends when the last of them can be read, `running_s` when every task reports that it runs.
 """
 
 import secrets

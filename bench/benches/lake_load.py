@@ -1,6 +1,6 @@
 """A first load from Kafka into Iceberg: rows that were read in chunks, in ten batches, into a new table.
 
-The peer decodes the same batches of the same topic and keeps nothing: the share of its rate that is left is
+The peer decodes the same batches of the same topic and keeps nothing: the difference between the two rates is
 what the table costs.  The topic has one partition; a tenth of the rows is loaded before the clock starts.
 """
 

@@ -1,9 +1,9 @@
 """A batch of changes into a large table: 22,000 random ones, and 20,000 of the newest keys.
 
-`merge_s` is the median of four warm batches against the MERGE that one would write by hand, in Iceberg and in
-Delta, of the same changes into the same rows.  `recent_s` is the same with recent keys, in a table ten times
-smaller too: a batch's cost follows the batch.  Ours keeps tombstones and commits its offsets; nobody's
-changes are decoded within the clock.
+`merge_s` is the median of four warm batches, compared with a hand-written MERGE of the same changes into the
+same rows, in Iceberg and in Delta.  `recent_s` is the same with recent keys, also in a table ten times
+smaller, because a batch's cost follows the batch.  Ours keeps tombstones and commits its offsets; the clock
+includes no decoding of changes for either.
 """
 
 import tempfile

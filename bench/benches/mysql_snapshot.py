@@ -1,7 +1,7 @@
-"""MariaDB's and MySQL's rows to Kafka: the whole table, with nobody writing.
+"""MariaDB's and MySQL's rows to Kafka: the whole table, while nobody writes to it.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `codec` makes events' heads of rows in memory, `produce` only writes: what no pipeline can beat.
+sees; `codec` makes events' heads of rows in memory, `produce` only writes: no pipeline can be faster.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """MariaDB's and MySQL's log to Kafka: a backlog of inserts and updates in the binlog.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `drain` reads the same log and drops it, `produce` only writes: what no reader can beat.
-`decode` is our stream alone.
+sees; `drain` reads the same log and drops it, `produce` only writes: no reader can be faster.
+`decode` is only our stream.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
 """The log's latency while a large table is read, at 1,000 one-row transactions a second.
 
-The changes are those of another table with a topic of its own, so the consumer that measures has little to
+The changes belong to another table with its own topic, so the consumer that measures has little to
 read; the rows go through the same loop, producer and broker.  Only changes sent between the first and the
-last row that is read count, but for the first ones: a broker that has just begun is no latency of a log.
-Lower is better, but for the rows.
+last row that is read count, without the first changes, because a broker that has just started adds latency
+that is not the log's.  Lower is better, except for the rows.
 """
 
 import secrets

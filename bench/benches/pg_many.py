@@ -1,8 +1,9 @@
 """A start over 10,000 tables of PostgreSQL of which 20 change: until Kafka has a change of each of them.
 
 The clock runs from the start of the process to the moment when a `read_committed` consumer sees the last of
-the twenty; with first reads, `read_s` goes on until all tables were read.  Lower is better.  `floor` is what
-nobody can do without: ask the catalogue, publish the tables, make twenty topics, produce a message to each.
+the twenty; with first reads, `read_s` continues until all tables are read.  Lower is better.  `floor` is the
+work that every reader must do: query the catalogue, publish the tables, make twenty topics, produce a message
+to each.
 """
 
 import secrets

@@ -1,8 +1,8 @@
-"""PostgreSQL's rows to Kafka: the whole table, with nobody writing.
+"""PostgreSQL's rows to Kafka: the whole table, while nobody writes to it.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; a table that is asked for by a signal is read as fast as one that is read first.  `copy` only reads and
-`produce` only writes: what nobody can beat.
+sees.  A table that a signal requests is read as fast as a first read.  `copy` only reads and
+`produce` only writes: nothing can be faster.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """PostgreSQL's log to Kafka: a backlog of inserts and updates that waits in a slot.
 
 The clock runs from the first event that is produced to the last that a `read_committed` consumer
-sees; `drain` reads the same slot and drops it, `produce` only writes: what no reader can beat.
+sees; `drain` reads the same slot and drops it, `produce` only writes: no reader can be faster.
 """
 
 from collections.abc import Iterator, Sequence

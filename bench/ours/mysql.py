@@ -2,7 +2,7 @@
 
     wrackline offsets set <file> <position>   wrackline run <file>   ->  events in Kafka
 
-It is a process of its own, as Debezium's worker is: the counting consumer's work is nobody's.
+It has its own process, as Debezium's worker has: the counting consumer's work counts for neither.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""What MySQL's source makes of bytes, alone: no Kafka, no registry, one core.
+"""What MySQL's source makes of bytes, without Kafka or a registry, on one core.
 
-    decode: the log from a place on  ->  batches of events, dropped       (the dump's wait is in it)
+    decode: the log from a place on  ->  batches of events, dropped       (includes the wait for the dump)
     codec: the table's rows as the server sent them, kept in memory  ->  keys and heads of events, dropped
 
-Beside the bare producer they say what no pipeline of the two can beat.
+Beside the bare producer, they show the limit of any pipeline made of the two.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Wrackline whole, as its users start it: one file, `wrackline run` and `wrackline consume` into Iceberg.
+"""A whole pipeline, as its users start it: one file, `wrackline run`, `wrackline consume` into Iceberg.
 
 with running(folder, at, bootstrap, registry, prefix, slot, tables) as pipeline: pipeline.steps()
 """

@@ -1,6 +1,6 @@
-"""Wrackline's task on PostgreSQL, whole: log to Kafka exactly once, in Avro, through the registry.
+"""Wrackline's whole task on PostgreSQL: log to Kafka exactly once, in Avro, through the registry.
 
-The task is a process of its own, as Debezium's worker is: the counting consumer's work is nobody's.
+The task has its own process, as Debezium's worker has: the counting consumer's work counts for neither.
 """
 
 import json

@@ -1,6 +1,6 @@
 """One task as a process: `python -m bench.ours.task`, its settings as JSON on standard input.
 
-It ends when standard input does, so nobody can leave it behind.
+It ends when standard input does, so it can't be left behind.
 """
 
 import json

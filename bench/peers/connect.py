@@ -1,9 +1,9 @@
-"""Kafka Connect as a peer's home: one distributed worker with exactly-once sources, driven by REST.
+"""Kafka Connect as a peer's home: one distributed worker with exactly-once sources, controlled by REST.
 
     worker(folder, bootstrap, coordinates)  ->  Connect: create, state, offsets, resume
 
-A worker gets a group of its own, so its first connector finds no old state.  It logs nothing, as a
-rival must not be slowed down by its log; what went wrong stands in a task's trace.
+A worker gets its own group, so its first connector finds no old state.  It logs nothing, because a log
+must not slow down a peer; a task's trace shows errors.
 """
 
 import http.client

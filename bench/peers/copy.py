@@ -1,4 +1,4 @@
-"""The raw limit of a PostgreSQL table: COPY it to nobody, row by row as a reader gets it.
+"""The raw limit of a PostgreSQL table: COPY it and drop it, row by row as a reader gets it.
 
 COPY orders TO STDOUT  ->  lines, counted, forgotten
 """

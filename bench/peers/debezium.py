@@ -1,9 +1,9 @@
-"""Debezium on Kafka Connect, exactly-once, set up for speed as its users would.
+"""Debezium on Kafka Connect, exactly-once, tuned for speed as its users would tune it.
 
     a table            -> snapshot         -> events in Kafka
     a backlog of log   -> postgres_stream, binlog_stream -> events in Kafka
 
-Cost is that of the worker's process during the phase; the JVM's own start stands outside.
+Cost is that of the worker's process during the phase, without the start of the JVM.
 The JSON has no schemas, which is Debezium's cheapest format.
 """
 

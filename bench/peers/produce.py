@@ -1,6 +1,6 @@
 """The raw limit of Kafka: produce messages of the rows' sizes, without a transaction.
 
-the rows' text tuples, made before  ->  acknowledged by the broker, lz4, idempotent
+the rows' text tuples, made in advance  ->  acknowledged by the broker, lz4, idempotent
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""A PostgreSQL slot whose backlog every contender reads anew: each takes a copy.
+"""A PostgreSQL slot whose backlog each contender reads from its start, through its own copy.
 
 held(...)  ->  a slot that keeps all log from now on        copied(...)  ->  the same point, to use up
 """

@@ -1,1 +1,1 @@
-"""The data that benches run on: the same rows for the same seed, everywhere."""
+"""The data of the benches: the same rows for the same seed, everywhere."""

@@ -1,7 +1,7 @@
-"""A backlog of `orders` events as Kafka holds it: what a consumer reads when it has fallen behind.
+"""A backlog of `orders` events as Kafka has it: what a consumer reads after it has fallen behind.
 
-Of three events one makes an order and two change one that is there; one change in ten deletes.  Keys, values
-and seqs are those that a worker of PostgreSQL writes; partitions stand one after another, each in the order
+Of three events one makes an order and two change an existing one; one change in ten deletes.  Keys, values
+and seqs are those that a worker of PostgreSQL writes; partitions follow one another, each in the order
 of its offsets.
 """
 

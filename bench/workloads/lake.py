@@ -1,7 +1,7 @@
 """A table of orders in a lake and changes of it, made inside Spark: the same rows for the same numbers.
 
-loaded    rows with ids 0 to rows - 1, as a first load has brought them: files hold one range of ids each
-changes   of ten changes eight update, one deletes and one is a new order; an id comes once in a batch
+loaded    rows with ids 0 to rows - 1, as a first load leaves them: each file has one range of ids
+changes   of ten changes eight update, one deletes and one is a new order; an id occurs once in a batch
 """
 
 from pyspark.sql import Column, DataFrame, SparkSession

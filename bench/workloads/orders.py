@@ -2,9 +2,9 @@
 
     id, seed  ->  SHA-256 in hex  ->  nine columns, each cut from its own hex digits
 
-A database makes the rows itself from a series of numbers, so a million stand there in seconds;
+A database makes the rows itself from a series of numbers, so it has a million in seconds;
 Python makes the same ones for benches without a server.  The changes come in transactions of a
-thousand rows: one that inserts, then one that updates what it inserted, and so on.
+thousand rows: one that inserts, then one that updates the inserted rows, and so on.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """Many small tables, of which a few change at a steady rate: half of the changes insert, half update.
 
 A tick of ten milliseconds writes one transaction to two of the busy tables, so two thousand changes a second
-go round over all of them.
+cycle through all of them.
 """
 
 import threading

@@ -1,1 +1,1 @@
-"""Small faults put into the product, one at a time: which of them do its tests not see?"""
+"""Small faults put into the product, one at a time: which do its tests not find?"""

@@ -1,8 +1,8 @@
-"""The command: `./run mutate [--only MODULE] [--sample N --seed S]`; it is no part of the tests.
+"""The command: `./run mutate [--only MODULE] [--sample N --seed S]`; it is not part of the tests.
 
-It puts one fault at a time into a function and runs the tests that `tests_of.py` names for its module; what
-no test sees must be in `survivors.toml` with a reason.  It fails where a survivor is not listed, and where
-one that is listed is seen now or is no more.
+It puts one fault at a time into a function and runs the tests that `tests_of.py` names for its module; a
+fault that no test finds must be in `survivors.toml` with a reason.  It fails if a survivor is not listed, or
+if a listed one is found now or no longer exists.
 """
 
 import argparse
@@ -108,10 +108,10 @@ def say(text: str) -> None:
 def main() -> int:
     """Try one module's mutants or all of them."""
     parser = argparse.ArgumentParser(
-        prog="./run mutate", description="Which small faults do the tests not see?"
+        prog="./run mutate", description="Find the small faults that no test finds."
     )
     parser.add_argument("--only", choices=[*TESTS], action="append", metavar="MODULE")
-    parser.add_argument("--sample", type=int, help="so many mutants of each module, by chance")
+    parser.add_argument("--sample", type=int, help="this many random mutants of each module")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()

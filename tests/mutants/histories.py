@@ -1,4 +1,4 @@
-"""A part of the simulation's histories, which end soon where a rule is broken; only mutants run these."""
+"""Some of the simulation's histories, which end soon when a rule is broken; only mutants run these."""
 
 import pytest
 

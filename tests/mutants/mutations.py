@@ -1,7 +1,7 @@
 """A module's text comes in, its mutants go out: each is the module with one small fault inside a function.
 
 Right because only bodies of functions are changed (constants and classes are made before a test begins), and
-because a mutant's name holds the function and the texts before and after, not a line: it outlives edits
+because a mutant's name contains the function and the texts before and after, not a line: it survives edits
 elsewhere in the file.
 """
 

@@ -1,8 +1,8 @@
-"""The process that tries a module's mutants: tests are collected once, each mutant runs in a fork of that.
+"""The process that tries a module's mutants: tests are collected once, each mutant runs in a fork of it.
 
-In the child the code of one function is replaced in place (whoever imported it has it too), then those
-tests run that call the function, the quickest first, until one fails.  Right because a first run without a
-fault must pass, and notes which test calls what; what a fixture calls counts for all tests of its file.
+In the child the code of one function is replaced in place (modules that imported it get it too), then the
+tests that call the function run, the quickest first, until one fails.  Right because a first run without a
+fault must pass, and records which test calls what; a fixture's calls count for all tests of its file.
 """
 
 import gc

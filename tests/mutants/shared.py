@@ -1,7 +1,7 @@
-"""What takes seconds to start, a broker or Spark, is started once, before the first fork.
+"""Starts what takes seconds, a broker or Spark, once, before the first fork.
 
-Right because a fork finds pytest's fixtures of the session made, and leaves them to its parent: it ends its
-tests as if another one of the same session followed.
+Right because a fork finds pytest's session fixtures ready, and leaves them to its parent: it ends its
+tests as if another test of the same session followed.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Which tests belong to which module: those that a mutant of the module must not survive."""
+"""Which tests belong to which module: a mutant of the module must not survive them."""
 
 _UNIT = "tests/unit/producers/"
 _SNAPSHOT = (
