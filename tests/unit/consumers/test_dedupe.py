@@ -82,3 +82,26 @@ def test_a_key_that_became_the_same_for_spark_lives(spark: SparkSession) -> None
         found = folded(spark, order, ())
         assert found == {"0.0": ("05", "c", set(), set(), ("x", "y"))}
         assert folded(spark, order, None) == found
+
+
+def test_it_says_when_each_value_was_known(spark: SparkSession) -> None:
+    """A column's value is as old as the change that sent it, or as the row that began without it."""
+    whole, without_b = {"a": "x", "b": "y"}, {"a": "x", "b": None}
+    changes = [
+        Change((1.0,), "01", "c", whole),
+        Change((1.0,), "02", "u", without_b, frozenset("b")),
+        Change((2.0,), "03", "u", without_b, frozenset("b")),
+        Change((3.0,), "04", "c", without_b, frozenset("b")),
+    ]
+    rows = [
+        ((*one.key, *one.values.values()), one.seq, one.op, AT, sorted(one.unsent), offset)
+        for offset, one in enumerate(changes)
+    ]
+    frame = spark.createDataFrame(rows, CHANGES)
+    for partial, expected in (
+        (None, {1.0: [None, "02", "01"], 2.0: [None, "03", None], 3.0: [None, "04", "04"]}),
+        ((), dict.fromkeys((1.0, 2.0, 3.0), [None] * 3)),
+    ):
+        found = dedupe(frame, COLUMNS, ("id",), partial, told_late=True).collect()
+        assert {row["row"]["id"]: row["known_at"] for row in found} == expected
+        assert "known_at" not in dedupe(frame, COLUMNS, ("id",), partial).columns
