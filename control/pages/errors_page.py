@@ -12,9 +12,9 @@ On the command line: `wrackline errors <code>`.
 
 | kind | who acts |
 |---|---|
-| Transient | nobody yet: it is tried again, with a limit |
-| OperatorNeeded | you: the table or pipeline waits, its position kept, until the hint is done |
-| Definite | nobody can repair it by waiting: data is gone, or what was asked can't be |
+| Transient | nobody yet: Wrackline tries again, up to a limit |
+| OperatorNeeded | you: the table or pipeline stops at its position until you have done what the hint says |
+| Definite | you: waiting does not help, because data is gone or the request is impossible |
 
 `{name}` stands for a name of a thing, never for a row's value or a secret.
 """

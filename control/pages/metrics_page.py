@@ -1,4 +1,4 @@
-"""Prints docs/metrics.md: every metric of both halves, and the names of Debezium's that are borne."""
+"""Prints docs/metrics.md: every metric of both halves, and Debezium's names for them."""
 
 from collections.abc import Iterable
 
@@ -12,24 +12,25 @@ HEAD = """# Metrics
 Printed from the code by `python -m wrackline.control.pages.metrics_page > docs/metrics.md`.
 
 With `metrics.port` set, `wrackline run` serves them in Prometheus' text form at
-`http://127.0.0.1:<metrics.port>/metrics`. It listens on that address alone; a Prometheus elsewhere needs a
-proxy that you trust.
+`http://127.0.0.1:<metrics.port>/metrics`. It listens only on that address; a Prometheus on another machine
+needs a proxy that you trust.
 
 Each has the labels `server` (topic.prefix), `task` and `database`. Only what Kafka has committed is counted,
 so what is read again after an error counts once. Counters begin at 0 with the process.
-The log's and the slot's figures are asked of the database every 3 seconds, on a connection of its own; while
-it does not answer, they are left out. MySQL and MariaDB have no slot: `wrackline_slot_safe_bytes` and
-`wrackline_slot_seconds_until_lost` say there when their own limits of size and age would drop a file that is
-still needed; the newest file is never dropped, so for who keeps up it is +Inf.
+The task asks the database for the figures of the log and the slot every 3 seconds, on a connection of their
+own; while the database does not answer, they are left out. MySQL and MariaDB have no slot. There,
+`wrackline_slot_safe_bytes` and `wrackline_slot_seconds_until_lost` say when the server's limits of size and
+age would drop a file that is still needed. The server never drops the newest file, so a task that keeps up
+has +Inf.
 """
 COLUMNS = "| name | type | more labels | meaning |\n|---|---|---|---|\n"
 OURS = f"## Our own\n\n{COLUMNS}"
 THEIRS = """
 ## Debezium's names
 
-As its JMX exporter serves its streaming metrics, with the labels `plugin`, `name`, `task`, `database` and
-`context="streaming"`, so that dashboards made for them find the figures. All are gauges. What is not listed
-is not served.
+The names and labels (`plugin`, `name`, `task`, `database`, `context="streaming"`) are those of Debezium's
+streaming metrics from its JMX exporter, so its dashboards work. All are gauges. A metric that is not in this
+list is not served.
 
 | name | meaning |
 |---|---|
