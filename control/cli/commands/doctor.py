@@ -74,7 +74,7 @@ def _codec() -> Fact:
         compiled = import_module("wrackline.schemas.events.avro_writer").COMPILED
     except ImportError:
         return Fact(
-            "codec", "not built", good=False, hint="rm -rf .venv; the next ./run installs it again", needed=True
+            "codec", "not built", good=False, hint="rm -rf .venv; the next ./run reinstalls it", needed=True
         )
     hint = "apt-get install build-essential; the next ./run in the clone compiles it"
     return Fact("codec", "compiled" if compiled else "plain Python, many times slower", bool(compiled), hint)
