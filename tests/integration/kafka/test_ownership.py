@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from tests.integration.kafka.world import topic_arrives
 from wrackline.control.local.stack.servers import Broker
 from wrackline.producers.kafka.client import client
 from wrackline.producers.kafka.ownership import LOST, Change, Ownership
@@ -56,7 +57,7 @@ def test_each_claim_is_the_next_generation_and_hears_what_was_committed(
     task = prepared(kafka, topic_prefix, 1)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     topic = internal_topics(topic_prefix).offsets
-    assert len(admin.list_topics(topic, timeout=30).topics[topic].partitions) == 2
+    topic_arrives(admin, topic, 2)
     assert internal_topics(topic_prefix).offset_history in list_topics(admin)
     assert task.newest() == 0
     told: list[tuple[int, int]] = []

@@ -14,7 +14,15 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
 from confluent_kafka.cimpl import NewTopic
 
 from tests.fakes.place import Place
-from tests.integration.kafka.world import Names, committed, made_publisher, surely, until, values
+from tests.integration.kafka.world import (
+    Names,
+    committed,
+    made_publisher,
+    surely,
+    topic_arrives,
+    until,
+    values,
+)
 from wrackline.control.local.stack.servers import Broker
 from wrackline.producers import failpoints
 from wrackline.producers.kafka import offsets_topic
@@ -158,9 +166,8 @@ def test_topics_are_made_as_their_group_says(kafka: Broker, names: Names) -> Non
     topics = TopicCreator(admin, TopicCreation(TopicGroup(2), (wide,)), most_record_bytes=123_456)
     topics.ensure([f"{names.prefix}.wide1", f"{names.prefix}.narrow"])
     topics.ensure([f"{names.prefix}.narrow"])
-    there = admin.list_topics(timeout=30).topics
-    assert len(there[f"{names.prefix}.wide1"].partitions) == 3
-    assert len(there[f"{names.prefix}.narrow"].partitions) == 2
+    topic_arrives(admin, f"{names.prefix}.wide1", 3)
+    topic_arrives(admin, f"{names.prefix}.narrow", 2)
     assert _config(admin, f"{names.prefix}.wide1", "max.message.bytes") == "123456"
     assert _config(admin, f"{names.prefix}.wide1", "cleanup.policy") == "compact"
 
@@ -186,7 +193,7 @@ def test_an_offsets_topic_grows_and_must_be_compacted(kafka: Broker, names: Name
     offsets_topic.prepare_offsets(admin, names.offsets, 1, 1)
     offsets_topic.prepare_offsets(admin, names.offsets, 3, 1)
     offsets_topic.prepare_offsets(admin, names.offsets, 2, 1)
-    assert len(admin.list_topics(names.offsets, timeout=30).topics[names.offsets].partitions) == 3
+    topic_arrives(admin, names.offsets, 3)
     forgetful = f"{names.prefix}-forgetful"
     admin.create_topics([NewTopic(forgetful, 1, 1)])[forgetful].result(30)
     with pytest.raises(OperatorNeeded, match=r"offsets\.not_compacted"):

@@ -7,6 +7,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     ConfigResource,
 )
 
+from tests.integration.kafka.world import topic_arrives
 from wrackline.control.local.stack.servers import Broker
 from wrackline.producers.kafka.client import Identity, client
 from wrackline.producers.kafka.requests_topic import prepare_requests, read_receipts
@@ -25,7 +26,7 @@ def test_each_request_is_as_its_newest_record_says(kafka: Broker, topic_prefix: 
     admin = AdminClient(of.admin())
     prepare_requests(admin, topic, 1, 3_000_000)
     prepare_requests(admin, topic, 1, 3_000_000)
-    assert len(admin.list_topics(topic, timeout=30).topics[topic].partitions) == 1
+    topic_arrives(admin, topic, 1)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     made = admin.describe_configs([resource])[resource].result(30)
     assert [made[name].value for name in ("max.message.bytes", "cleanup.policy")] == ["3000000", "compact"]

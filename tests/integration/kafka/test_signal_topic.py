@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined] # it offers th
     ResourceType,
 )
 
-from tests.integration.kafka.world import until
+from tests.integration.kafka.world import topic_arrives, until
 from wrackline.control.local.stack import kafka as stack
 from wrackline.control.local.stack.kafka import ExtraListener
 from wrackline.control.local.stack.servers import HOST, Broker
@@ -105,7 +105,7 @@ def test_what_was_not_kept_is_taken_again_and_what_was_kept_is_not(kafka: Broker
 def test_a_topic_without_messages_is_heard_to_its_end(kafka: Broker, topic_prefix: str) -> None:
     topic, admin = f"{topic_prefix}-signal", AdminClient({"bootstrap.servers": kafka.bootstrap})
     assert [prepare_signals(admin, topic, 1) for _ in range(2)] == [True, True]
-    assert len(admin.list_topics(topic, timeout=20).topics[topic].partitions) == 1
+    topic_arrives(admin, topic, 1)
     reader = opened(kafka.bootstrap, topic)
     assert not reader.heard, "nobody has looked"
 

@@ -39,6 +39,16 @@ def until(done: Callable[[], bool], what: str, patience: float = PATIENCE) -> No
         time.sleep(0.02)
 
 
+def topic_arrives(admin: AdminClient, topic: str, partitions: int) -> None:
+    """Wait until the broker has this many partitions of a topic; the controller answers a moment before."""
+
+    def is_there() -> bool:
+        found = admin.list_topics(timeout=30).topics.get(topic)
+        return found is not None and len(found.partitions) == partitions
+
+    until(is_there, f"{topic} has {partitions} partitions")
+
+
 @dataclass(frozen=True)
 class Names:
     """Names of one test's things in Kafka."""
