@@ -169,6 +169,26 @@ def test_an_assignment_of_which_nothing_is_heard_is_made_again(monkeypatch: pyte
     assert seen == [(1, False), (1, False), (2, True), (2, True)]
 
 
+class Denied(SilentOnce):
+    """A client that reports a denial after its first assignment, and the end after its second."""
+
+    def __init__(self, _: object) -> None:
+        self.assigned, self.unheard = 0, [KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)]
+
+
+def test_a_denial_counts_as_heard_and_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read that ends by itself does not wait for a topic that it may not read."""
+    now = [100.0]
+    monkeypatch.setattr(signal_topic, "Consumer", Denied)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    reader = opened("127.0.0.1:1", "denied-signal")
+    seen = []
+    for now[0] in (100.0, 101.9, 102.0, 102.1):
+        reported = len(reader.taken())
+        seen.append((reader._consumer.assigned, reported, reader.heard))  # type: ignore[attr-defined] # ours
+    assert seen == [(1, 1, True), (1, 0, True), (2, 0, True), (2, 0, True)]
+
+
 def test_without_an_answer_the_topic_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal_topic, "_SECONDS", 0.2)
     assert prepare_signals(AdminClient({"bootstrap.servers": "127.0.0.1:1"}), "nobody-signal", 1)
