@@ -4,7 +4,7 @@ import random
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.fakes.merge_model import Change, Latest, latest
 from wrackline.consumers.records.dedupe import dedupe
@@ -29,16 +29,21 @@ def history(chance: random.Random, lacking: Sequence[str]) -> list[Change]:
     return changes
 
 
-def folded(
-    spark: SparkSession, changes: Sequence[Change], partial: Collection[str] | None
-) -> dict[str, tuple[object, ...]]:
-    """Dedupe in Spark; keys as texts, so that -0.0 is told from 0.0."""
+def shuffled(spark: SparkSession, changes: Sequence[Change]) -> DataFrame:
+    """Return the changes as Spark reads them, in another order than that of their offsets."""
     rows = [
         ((*one.key, *one.values.values()), one.seq, one.op, AT, sorted(one.unsent), offset)
         for offset, one in enumerate(changes)
     ]
     random.Random(3).shuffle(rows)
-    found = dedupe(spark.createDataFrame(rows, CHANGES), COLUMNS, ("id",), partial).collect()
+    return spark.createDataFrame(rows, CHANGES)
+
+
+def folded(
+    spark: SparkSession, changes: Sequence[Change], partial: Collection[str] | None
+) -> dict[str, tuple[object, ...]]:
+    """Dedupe in Spark; keys as texts, so that -0.0 is told from 0.0."""
+    found = dedupe(shuffled(spark, changes), COLUMNS, ("id",), partial).collect()
     made: dict[str, tuple[object, ...]] = {
         str(row["row"]["id"]): (
             row["seq"],
@@ -93,11 +98,7 @@ def test_it_says_when_each_value_was_known(spark: SparkSession) -> None:
         Change((2.0,), "03", "u", without_b, frozenset("b")),
         Change((3.0,), "04", "c", without_b, frozenset("b")),
     ]
-    rows = [
-        ((*one.key, *one.values.values()), one.seq, one.op, AT, sorted(one.unsent), offset)
-        for offset, one in enumerate(changes)
-    ]
-    frame = spark.createDataFrame(rows, CHANGES)
+    frame = shuffled(spark, changes)
     for partial, expected in (
         (None, {1.0: [None, "02", "01"], 2.0: [None, "03", None], 3.0: [None, "04", "04"]}),
         ((), dict.fromkeys((1.0, 2.0, 3.0), [None] * 3)),
