@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.fixtures.binlogs",
     "tests.fixtures.engine",
     "tests.fixtures.plain_build",
+    "tests.fixtures.quick_java",
     "tests.fixtures.servers",
     "tests.fixtures.spark",
 ]

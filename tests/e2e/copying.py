@@ -16,8 +16,8 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from tests.e2e.written import AMOUNT, AT, ID, NOTE, Server, Written, merged, order
-from tests.integration.consuming.world import SPARK_PATIENCE, Consuming, fewer_cores
-from tests.integration.running.world import COMMAND, wait_until
+from tests.integration.consuming.world import SPARK_PATIENCE, Consuming
+from tests.integration.running.world import COMMAND, environment, wait_until
 from wrackline.control.local.stack.servers import SchemaRegistry
 from wrackline.schemas.tables.table import Column
 from wrackline.schemas.tables.types import ColumnType, Kind
@@ -51,11 +51,11 @@ class Copying:
         registry: SchemaRegistry,
         port: int,
         lines: Sequence[str],
-        environment: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
-        """Write the file; who merges and who reads has this environment, over our own."""
+        """Write the file; the merging and the reading process have these variables besides our own."""
         self._folder, self._port = folder, port
-        self._environment = fewer_cores() | dict(environment or {})
+        self._environment = environment() | dict(variables or {})
         self.file = folder / "pipeline.toml"
         text = FILE.format(
             name=server.server, brokers=server.kafka.bootstrap, registry=registry.url, port=port

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.chaos.mysql.world import World
-from tests.integration.consuming.world import SPARK_PATIENCE, Consuming, fewer_cores
-from tests.integration.running.world import COMMAND, Running, wait_until
+from tests.integration.consuming.world import SPARK_PATIENCE, Consuming
+from tests.integration.running.world import COMMAND, Running, environment, wait_until
 from wrackline.control.local.stack.servers import Broker, MysqlServer, SchemaRegistry
 
 pytestmark = [
@@ -69,7 +69,7 @@ class Copied(World):
         log, printed = self.folder / f"spark-{number}.log", self.folder / f"consumed-{number}"
         with printed.open("wb") as out:
             command = [*COMMAND, "consume", str(file), "--spark-log", str(log)]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=fewer_cores())
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment())
         started = Consuming(process, printed)
         self.started.append(started)
         return started

@@ -11,7 +11,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
 
 from tests.fixtures.servers import Database
-from tests.integration.consuming.world import SPARK_PATIENCE, fewer_cores
+from tests.integration.consuming.world import SPARK_PATIENCE
+from tests.integration.running.world import environment
 from wrackline.control.local.stack.servers import Broker
 
 DOC = Path(__file__).parents[3] / "docs" / "auto-cdc.md"
@@ -67,7 +68,7 @@ def test_the_script_of_the_docs_makes_a_table(
     done = subprocess.run(
         [sys.executable, "customers.py"],
         cwd=tmp_path,
-        env=fewer_cores(),
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=SPARK_PATIENCE,

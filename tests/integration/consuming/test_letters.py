@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from tests.fixtures.prepared import run_command
 from tests.fixtures.servers import Database
-from tests.integration.consuming.world import SPARK_PATIENCE, TARGET, Consuming, World, fewer_cores
-from tests.integration.running.world import CANARY, wait_until
+from tests.integration.consuming.world import SPARK_PATIENCE, TARGET, Consuming, World
+from tests.integration.running.world import CANARY, environment, wait_until
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.plan import Applied, TopicPartition
 from wrackline.consumers.kafka.client_settings import client_settings
@@ -51,7 +51,7 @@ class Tolerant(World):
     def letters(self, verb: str, *more: str) -> tuple[int, Any]:
         """Run `wrackline letters … --json` on the consumer's file."""
         command = ["letters", verb, str(self.consumer_file), *more, "--json"]
-        done = run_command(command, timeout=SPARK_PATIENCE, env=fewer_cores())
+        done = run_command(command, timeout=SPARK_PATIENCE, env=environment())
         assert SECRET.decode() not in done.stdout + done.stderr
         return done.returncode, json.loads(done.stdout)
 

@@ -4,7 +4,6 @@ The copy stands beside its source, so one statement says where they differ.
 """
 
 import json
-import os
 import resource
 import subprocess
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from typing import Any
 import psycopg
 
 from tests.fixtures.prepared import PRINTED, finish
-from tests.fixtures.warm_spark import QUICK_JAVA, start_consumer
+from tests.fixtures.warm_spark import start_consumer
 from tests.integration.running import world as running
 from tests.integration.running.world import COMMAND, PATIENCE, Running, environment, wait_until
 from wrackline.consumers.failpoints import VARIABLE
@@ -116,7 +115,7 @@ class World(running.World):
             process = start_consumer(command, env={**environment(), VARIABLE: failpoints}, **PRINTED)
         else:  # for its Java too, which is therefore its own
             limit = f"--fsize={largest_file}"
-            process = subprocess.Popen(["prlimit", limit, *COMMAND, *command], env=fewer_cores(), **PRINTED)
+            process = subprocess.Popen(["prlimit", limit, *COMMAND, *command], env=environment(), **PRINTED)
         done = finish(process, SPARK_PATIENCE)
         assert not done.stderr, done.stderr
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
@@ -140,9 +139,3 @@ class World(running.World):
 
 def _part(event: Mapping[str, Any], name: str) -> object:
     return event.get("error", {}).get("code") if name == "code" else event.get(name)
-
-
-def fewer_cores() -> dict[str, str]:
-    """The environment of a command that starts a Java of its own, which is quick to start."""
-    options = f"{QUICK_JAVA} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
-    return {**environment(), "JDK_JAVA_OPTIONS": options}
