@@ -183,10 +183,12 @@ def changes(read: DataFrame, writer: WriterSchema, plan: MergePlan, also: Collec
         *also,
     )
     if not plan.keyless:
-        row = F.struct(*_values(e["after"], writer, plan))
+        row = F.struct(*column_values(e["after"], writer, plan, lacking=plan.lacking))
         return read.select(row.alias("row"), *common)
     came, went = (
-        F.struct(F.struct(*_values(image, writer, plan, row_id)).alias("row"), op.alias("op"))
+        F.struct(
+            F.struct(*column_values(image, writer, plan, row_id, plan.lacking)).alias("row"), op.alias("op")
+        )
         for image, row_id, op in (
             (e["after"], e["seq"], e["op"]),
             (e["before"], F.concat(e["seq"], F.lit(GONE)), F.lit("d")),
@@ -197,18 +199,22 @@ def changes(read: DataFrame, writer: WriterSchema, plan: MergePlan, also: Collec
     return split.select("half.row", "seq", "half.op", "commit_ts", "unsent", "offset", *also)
 
 
-def _values(
-    image: Column, writer: WriterSchema, plan: MergePlan, row_id: Column | None = None
+def column_values(
+    image: Column,
+    writer: WriterSchema,
+    plan: MergePlan,
+    row_id: Column | None = None,
+    lacking: Collection[str] | None = None,
 ) -> list[Column]:
     """Return each of the plan's columns: a key's from the record's key, which a delete has too."""
     values = []
     for column in plan.columns:
         if column.identity == ROW and row_id is not None:
             value = row_id
-        elif column.target in plan.key:
+        elif column.identity in writer.key_fields:
             value = F.col("k").getField(writer.key_fields[column.identity])
         elif column.identity in writer.fields:
-            value = sent_value(image, column, writer, plan.lacking)
+            value = sent_value(image, column, writer, lacking)
         else:  # the column is younger than this row
             value = F.lit(None)
         values.append(cast(value, column.type).alias(column.target))

@@ -17,11 +17,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.contract.plan import ROW, MergePlan, TableMode
-from wrackline.consumers.records.decode import GONE, LEAD, sent_value, unsent_columns
+from wrackline.consumers.contract.plan import MergePlan, TableMode
+from wrackline.consumers.records.decode import GONE, LEAD, column_values, unsent_columns
 from wrackline.consumers.records.wire import body, is_of_pair, parse_avro, reader_schema, with_heads
 from wrackline.consumers.records.writer_schema import WriterSchema
-from wrackline.consumers.spark.casts import cast
 
 
 def event_rows(
@@ -79,25 +78,12 @@ def _events(
     gone = F.when(e["op"] == "d", e["before"]) if "before" in sides else F.lit(None)
     image = F.coalesce(gone, e["after"])
     return read.select(
-        F.struct(*_values(image, writer, plan)).alias("row"),
+        F.struct(*column_values(image, writer, plan, row_id(e["seq"], e["op"], F.col("of_key")))).alias(
+            "row"
+        ),
         e["seq"].alias("seq"),
         e["op"].alias("op"),
         F.timestamp_millis(e["source"]["ts_ms"]).alias("commit_ts"),
         unsent_columns(e["source"]["unchanged"], writer, plan).alias("unsent"),
         "offset",
     )
-
-
-def _values(image: Column, writer: WriterSchema, plan: MergePlan) -> list[Column]:
-    values = []
-    for column in plan.columns:
-        if column.identity == ROW:
-            value = row_id(F.col("e.seq"), F.col("e.op"), F.col("of_key"))
-        elif column.identity in writer.key_fields:
-            value = F.col("k").getField(writer.key_fields[column.identity])
-        elif column.identity in writer.fields:
-            value = sent_value(image, column, writer)
-        else:  # the column is younger than this row
-            value = F.lit(None)
-        values.append(cast(value, column.type).alias(column.target))
-    return values
