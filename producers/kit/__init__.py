@@ -7,5 +7,6 @@ database.
     selection.py         which tables the filters capture
     wakeup.py            wakes a thread that waits for a socket
     notice_throttle.py   reports what anybody can cause, at most once a minute
+    preflight/           probes, and findings about tables and columns
     reads/               SQL by a dialect, chunk reads and whole reads
 """

@@ -80,6 +80,7 @@ _TOPICS = (
 
 _SQL = ("dialect", "key_order", "condition_sql", "chunk_sql")
 _READS = ("chunk_reads", "whole_rows", "row_tail")
+_PREFLIGHT = ("probes", "table_scope", "column_findings")
 
 TESTS: dict[str, tuple[str, ...]] = {
     "consumers/contract/plan.py": _PLANS,
@@ -94,6 +95,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "producers/snapshot/window.py": (*_SNAPSHOT, *_HISTORIES),
     **{f"producers/kit/reads/{name}.py": (f"{_UNIT}kit/test_chunk_reads.py",) for name in _READS},
     **{f"producers/kit/reads/{name}.py": (f"{_UNIT}kit/test_dialects.py",) for name in _SQL},
+    **{f"producers/kit/preflight/{name}.py": (f"{_UNIT}kit/test_preflight.py",) for name in _PREFLIGHT},
     "producers/kafka/transactor.py": _KAFKA,
     "producers/kafka/failures.py": (f"{_UNIT}test_failures.py",),
     "producers/kafka/client.py": (f"{_UNIT}test_client.py",),

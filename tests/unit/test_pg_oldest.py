@@ -29,9 +29,9 @@ NEWER = {
 WORDS = re.compile(rf"\b({'|'.join(word for words in NEWER.values() for word in words.split())})\b")
 SQL = re.compile(r"\b(SELECT|ALTER|CREATE|GRANT|LOCK|SET|WITH RECURSIVE)\b")
 KNOWN = {
-    ("check.py", "failover"): "a key of the row's JSON",
-    ("check.py", "idle_replication_slot_timeout"): "a look-up in pg_settings",
-    ("check.py", "synchronized_standby_slots"): "asked with missing_ok",
+    ("check_slot.py", "failover"): "a key of the row's JSON",
+    ("check_server.py", "idle_replication_slot_timeout"): "a look-up in pg_settings",
+    ("check_server.py", "synchronized_standby_slots"): "asked with missing_ok",
     ("check_rules.py", "synchronized_standby_slots"): "a hint for 17, where slot.failover is",
     ("check_rules.py", "idle_replication_slot_timeout"): "a hint of what only 18 can find",
     ("check_rules.py", "failover"): "a hint's prose",

@@ -19,9 +19,9 @@ from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.pipeline_access import surroundings
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.sources.postgres import PLUGIN
-from wrackline.producers.sources.postgres.check import check as preflight
-from wrackline.producers.sources.postgres.check import check_rules, check_tables
-from wrackline.producers.sources.postgres.check.check import PgServerFacts, check, support
+from wrackline.producers.sources.postgres.check import check_rules, check_server, check_tables
+from wrackline.producers.sources.postgres.check.check import check, support
+from wrackline.producers.sources.postgres.check.check_server import PgCheckSettings, PgServerFacts
 from wrackline.producers.sources.postgres.connect.connect import PgServer
 from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
 from wrackline.schemas.language.findings import Finding, Severity, Support
@@ -418,8 +418,9 @@ def test_what_a_server_says_of_itself_is_judged(
     database: Database, sql: Sql, facts: PgServerFacts, expected: list[str]
 ) -> None:
     """T-P17."""
-    wanted = preflight._check_settings(settings_for(database), sql)
-    assert [one.id for one in (*preflight._version(facts), *preflight._limits(facts, wanted))] == expected
+    wanted = PgCheckSettings.of(settings_for(database), sql)
+    found = [*check_server.version(facts), *check_server.limits(facts, wanted)]
+    assert [one.id for one in found] == expected
 
 
 def test_money_of_other_digits_is_refused(database: Database, sql: Sql) -> None:

@@ -7,175 +7,155 @@ nothing: it needs no more rights than the pipeline does.  What it can't find out
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 from pymysql.connections import Connection
 
 from wrackline.producers.contract.first_reads import FirstReads, Reads
 from wrackline.producers.contract.source_plugin import MarkKind
-from wrackline.producers.sources.mysql.check import (
-    check_access,
-    check_columns,
-    check_server,
-    check_tables,
-    check_values,
+from wrackline.producers.kit.preflight.column_findings import (
+    AS_TEXT,
+    column_support,
+    rule_findings,
+    unknown_type_findings,
 )
+from wrackline.producers.kit.preflight.probes import Probe, run_probes
+from wrackline.producers.kit.preflight.table_scope import TableScope
+from wrackline.producers.sources.mysql.check import check_access, check_server, check_tables, check_values
 from wrackline.producers.sources.mysql.check import check_rules as rules
 from wrackline.producers.sources.mysql.check import check_table_rules as table_rules
-from wrackline.producers.sources.mysql.check.check_tables import MySqlCheckedTable
 from wrackline.producers.sources.mysql.chunks.mark_settings import mark_kind, signal_table
 from wrackline.producers.sources.mysql.connect.connect import MySqlServer, current_account
 from wrackline.producers.sources.mysql.connect.quoting import account, table_name
 from wrackline.producers.sources.mysql.connect.server_errors import translate_errors
-from wrackline.producers.sources.mysql.connect.server_facts import MySqlServerFacts, facts_of
-from wrackline.schemas.errors import OperatorNeeded, WracklineError
-from wrackline.schemas.language.findings import ColumnSupport, Finding, Severity
+from wrackline.producers.sources.mysql.connect.server_facts import facts_of
+from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
+from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.schemas.events.projection import Projection
+from wrackline.schemas.language.findings import ColumnSupport, Finding
 from wrackline.schemas.settings.filters import ColumnRules, TableFilter
 from wrackline.schemas.settings.settings_registry import Values
 from wrackline.schemas.tables.table import TableId
 
-_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+class MySqlLook:
+    """What the probes need: the server, the settings, and what both say about the tables."""
+
+    def __init__(
+        self,
+        server: MySqlServer,
+        settings: Values,
+        tables: Sequence[TableId],
+        connection: "Connection[Any]",
+    ) -> None:
+        """Choose the tables: the requested ones, and those that a filter names, except the signal table."""
+        self.server, self.connection, self.settings = server, connection, settings
+        self.account, self.facts = account(*current_account(connection)), facts_of(connection)
+        self.about, self.first = ColumnRules.of(settings), FirstReads.of(settings)
+        self.signal_table = signal_table(settings, self.facts)
+        listed = check_tables.all_tables(connection)
+        self.scope = TableScope(listed, frozenset(tables), TableFilter.of(settings))
+        self.chosen = self.scope.chosen(lambda table: table.id != self.signal_table)
+        self.columns = check_tables.columns_of(connection, [table.id for table in self.chosen])
+        self.readable = [table for table in self.columns if self._can_read(table)]
+        self.catalogue = MySqlCatalogue(connection, MySqlShapes(self.about))
+        self.catalogue.keep(self.columns)
+
+    def _can_read(self, table: TableId) -> bool:
+        """Whether our user may read the copied columns; columns that are left out may be hidden from us."""
+        copied = [one.name for one in self.columns[table] if not self.about.drops(table, one.name)]
+        every = not (self.about.included or self.about.excluded)
+        return check_access.can_read(self.connection, table, copied, all_of_it=every)
 
 
-@dataclass(frozen=True, slots=True)
-class _MySqlCheckSettings:
-    """The settings that a check reads, and our account on the server."""
+def _log_findings(look: MySqlLook) -> Iterator[Finding]:
+    yield from check_access.reader(look.server, look.account)
+    shown = check_access.status(look.connection, look.facts)
+    if shown is None:
+        yield rules.STATUS_FORBIDDEN(account=look.account)
+    else:
+        yield from check_server.unlogged_findings(shown, (table.id.schema for table in look.chosen))
 
-    account: str
-    signal_table: TableId | None
-    tables: TableFilter
-    columns: ColumnRules
-    first: FirstReads
 
-    @property
-    def named(self) -> bool:
-        """Whether the filters name the tables; without them all granted tables are meant."""
-        return bool(self.tables.tables_in or self.tables.schemas_in)
+def _mark_findings(look: MySqlLook) -> Iterator[Finding]:
+    kind = mark_kind(look.settings)
+    yield from check_server.marks(look.facts, kind)
+    if look.signal_table is not None and kind is MarkKind.SIGNAL:
+        yield from check_access.signal_findings(look.connection, look.signal_table, look.account)
 
-    @property
-    def some_columns(self) -> bool:
-        """Whether columns are left out: the server may then hide them from us."""
-        return bool(self.columns.included or self.columns.excluded)
+
+def _absent_findings(look: MySqlLook) -> Iterator[Finding]:
+    there = {table.id for table in look.scope.listed}
+    for table in look.scope.absent():
+        yield from check_tables.absence_finding(look.facts, table, there, look.account)
+
+
+def _table_findings(look: MySqlLook) -> Iterator[Finding]:
+    connection = look.connection
+    keyed, readable = check_tables.tables_with_key(connection, look.columns), frozenset(look.readable)
+    for table in look.chosen:
+        columns, own = look.columns[table.id], look.about.key(table.id)
+        names = {"table_name": table_name(table.id), "account": look.account}
+        if table.id in readable:
+            if not look.facts.cascades_logged:
+                yield from check_tables.cascades(connection, table.id)
+            there = [column.name for column in columns]
+            yield from check_tables.chosen_key(connection, table.id, own, there)
+        else:
+            yield table_rules.SELECT_MISSING(table.id, **names)
+        has_key = table.id in keyed or bool(own)
+        yield from check_tables.storage(table, has_key=has_key)
+        if not has_key and look.first.mode.reads is not Reads.NONE:
+            for right in check_access.whole(connection, look.facts, table.id):
+                yield table_rules.KEY_RIGHTS(table.id, right=right, **names)
+        for column in columns:
+            yield from unknown_type_findings(table.id, column, look.about, "the table is not copied")
+
+
+def _rule_findings(look: MySqlLook) -> Iterator[Finding]:
+    about, as_text, described = look.about, MySqlShapes(AS_TEXT), look.catalogue.describe
+    if not all(check_access.can_read(look.connection, table, (), all_of_it=True) for table in look.columns):
+        about = replace(about, excluded=())  # such a column may exist, and be hidden from us
+
+    def plain(table: TableId) -> Projection:
+        return as_text.of_facts(look.catalogue.facts(table))
+
+    return rule_findings(about, look.columns, plain, described, described)
+
+
+def _no_table_findings(look: MySqlLook) -> Iterator[Finding]:
+    if not look.readable:
+        yield table_rules.NO_TABLES(account=look.account)
+
+
+PROBES: Final[Sequence[Probe[MySqlLook]]] = (
+    Probe(lambda look: check_server.version(look.facts)),
+    Probe(lambda look: check_server.log(look.facts)),
+    Probe(lambda look: check_server.gtids(look.facts)),
+    Probe(lambda look: check_server.numbers(look.connection, look.facts, look.server.replica_id)),
+    Probe(lambda look: check_server.replica(look.connection, look.facts)),
+    Probe(_log_findings, needs=lambda look: look.facts.on("log_bin")),
+    Probe(_mark_findings, impact=rules.NO_ROWS),
+    Probe(lambda look: check_access.xa_findings(look.connection, look.facts, look.account)),
+    Probe(_absent_findings),
+    Probe(lambda look: look.scope.filter_findings()),
+    Probe(_table_findings),
+    Probe(_rule_findings),
+    Probe(lambda look: check_values.findings(look.connection, look.catalogue, look.readable)),
+    Probe(_no_table_findings),
+    Probe(lambda look: look.first.unmatched_findings(look.columns)),
+)
 
 
 def check(server: MySqlServer, settings: Values, tables: Sequence[TableId]) -> Sequence[Finding]:
     """Look at the server, our rights and the tables: these, and those that the filters name."""
-    try:
-        connection = server.connect()
-    except WracklineError as error:
-        return (rules.of_error(error),)
-    with connection, translate_errors(connection, "answer a check"):
-        facts = facts_of(connection)
-        wanted = _check_settings(settings, connection, facts)
-        found = [*check_server.version(facts), *check_server.log(facts), *check_server.gtids(facts)]
-        found += check_server.numbers(connection, facts, server.replica_id)
-        found += check_server.replica(connection, facts)
-        everything = check_tables.all_tables(connection)
-        chosen = _chosen(everything, wanted, frozenset(tables))
-        found += _log_access(server, connection, facts, wanted, chosen)
-        found += _marks(connection, facts, wanted, settings)
-        found += check_access.xa_findings(connection, facts, wanted.account)
-        there = {table.id for table in everything}
-        for table in sorted(frozenset(tables).difference(there)):
-            found += check_tables.absence_finding(facts, table, there, wanted.account)
-        found += wanted.tables.findings(there)
-        found += _tables(connection, facts, wanted, chosen)
-        found += wanted.first.unmatched_findings([table.id for table in chosen])
-    return sorted(found, key=lambda finding: (_ORDER.index(finding.severity), finding.table or ("", "", "")))
+    look = partial(MySqlLook, server, settings, tables)
+    return run_probes(server.connect, partial(translate_errors, doing="answer a check"), look, PROBES)
 
 
 def support(connection: "Connection[Any]", settings: Values, table: TableId) -> Sequence[ColumnSupport]:
     """Say for every copied column of one table how far it is carried."""
     columns = check_tables.columns_of(connection, [table])[table]
-    return tuple(check_tables.support(table, columns, ColumnRules.of(settings)))
-
-
-def _check_settings(
-    settings: Values, connection: "Connection[Any]", facts: MySqlServerFacts
-) -> _MySqlCheckSettings:
-    return _MySqlCheckSettings(
-        account=account(*current_account(connection)),
-        signal_table=signal_table(settings, facts),
-        tables=TableFilter.of(settings),
-        columns=ColumnRules.of(settings),
-        first=FirstReads.of(settings),
-    )
-
-
-def _log_access(
-    server: MySqlServer,
-    connection: "Connection[Any]",
-    facts: MySqlServerFacts,
-    wanted: _MySqlCheckSettings,
-    chosen: Sequence[MySqlCheckedTable],
-) -> Iterator[Finding]:
-    if not facts.on("log_bin"):
-        return  # said already
-    yield from check_access.reader(server, wanted.account)
-    shown = check_access.status(connection, facts)
-    if shown is None:
-        yield rules.STATUS_FORBIDDEN(account=wanted.account)
-    else:
-        yield from check_server.unlogged_findings(shown, (table.id.schema for table in chosen))
-
-
-def _marks(
-    connection: "Connection[Any]", facts: MySqlServerFacts, wanted: _MySqlCheckSettings, settings: Values
-) -> Iterator[Finding]:
-    try:
-        kind = mark_kind(settings)
-    except OperatorNeeded as error:
-        yield rules.of_error(error, impact=rules.NO_ROWS)
-        return
-    yield from check_server.marks(facts, kind)
-    if wanted.signal_table is not None and kind is MarkKind.SIGNAL:
-        yield from check_access.signal_findings(connection, wanted.signal_table, wanted.account)
-
-
-def _chosen(
-    everything: Sequence[MySqlCheckedTable], wanted: _MySqlCheckSettings, asked: frozenset[TableId]
-) -> list[MySqlCheckedTable]:
-    """Return the tables to look at: the requested tables, and the tables that the filters name."""
-    return [
-        table
-        for table in everything
-        if table.id in asked
-        or (wanted.named and wanted.tables.captures(table.id) and table.id != wanted.signal_table)
-    ]
-
-
-def _tables(
-    connection: "Connection[Any]",
-    facts: MySqlServerFacts,
-    wanted: _MySqlCheckSettings,
-    chosen: Sequence[MySqlCheckedTable],
-) -> Iterator[Finding]:
-    ids = [table.id for table in chosen]
-    columns = check_tables.columns_of(connection, ids)
-    keyed = check_tables.tables_with_key(connection, ids)
-    readable: list[TableId] = []
-    for table in chosen:
-        copied = [name for name, _ in columns[table.id] if not wanted.columns.drops(table.id, name)]
-        if check_access.can_read(connection, table.id, copied, all_of_it=not wanted.some_columns):
-            readable.append(table.id)
-            if not facts.cascades_logged:
-                yield from check_tables.cascades(connection, table.id)
-            there = [name for name, _ in columns[table.id]]
-            yield from check_tables.chosen_key(connection, table.id, wanted.columns.key(table.id), there)
-        else:
-            yield table_rules.SELECT_MISSING(
-                table.id, table_name=table_name(table.id), account=wanted.account
-            )
-        has_key = table.id in keyed or bool(wanted.columns.key(table.id))
-        yield from check_tables.storage(table, has_key=has_key)
-        if not has_key and wanted.first.mode.reads is not Reads.NONE:
-            for right in check_access.whole(connection, facts, table.id):
-                yield table_rules.KEY_RIGHTS(
-                    table.id, table_name=table_name(table.id), account=wanted.account, right=right
-                )
-        yield from check_tables.types(table.id, columns[table.id], wanted.columns)
-    yield from check_columns.column_findings(connection, wanted.columns, ids)
-    yield from check_values.findings(connection, wanted.columns, readable)
-    if not readable:
-        yield table_rules.NO_TABLES(account=wanted.account)
+    return tuple(column_support(table, columns, ColumnRules.of(settings), check_tables.PARTIAL))

@@ -5,25 +5,9 @@ error.  `{keep}` and `{stays}` set a setting so that it survives a restart: SET 
 which has no such statement, SET GLOBAL and the line in its file.
 """
 
-from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.language.findings import Finding, Severity, rule
-from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.language.findings import Severity, rule
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
-
-
-def of_error(
-    error: WracklineError,
-    table: TableId | None = None,
-    column: str | None = None,
-    *,
-    severity: Severity = ERROR,
-    impact: str = "the pipeline does not start",
-) -> Finding:
-    """Show the error that a start or a task would end with."""
-    name = error.code.partition(".")[2].replace("_", " ").capitalize()
-    return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column)
-
 
 NO_ROWS = "changes are copied, existing rows are not"
 _STOPS = "the pipeline does not start"

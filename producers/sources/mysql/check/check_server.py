@@ -12,6 +12,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.contract.source_plugin import MarkKind
+from wrackline.producers.kit.preflight.probes import error_finding
 from wrackline.producers.sources.mysql.check import check_rules as rules
 from wrackline.producers.sources.mysql.chunks.marks import FENCE_WITHOUT_GTIDS
 from wrackline.producers.sources.mysql.connect.connect import query_dicts
@@ -84,7 +85,7 @@ def marks(facts: MySqlServerFacts, kind: MarkKind) -> Iterator[Finding]:
     if facts.gtids:
         return
     if kind is MarkKind.FENCE:
-        yield rules.of_error(FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode")), impact=rules.NO_ROWS)
+        yield error_finding(FENCE_WITHOUT_GTIDS(mode=facts.text("gtid_mode")), impact=rules.NO_ROWS)
     elif facts.text("binlog_order_commits") == "OFF":
         yield rules.COMMITS_UNORDERED(None, **lasting_set_words(facts))
 

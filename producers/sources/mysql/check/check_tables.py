@@ -7,12 +7,15 @@ may exist.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from pymysql.connections import Connection
 
-from wrackline.producers.contract.row_chunks import duplicate_key_error, duplicate_key_text
-from wrackline.producers.sources.mysql.check import check_rules
+from wrackline.producers.kit.preflight.column_findings import (
+    TypedColumn,
+    chosen_key_findings,
+)
 from wrackline.producers.sources.mysql.check import check_table_rules as rules
 from wrackline.producers.sources.mysql.chunks import key_uniqueness
 from wrackline.producers.sources.mysql.connect.connect import query_dicts
@@ -20,12 +23,10 @@ from wrackline.producers.sources.mysql.connect.quoting import identifier, table_
 from wrackline.producers.sources.mysql.connect.server_facts import MySqlServerFacts
 from wrackline.producers.sources.mysql.discover import foreign_keys
 from wrackline.producers.sources.mysql.discover.types import column_type, parse
-from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.language.findings import ColumnSupport, Finding, Support
+from wrackline.schemas.language.findings import Finding
 from wrackline.schemas.language.patterns import exact_pattern
-from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.tables.table import TableId
-from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.schemas.tables.types import Kind
 
 TRANSACTIONAL = frozenset({"InnoDB", "ROCKSDB", "TokuDB", "ndbcluster"})
 # Engines whose rows are not the rows in their log.
@@ -51,7 +52,8 @@ SELECT table_schema AS s, table_name AS t, index_name FROM information_schema.st
 WHERE non_unique = 0 AND table_schema IN %s GROUP BY 1, 2, 3
 HAVING sum(nullable = 'YES') = 0 AND sum(sub_part IS NOT NULL OR column_name IS NULL) = 0"""
 
-Columns = Mapping[TableId, Sequence[tuple[str, str]]]  # names and types as the server writes them
+# Kinds that are carried only in part.
+PARTIAL = dict.fromkeys((Kind.TEXT_OF, Kind.NUMERIC_TEXT), "carried as the server's text")
 
 
 class MySqlCheckedTable(NamedTuple):
@@ -70,12 +72,16 @@ def all_tables(connection: "Connection[Any]") -> list[MySqlCheckedTable]:
     ]
 
 
-def columns_of(connection: "Connection[Any]", tables: Collection[TableId]) -> Columns:
+def columns_of(
+    connection: "Connection[Any]", tables: Collection[TableId]
+) -> Mapping[TableId, Sequence[TypedColumn]]:
     """Return the columns of these tables, in their order."""
-    found: dict[TableId, list[tuple[str, str]]] = {table: [] for table in tables}
+    found: dict[TableId, list[TypedColumn]] = {table: [] for table in tables}
     for row in _asked(connection, _COLUMNS, tables):
         if (table := _id(row)) in found:
-            found[table].append((str(row["c"]), str(row["type"])))
+            name, written = str(row["c"]), str(row["type"])
+            type_of = partial(column_type, parse(written), column=f"{table.schema}.{table.name}.{name}")
+            found[table].append(TypedColumn(name, written, type_of))
     return found
 
 
@@ -88,18 +94,16 @@ def chosen_key(
     connection: "Connection[Any]", table: TableId, key: Sequence[str], there: Collection[str]
 ) -> Iterator[Finding]:
     """Report where the columns that message.key.columns names may not distinguish rows, or do not."""
-    if not key or not set(key) <= set(there) or key_uniqueness.is_proven_unique(connection, table, key):
-        return
-    count = key_uniqueness.count_duplicates(connection, table, key)
-    if count:
-        impact = "existing rows are not read, and the copy mixes rows with the same key"
-        yield check_rules.of_error(duplicate_key_error(table, key, count), table, impact=impact)
-        return
-    yield rules.KEY_UNPROVEN(
+    return chosen_key_findings(
+        rules.KEY_UNPROVEN,
         table,
+        key,
+        there,
+        partial(key_uniqueness.is_proven_unique, connection, table, key),
+        partial(key_uniqueness.count_duplicates, connection, table, key),
+        key_uniqueness.MOST_S,
         table_name=table_name(table),
         columns=", ".join(map(identifier, key)),
-        looked=duplicate_key_text(count, key_uniqueness.MOST_S),
     )
 
 
@@ -133,30 +137,6 @@ def cascades(connection: "Connection[Any]", table: TableId) -> Iterator[Finding]
         )
 
 
-def support(
-    table: TableId, columns: Sequence[tuple[str, str]], about: ColumnRules
-) -> Iterator[ColumnSupport]:
-    """Say for each copied column how far it is carried."""
-    for name, written in columns:
-        if about.drops(table, name):
-            continue
-        match _known(table, name, written, as_text=about.as_text(table, name)):
-            case OperatorNeeded() as unknown:
-                yield ColumnSupport(table, name, written, Support.NO, unknown.hint)
-            case ColumnType(kind=Kind.TEXT_OF | Kind.NUMERIC_TEXT):
-                yield ColumnSupport(table, name, written, Support.PARTIAL, "carried as the server's text")
-            case _:
-                yield ColumnSupport(table, name, written, Support.YES)
-
-
-def types(table: TableId, columns: Sequence[tuple[str, str]], about: ColumnRules) -> Iterator[Finding]:
-    """Name columns with an unknown type."""
-    for name, written in columns:
-        known = _known(table, name, written, as_text=about.as_text(table, name))
-        if isinstance(known, OperatorNeeded):
-            yield check_rules.of_error(known, table, name, impact="the table is not copied")
-
-
 def absence_finding(
     facts: MySqlServerFacts, table: TableId, there: Collection[TableId], account: str
 ) -> Iterator[Finding]:
@@ -167,13 +147,6 @@ def absence_finding(
         yield rules.NAME_CASE(table, folds=folds, table_name=table_name(table), real=table_name(small))
     else:
         yield rules.TABLE_ABSENT(table, table_name=table_name(table), account=account)
-
-
-def _known(table: TableId, name: str, written: str, *, as_text: bool) -> ColumnType | OperatorNeeded:
-    try:
-        return column_type(parse(written), column=f"{table.schema}.{table.name}.{name}", as_text=as_text)
-    except OperatorNeeded as unknown:
-        return unknown
 
 
 def _asked(

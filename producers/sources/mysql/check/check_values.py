@@ -8,21 +8,20 @@ read of that table finds the same.  It counts values, and shows none.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from pymysql.connections import Connection
 
-from wrackline.producers.rows.unfit_values import columns_that_could_stop, columns_that_stop, unfit_finding
+from wrackline.producers.kit.preflight.column_findings import UnfitCounts, value_findings
+from wrackline.producers.rows.unfit_values import columns_that_could_stop, columns_that_stop
 from wrackline.producers.sources.mysql.chunks import bounded_query
 from wrackline.producers.sources.mysql.chunks.marks import query_rows
 from wrackline.producers.sources.mysql.connect.quoting import identifier, table_name
 from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
-from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
 from wrackline.producers.sources.mysql.rows.rows import MAY_NOT_FIT
-from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.events.projection import Projection
 from wrackline.schemas.language.findings import Finding, Severity, rule
-from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import Kind
 
@@ -47,21 +46,26 @@ VALUES_UNFIT = rule(
 
 
 def findings(
-    connection: "Connection[Any]", rules: ColumnRules, tables: Sequence[TableId]
+    connection: "Connection[Any]", catalogue: MySqlCatalogue, tables: Sequence[TableId]
 ) -> Iterator[Finding]:
-    """Look at the tables with columns that can hold such values."""
-    catalogue, shapes = MySqlCatalogue(connection, MySqlShapes(rules)), MySqlShapes(rules)
-    for table, facts in catalogue.facts_of(tables).items():
-        try:
-            shape = shapes.of_facts(facts)
-        except OperatorNeeded:
-            continue
-        conditions = _conditions(
-            shape, {name for (name,) in query_rows(connection, _TEXTS, table.schema, table.name)}
-        )
-        found = _look(connection, shape, conditions) if conditions else None
-        if found is not None:
-            yield found
+    """Look at the tables with columns that can hold such values; the catalogue applies the column rules."""
+    return value_findings(VALUES_UNFIT, tables, partial(_count, connection, catalogue))
+
+
+def _count(connection: "Connection[Any]", catalogue: MySqlCatalogue, table: TableId) -> UnfitCounts | None:
+    shape = catalogue.describe(table)
+    columns = _conditions(
+        shape, {name for (name,) in query_rows(connection, _TEXTS, table.schema, table.name)}
+    )
+    if not columns:
+        return None
+    conditions = [f"coalesce({made}, 0) AS c{nth}" for nth, made in enumerate(columns.values())]
+    each = [f"c{nth}" for nth in range(len(conditions))]
+    counted = ["count(*)", f"sum({' OR '.join(each)})", *(f"sum({one})" for one in each)]
+    rows = f"(SELECT {', '.join(conditions)} FROM {table_name(table)} LIMIT {MOST_ROWS}) AS first"  # noqa: S608 quoted
+    counts = bounded_query.query_bounded(connection, ", ".join(counted), rows, MOST_S)
+    others = columns_that_could_stop(shape.table, shape.on_unfit, MAY_NOT_FIT)
+    return None if counts is None else UnfitCounts(columns, counts, others)
 
 
 def _conditions(shape: Projection, texts: set[str]) -> dict[str, str]:
@@ -73,16 +77,3 @@ def _conditions(shape: Projection, texts: set[str]) -> dict[str, str]:
         elif column.name in texts and column.type.kind in {Kind.STRING, Kind.XML, Kind.TEXT_OF}:
             found[column.name] = _TEXT.format(identifier(column.name))
     return found
-
-
-def _look(connection: "Connection[Any]", shape: Projection, columns: dict[str, str]) -> Finding | None:
-    table = shape.source.id
-    conditions = [f"coalesce({made}, 0) AS c{nth}" for nth, made in enumerate(columns.values())]
-    each = [f"c{nth}" for nth in range(len(conditions))]
-    counted = ["count(*)", f"sum({' OR '.join(each)})", *(f"sum({one})" for one in each)]
-    rows = f"(SELECT {', '.join(conditions)} FROM {table_name(table)} LIMIT {MOST_ROWS}) AS first"  # noqa: S608 quoted
-    counts = bounded_query.query_bounded(connection, ", ".join(counted), rows, MOST_S)
-    if counts is None:
-        return None
-    others = columns_that_could_stop(shape.table, shape.on_unfit, MAY_NOT_FIT)
-    return unfit_finding(VALUES_UNFIT, table, columns, counts, others)

@@ -2,12 +2,13 @@
 
 In: a server, the settings.  Out: findings, the most severe first.  Nothing is changed.
 
-    check              runs all of it, in order, and looks at the server and the slot
+    check              the list of probes, and what they share
+    check_server       the server itself: version, limits, the connection to the log
+    check_slot         the slot, and the log that it holds back
     check_publication  a publication that is missing, or that leaves something out
     check_messages     which roles may write logical messages; the event trigger
     check_tables       grants, identity, keys and types of each table
-    check_columns      what the rules about columns do to the tables
-    check_first_reads  what the settings about first reads mean for the tables
+    check_first_reads  conditions of first reads that can't be used
     check_values       values that do not fit their column's type, by a short look
     check_rules        all findings, as texts
 """

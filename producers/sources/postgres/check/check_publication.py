@@ -7,6 +7,7 @@ What a start refuses is reported here in the same words: the errors are those of
 
 from collections.abc import Iterator, Sequence
 
+from wrackline.producers.kit.preflight.probes import error_finding
 from wrackline.producers.sources.postgres.check import check_rules as rules
 from wrackline.producers.sources.postgres.check.check_tables import PgCheckedTable
 from wrackline.producers.sources.postgres.connect.connect import Connection
@@ -63,16 +64,16 @@ def left_out_findings(
         if table.id in has:
             yield from _of_table(table, name, has[table.id], catalogue, about)
         elif table.partitioned and not found.via_root:
-            yield rules.of_error(publication_fit.leaves(name, table.id), table.id)
+            yield error_finding(publication_fit.leaves(name, table.id), table.id)
         else:
-            yield rules.of_error(publication_fit.lacks(name, [table.id]), table.id)
+            yield error_finding(publication_fit.lacks(name, [table.id]), table.id)
 
 
 def skipped_findings(name: str, found: PgPublication, skipped: frozenset[str]) -> Iterator[Finding]:
     """Name the operations that the publication leaves out."""
     error = publication_fit.skips(found, name, skipped)
     if error is not None:
-        yield rules.of_error(error)
+        yield error_finding(error)
 
 
 def _of_table(
@@ -83,4 +84,4 @@ def _of_table(
         yield rules.PUBLICATION_ROW_FILTER(table.id, **names)
     key = about.key(table.id) or catalogue.key(table.id)
     for error in publication_fit.columns_left_out(name, table.id, key, about, has):
-        yield rules.of_error(error, table.id)
+        yield error_finding(error, table.id)

@@ -2,28 +2,12 @@
 
 A rule is called with the names of what was found and becomes a finding, as an error's code becomes an
 error.  Names in SQL are quoted by the server.  An error that ends a start or a task is not a rule: a check
-shows that error (`of_error`), so each thing is said in one place.
+shows that error (`error_finding`), so each thing is said in one place.
 """
 
-from wrackline.schemas.errors import WracklineError
-from wrackline.schemas.language.findings import Finding, Severity, rule
-from wrackline.schemas.tables.table import TableId
+from wrackline.schemas.language.findings import Severity, rule
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
-
-
-def of_error(
-    error: WracklineError,
-    table: TableId | None = None,
-    column: str | None = None,
-    *,
-    severity: Severity = ERROR,
-    impact: str = "the pipeline does not start",
-) -> Finding:
-    """Show the error that a start or a task would end with."""
-    name = error.code.partition(".")[2].replace("_", " ").capitalize()
-    return Finding(error.code, name, error.sentence, error.hint, impact, severity, table, column)
-
 
 # The server
 VERSION_OLD = rule(

@@ -8,12 +8,19 @@ overlooked.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from psycopg import sql
 
-from wrackline.producers.contract.row_chunks import duplicate_key_error, duplicate_key_text
 from wrackline.producers.contract.uncaptured import MOST_NAMED, UncapturedReason, name_some
+from wrackline.producers.kit.preflight.column_findings import (
+    TypedColumn,
+    chosen_key_findings,
+    column_support,
+    unknown_type_findings,
+)
+from wrackline.producers.kit.preflight.probes import error_finding
 from wrackline.producers.sources.postgres.check import check_rules as rules
 from wrackline.producers.sources.postgres.chunks import key_uniqueness
 from wrackline.producers.sources.postgres.chunks.chunks import KEY_HIDDEN
@@ -22,12 +29,11 @@ from wrackline.producers.sources.postgres.connect.quoting import identifier
 from wrackline.producers.sources.postgres.discover import generated_columns
 from wrackline.producers.sources.postgres.discover.discover import LOGGED, READABLE, PgCatalogue
 from wrackline.producers.sources.postgres.discover.types import PgType, column_type, type_text
-from wrackline.schemas.errors import OperatorNeeded
-from wrackline.schemas.language.findings import ColumnSupport, Finding, Severity, Support
+from wrackline.schemas.language.findings import ColumnSupport, Finding, Severity
 from wrackline.schemas.language.patterns import exact_pattern
 from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.tables.table import TableId
-from wrackline.schemas.tables.types import ColumnType, Kind
+from wrackline.schemas.tables.types import Kind
 
 MONEY_DIGITS = 2  # of the session in which we read
 
@@ -81,6 +87,11 @@ class PgCheckedTable(NamedTuple):
     row_security: bool
     owned: bool
     listed: bool  # as the source lists the tables that it may copy
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the source does not list it, because it can't be read or has no log."""
+        return not (self.usage and self.select and self.persistence == "p")
 
 
 class Leaf(NamedTuple):
@@ -216,41 +227,28 @@ def chosen_key(
     connection: Connection, table: PgCheckedTable, key: Sequence[str], there: Sequence[str]
 ) -> Iterator[Finding]:
     """Report where the columns that message.key.columns names may not distinguish rows, or do not."""
-    if (
-        not key
-        or not table.select
-        or not set(key) <= set(there)
-        or key_uniqueness.is_proven_unique(connection, table.id, key)
-    ):
-        return
     rows = sql.SQL("{}" if table.partitioned else "ONLY {}").format(sql.Identifier(*table.id[1:]))
-    count = key_uniqueness.count_duplicates(connection, rows, key)
-    if count:
-        impact = "existing rows are not read, and the copy mixes rows with the same key"
-        yield rules.of_error(duplicate_key_error(table.id, key, count), table.id, impact=impact)
-        return
-    yield rules.KEY_UNPROVEN(
+    return chosen_key_findings(
+        rules.KEY_UNPROVEN,
         table.id,
+        key,
+        there if table.select else (),
+        partial(key_uniqueness.is_proven_unique, connection, table.id, key),
+        partial(key_uniqueness.count_duplicates, connection, rows, key),
+        key_uniqueness.MOST_S,
         table_name=table.quoted,
         columns=", ".join(map(identifier, key)),
-        looked=duplicate_key_text(count, key_uniqueness.MOST_S),
     )
 
 
-def columns(table: TableId, catalogue: PgCatalogue, about: ColumnRules) -> Iterator[ColumnSupport]:
+def support(table: TableId, catalogue: PgCatalogue, about: ColumnRules) -> Iterator[ColumnSupport]:
     """Say for each copied column how far it is carried."""
-    for name, pg_type, typmod, carried in catalogue.types(table):
-        if about.drops(table, name) or not carried:
-            continue
-        made = _known(table, name, pg_type, typmod, as_text=about.as_text(table, name))
-        text = type_text(pg_type, typmod)
-        match made:
-            case OperatorNeeded():
-                yield ColumnSupport(table, name, text, Support.NO, made.hint)
-            case ColumnType(kind=Kind.TEXT_OF):
-                yield ColumnSupport(table, name, text, Support.PARTIAL, "it is carried as the server's text")
-            case _:
-                yield ColumnSupport(table, name, text, Support.YES)
+    columns = [
+        _typed(table, name, pg_type, typmod)
+        for name, pg_type, typmod, carried in catalogue.types(table)
+        if carried
+    ]
+    return column_support(table, columns, about, {Kind.TEXT_OF: "it is carried as the server's text"})
 
 
 def column_findings(
@@ -265,9 +263,8 @@ def column_findings(
     for name, pg_type, typmod, carried in catalogue.types(table.id):
         if about.drops(table.id, name):
             continue
-        made = _known(table.id, name, pg_type, typmod, as_text=about.as_text(table.id, name))
-        if isinstance(made, OperatorNeeded):
-            yield rules.of_error(made, table.id, name, impact="the table is set aside")
+        column = _typed(table.id, name, pg_type, typmod)
+        yield from unknown_type_findings(table.id, column, about, "the table is set aside")
         path = exact_pattern(table.id.schema, table.id.name, name)
         if not carried:
             mend = f"compute it in the target; to exclude it explicitly: column.exclude.list = '{path}'"
@@ -299,16 +296,12 @@ def snapshot_findings(table: PgCheckedTable, about: ColumnRules, key: Sequence[s
         if about.mask(table.id, name) is not None and not about.drops(table.id, name):
             hidden = KEY_HIDDEN(table=table.id, column=name)
             impact = "changes are copied, but snapshots of the table are refused"
-            yield rules.of_error(hidden, table.id, name, severity=Severity.WARNING, impact=impact)
+            yield error_finding(hidden, table.id, name, severity=Severity.WARNING, impact=impact)
 
 
-def _known(
-    table: TableId, name: str, pg_type: PgType, typmod: int, *, as_text: bool
-) -> ColumnType | OperatorNeeded:
-    try:
-        return column_type(pg_type, typmod, column=f"{table}.{name}", as_text=as_text)
-    except OperatorNeeded as unknown:
-        return unknown
+def _typed(table: TableId, name: str, pg_type: PgType, typmod: int) -> TypedColumn:
+    type_of = partial(column_type, pg_type, typmod, column=f"{table}.{name}")
+    return TypedColumn(name, type_text(pg_type, typmod), type_of)
 
 
 def _is_money(pg_type: PgType | None) -> bool:

@@ -7,18 +7,18 @@ that table finds the same.  It counts values, and shows none.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import psycopg
 from psycopg import sql
 
-from wrackline.producers.rows.unfit_values import columns_that_stop, unfit_finding
+from wrackline.producers.kit.preflight.column_findings import UnfitCounts, value_findings
+from wrackline.producers.rows.unfit_values import columns_that_stop
 from wrackline.producers.sources.postgres.chunks.chunks import own_rows
 from wrackline.producers.sources.postgres.connect.connect import Connection
 from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
-from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.language.findings import Finding, Severity, rule
-from wrackline.schemas.settings.filters import ColumnRules
 from wrackline.schemas.tables.table import TableId
 from wrackline.schemas.tables.types import Kind
 
@@ -41,24 +41,18 @@ VALUES_UNFIT = rule(
 )
 
 
-def findings(
-    connection: Connection, rules: ColumnRules, tables: Sequence[TableId], publication: str
-) -> Iterator[Finding]:
-    """Look at the tables with columns that can hold such values."""
-    catalogue = PgCatalogue(connection, connection.info.dbname, rules, Kind.ZONED_TIMESTAMP, publication)
-    catalogue.keep(tables)
-    for table in tables:
-        try:
-            kinds = {column.name: column.type.kind for column in columns_that_stop(catalogue.describe(table))}
-            columns = {name: _CONDITIONS[kind] for name, kind in kinds.items() if kind in _CONDITIONS}
-            found = _look(connection, table, columns) if columns else None
-        except (WracklineError, psycopg.Error):
-            continue
-        if found is not None:
-            yield found
+def findings(connection: Connection, catalogue: PgCatalogue, tables: Sequence[TableId]) -> Iterator[Finding]:
+    """Look at the tables with columns that can hold such values; the catalogue shows what is published."""
+    return value_findings(
+        VALUES_UNFIT, tables, partial(_count, connection, catalogue), unfinished=psycopg.Error
+    )
 
 
-def _look(connection: Connection, table: TableId, columns: dict[str, str]) -> Finding | None:
+def _count(connection: Connection, catalogue: PgCatalogue, table: TableId) -> UnfitCounts | None:
+    kinds = {column.name: column.type.kind for column in columns_that_stop(catalogue.describe(table))}
+    columns = {name: _CONDITIONS[kind] for name, kind in kinds.items() if kind in _CONDITIONS}
+    if not columns:
+        return None
     conditions = [sql.SQL(made).format(sql.Identifier(name)) for name, made in columns.items()]
     counted = [sql.SQL("count(*) FILTER (WHERE {})").format(one) for one in conditions]
     with connection.transaction():
@@ -73,4 +67,4 @@ def _look(connection: Connection, table: TableId, columns: dict[str, str]) -> Fi
                 sql.Literal(MOST_ROWS),
             )
         ).fetchall()
-    return unfit_finding(VALUES_UNFIT, table, columns, counts, others=columns)
+    return UnfitCounts(columns, counts, columns)
