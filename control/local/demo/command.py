@@ -28,8 +28,9 @@ from wrackline.schemas.errors import WracklineError
 
 INTERRUPTED = 130
 _KEYS_SHOWN = 10
-_GOES_ON = "Everything goes on until Ctrl-C. In another terminal:"
-_ENDED = "The servers end now; --keep leaves them, for kcat, wrackline tail and {client}. What stays:"
+_KEPT = "Everything keeps running until Ctrl-C. In another terminal, in {here}:"
+_ENDED = "The servers end now; --keep would leave them, for {client} and wrackline tail. What stays, in {here}:"
+_NEXT = "Next, a table of your own, step by step: docs/tutorial.md"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -43,10 +44,10 @@ def demo(
     *,
     keep: Annotated[bool, typer.Option("--keep", help="Keep everything running until Ctrl-C.")] = False,
 ) -> None:
-    """Copy a live shop from a database through Kafka into an Iceberg table, and prove the copy exact."""
+    """Copy a live shop from a database through Kafka into an Iceberg table, and prove that the copy is exact."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    console, shop = Console(highlight=False), SHOPS[source]
+    console, shop, here = Console(highlight=False), SHOPS[source], Path.cwd()
     code = int(Exit.FAULT)
     try:
         with (
@@ -60,9 +61,11 @@ def demo(
             print_ending(console, ending, shop.title, screen.seconds())
             if keep:
                 lines = paste_lines.lines_while_running(parts.folder, parts.kafka.bootstrap, parts.shop)
-                _print_looks(console, _GOES_ON, lines)
+                _print_looks(console, _KEPT.format(here=here), lines)
                 threading.Event().wait()
-        _print_looks(console, _ENDED.format(client=shop.client), paste_lines.lines_after_end(parts.folder))
+        heading = _ENDED.format(client=shop.client, here=here)
+        _print_looks(console, heading, paste_lines.lines_after_end(parts.folder))
+        _say(console, Text(f"\n{_NEXT}"))
     except KeyboardInterrupt:
         code = code if keep and code != Exit.FAULT else INTERRUPTED
         console.print("ended; everything that was started has been stopped")
@@ -87,9 +90,9 @@ def print_ending(console: Console, ending: Ending, source: str, seconds: float) 
         values = (
             f"{verdict.rows:,} rows of {verdict.columns} columns, {verdict.rows * verdict.columns:,} values"
         )
-        _print(console, "EQUAL", "bold green", f"{values} are the same in {source} and in the warehouse")
+        _print(console, "EQUAL", "bold green", f"{values} are the same in {source} and in Iceberg")
     else:
-        _print(console, "DIFFERENT", "bold red", f"{verdict.rows:,} rows in {source}, and in the warehouse:")
+        _print(console, "DIFFERENT", "bold red", f"{verdict.rows:,} rows in {source}; in Iceberg:")
         for what, keys in (
             ("columns on one side only", verdict.absent),
             ("rows are missing", verdict.missing),
@@ -104,9 +107,8 @@ def print_ending(console: Console, ending: Ending, source: str, seconds: float) 
         console,
         "exactly once" if once else "NOT exactly once",
         "green" if once else "bold red",
-        f"{ending.changes:,} changes, {ending.events:,} events, {ending.doubled} doubled; "
-        f"worker {ending.killed} was killed, {ending.goes_on} went on; "
-        f"{ending.rolled_back} transactions rolled back",
+        f"{ending.changes:,} changes, {ending.events:,} events, {ending.doubled} duplicates, "
+        f"across a kill -9 and {ending.rolled_back} rollbacks",
     )
     console.print(f"took {seconds:.0f} s")
 

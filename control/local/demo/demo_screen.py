@@ -101,34 +101,37 @@ class DemoScreen:
 
     def _picture(self, numbers: DemoNumbers) -> Group:
         table = Table.grid(padding=(0, 2), expand=True)
-        table.add_column(style="bold", width=18)
+        table.add_column(style="bold", width=13)
         table.add_column(justify="right", width=11)
         table.add_column(width=6)
         table.add_column(ratio=1)  # only it gives way, so the numbers stay where they are
         table.add_row(
-            f"source  {self._source}",
+            self._source,
             f"{numbers.source_rows:,}",
             "rows",
             f"{numbers.changes:,} changes, {self._pace:,.0f} a second",
         )
         worker = f"pid {numbers.worker}" if numbers.worker else Text("not running", style="bold red")
-        table.add_row("worker", "", "", Text.assemble("streams, ", worker) if numbers.worker else worker)
+        table.add_row("wrackline run", "", "", worker)
         table.add_row(
-            "topic   Kafka",
+            "Kafka topic",
             f"{numbers.events:,}",
             "events",
-            _lag(numbers.unpublished, "changes behind", f", {numbers.doubled} doubled"),
+            _lag(numbers.unpublished, "changes behind", f", {numbers.doubled} duplicates"),
         )
         table.add_row(
-            "table   Iceberg",
+            "Iceberg table",
             f"{numbers.lake_rows:,}",
             "rows",
             _lag(numbers.unmerged, "offsets behind"),
         )
         title = f"wrackline demo  {self._clock()}"
-        what = Text.assemble(("now     ", "bold"), (numbers.now, "cyan"))
+        what = Text.assemble(("now            ", "bold"), (numbers.now, "cyan"))
+        panel = Panel(Group(table, Text(), what), title=title)
+        if not self._said:
+            return Group(panel)
         said = Group(*(_cut(line, self._console.width - 4) for line in self._said))
-        return Group(Panel(Group(table, Text(), what), title=title), Panel(said, title="what happened"))
+        return Group(panel, Panel(said, title="what happened"))
 
 
 def _lag(behind: int, unit: str, note: str = "") -> Text:
@@ -144,6 +147,6 @@ def _cut(line: Text, width: int) -> Text:
 def _line(numbers: DemoNumbers) -> str:
     return (
         f"{numbers.now}: source {numbers.source_rows:,} rows, {numbers.changes:,} changes; "
-        f"Kafka {numbers.events:,} events ({numbers.unpublished:,} behind, {numbers.doubled} doubled); "
-        f"warehouse {numbers.lake_rows:,} rows ({numbers.unmerged:,} offsets behind)"
+        f"Kafka {numbers.events:,} events ({numbers.unpublished:,} behind, {numbers.doubled} duplicates); "
+        f"Iceberg {numbers.lake_rows:,} rows ({numbers.unmerged:,} offsets behind)"
     )

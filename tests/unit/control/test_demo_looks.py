@@ -25,6 +25,12 @@ def a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mariadb, "client", lambda: CLIENT)
 
 
+@pytest.fixture(autouse=True)
+def in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No path is below the current folder, unless a test says so."""
+    monkeypatch.chdir(tmp_path)
+
+
 def words(name: str) -> list[str]:
     (found,) = (
         line
@@ -39,7 +45,9 @@ def test_every_line_is_one_command_of_a_program_that_is_named(shop: Shop, client
     lines = paste_lines.lines_while_running(FOLDER, "127.0.0.1:9092", shop)
     programs = [shlex.split(line)[0] for _, line in lines]
     assert set(programs) == {client, "kcat", "./run", sys.executable}
-    assert lines[-1:] == paste_lines.lines_after_end(FOLDER)
+    query, remove = paste_lines.lines_after_end(FOLDER)
+    assert query in lines
+    assert shlex.split(remove[1]) == ["rm", "-r", str(FOLDER)]
 
 
 @pytest.mark.parametrize("shop", [POSTGRES, MARIADB])
@@ -61,3 +69,14 @@ def test_spark_sql_gets_folder_and_query_as_one_word_each() -> None:
     assert (program, module) == (sys.executable, ["-m", "wrackline.control.local.demo.warehouse_query"])
     assert folder == str(FOLDER)
     assert query.startswith("SELECT status, count(*) FROM orders")
+
+
+def test_paths_below_the_current_folder_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv/bin/python"))
+    for _, line in paste_lines.lines_while_running(tmp_path / ".stack/demo", "127.0.0.1:9092", POSTGRES):
+        assert str(tmp_path) not in line
+    (query, _), (remove, _) = (
+        (shlex.split(line), what) for what, line in paste_lines.lines_after_end(tmp_path / ".stack/demo")
+    )
+    assert (query[0], query[3]) == (".venv/bin/python", ".stack/demo")
+    assert remove == ["rm", "-r", ".stack/demo"]

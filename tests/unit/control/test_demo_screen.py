@@ -36,12 +36,22 @@ def test_the_picture_fits_80_by_24() -> None:
     assert 10 < len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     text = "\n".join(lines)
-    assert "source  PostgreSQL" in text
+    assert "PostgreSQL       1,234,567  rows" in text
     assert "12,345,600" in text
     assert "78 changes behind" in text
     assert "19 a sentence" in text
     assert "pid 4194304" in text
     assert " 1 a sentence" not in text
+
+
+def test_there_is_no_panel_of_what_happened_before_anything_has() -> None:
+    out = io.StringIO()
+    with DemoScreen(Console(file=out, force_terminal=True, width=80, height=24), "MariaDB") as screen:
+        screen.show(NUMBERS)
+        assert "what happened" not in out.getvalue()
+        screen.say("the shop is open")
+        screen.show(NUMBERS)
+        assert "what happened" in out.getvalue()
 
 
 def test_the_numbers_stay_where_they_are() -> None:
@@ -63,5 +73,5 @@ def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
         screen.show(NUMBERS)
     said, shown = out.getvalue().splitlines()
     assert said.endswith("the shop is open")
-    for part in ("1,234,567 rows", "12,345,678 changes", "78 behind", "0 doubled", "123,456 offsets behind"):
+    for part in ("1,234,567 rows", "12,345,678 changes", "78 behind", "0 duplicates", "123,456 offsets behind"):
         assert part in shown

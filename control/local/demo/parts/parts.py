@@ -75,7 +75,7 @@ def start_parts(folder: Path, kind: type[Shop], say: Say) -> Iterator[Parts]:
         with EventCounter(kafka.bootstrap, topic) as events:
             try:
                 worker.start()
-                say(f"the worker (pid {worker.pid}) {shop.streams}")
+                say(f"wrackline run (pid {worker.pid}) {shop.streams}")
                 lake.await_ready()
                 say("Spark is ready to merge the events into an Iceberg table")
                 yield Parts(folder, shop, kafka, registry, worker, events, lake)

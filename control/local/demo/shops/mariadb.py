@@ -170,7 +170,7 @@ class MariadbShop:
     kind: ClassVar = "mariadb"
     title: ClassVar = "MariaDB"
     client: ClassVar = "mariadb"
-    streams: ClassVar = "streams the binary log, as a replica does"
+    streams: ClassVar = "reads the binary log, as a replica does"
     alters: ClassVar = "ALTER TABLE orders ADD COLUMN gift_wrap ... DEFAULT 'plain' AFTER code"
 
     port: int

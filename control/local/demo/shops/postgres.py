@@ -182,7 +182,7 @@ class PostgresShop:
     kind: ClassVar = "postgres"
     title: ClassVar = "PostgreSQL"
     client: ClassVar = "psql"
-    streams: ClassVar = "made slot and publication, and streams the log"
+    streams: ClassVar = "created slot and publication, and reads the log"
     alters: ClassVar = "ALTER TABLE orders ADD COLUMN gift_wrap ... DEFAULT 'plain'"
 
     port: int
@@ -195,7 +195,7 @@ class PostgresShop:
         debian = Path(f"/usr/lib/postgresql/{POSTGRES_DEFAULT}")
         unpacked = cache.folder() / f"postgres-{POSTGRES_VERSIONS[POSTGRES_DEFAULT]}"
         if not (debian.is_dir() or unpacked.is_dir()):
-            say("getting PostgreSQL; this is done once")
+            say("downloading PostgreSQL; this is done once")
         postgres.programs(POSTGRES_DEFAULT)
 
     @classmethod

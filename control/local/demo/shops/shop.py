@@ -84,7 +84,7 @@ class Shop(Protocol):
     kind: ClassVar[str]  # the source's folder
     title: ClassVar[str]  # the source as people call it
     client: ClassVar[str]  # its own program for SQL
-    streams: ClassVar[str]  # what a worker has done when it streams
+    streams: ClassVar[str]  # what `wrackline run` does once it has started
     alters: ClassVar[str]  # what `add_column` does, in one short line
 
     @classmethod
