@@ -26,7 +26,9 @@ def demo(folder: Path, *more: str) -> subprocess.Popen[str]:
 def look(said: str, name: str) -> str:
     """Run a line that the demo has printed; `./run` would install first what is installed here."""
     (line,) = (
-        line for line in said.splitlines() if name in line and line.startswith(("  ./run", "  .venv", "  /", "  '/"))
+        line
+        for line in said.splitlines()
+        if name in line and line.startswith(("  ./run", "  .venv", "  /", "  '/"))
     )
     words = shlex.split(line)
     if words[:2] == ["./run", "wrackline"]:
@@ -83,7 +85,9 @@ def test_the_demo_ends_well_and_its_worker_was_killed(folder: Path, source: str,
     assert len(looked["wrackline tail"].splitlines()) == 5
     assert "count(1)" in looked["demo.warehouse_query"]
     equal = re.search(
-        rf"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same in {title} and in Iceberg", said, re.MULTILINE
+        rf"^EQUAL: ([\d,]+) rows of 20 columns, ([\d,]+) values are the same in {title} and in Iceberg",
+        said,
+        re.MULTILINE,
     )
     assert equal, said
     rows, values = (int(number.replace(",", "")) for number in equal.groups())

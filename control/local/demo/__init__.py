@@ -1,12 +1,13 @@
 """The whole product on this machine, from nothing: `./run demo`.
 
-shop (PostgreSQL or MariaDB) -> worker -> Kafka -> lake (Spark, Iceberg)
+shop (PostgreSQL or MariaDB) -> wrackline run -> Kafka -> Iceberg (merged by Spark)
 
 command           arguments, the summary, the exit code
 story             a live workload, a schema change, a crash, and the comparison at the end
 demo_screen       the live picture
 folder            the demo's folder
 paste_lines       commands to paste into another terminal
+terminal_picture  draws the end of a demo for a page
 warehouse_query   a query over the finished warehouse
 parts/, shops/    what runs; the shop on each database
 """

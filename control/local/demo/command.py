@@ -29,7 +29,9 @@ from wrackline.schemas.errors import WracklineError
 INTERRUPTED = 130
 _KEYS_SHOWN = 10
 _KEPT = "Everything keeps running until Ctrl-C. In another terminal, in {here}:"
-_ENDED = "The servers end now; --keep would leave them, for {client} and wrackline tail. What stays, in {here}:"
+_ENDED = (
+    "The servers end now; --keep would leave them, for {client} and wrackline tail. What stays, in {here}:"
+)
 _NEXT = "Next, a table of your own, step by step: docs/tutorial.md"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -44,7 +46,7 @@ def demo(
     *,
     keep: Annotated[bool, typer.Option("--keep", help="Keep everything running until Ctrl-C.")] = False,
 ) -> None:
-    """Copy a live shop from a database through Kafka into an Iceberg table, and prove that the copy is exact."""
+    """Copy a live shop from a database through Kafka into an Iceberg table, and prove the copy exact."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     console, shop, here = Console(highlight=False), SHOPS[source], Path.cwd()

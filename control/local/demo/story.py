@@ -97,7 +97,9 @@ class Story:
         self._screen.say(f"kill -9: wrackline run (pid {killed}) is gone", "bold red")
         self._look("wrackline run was killed; it starts again")
         worker.start()
-        self._screen.say(f"wrackline run (pid {worker.pid}) continues after the last commit in Kafka", "green")
+        self._screen.say(
+            f"wrackline run (pid {worker.pid}) continues after the last commit in Kafka", "green"
+        )
 
     def _pass(self, now: str, share: float) -> None:
         self._watch(now, lambda: False, self._seconds * share)

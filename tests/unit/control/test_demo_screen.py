@@ -73,5 +73,11 @@ def test_plain_lines_come_now_and_then_and_hold_everything() -> None:
         screen.show(NUMBERS)
     said, shown = out.getvalue().splitlines()
     assert said.endswith("the shop is open")
-    for part in ("1,234,567 rows", "12,345,678 changes", "78 behind", "0 duplicates", "123,456 offsets behind"):
+    for part in (
+        "1,234,567 rows",
+        "12,345,678 changes",
+        "78 behind",
+        "0 duplicates",
+        "123,456 offsets behind",
+    ):
         assert part in shown
