@@ -128,7 +128,7 @@ def test_a_python_that_does_not_fit_is_named(clone: Clone, version: str) -> None
         clone.tool(version, "#!/bin/sh\nexit 1\n")
     code, said, asked = clone.run("bench", PYTHON=str(python))
     assert (code, asked) == (1, [])
-    assert said == f"run: PYTHON={python} is no Python 3.11 or newer; leave it out, or name another\n"
+    assert said == f"run: PYTHON={python} is not Python 3.11 or newer; leave it out, or name another\n"
     assert not (clone.folder / ".venv").exists()
 
 
