@@ -195,7 +195,7 @@ class PostgresShop:
         debian = Path(f"/usr/lib/postgresql/{POSTGRES_DEFAULT}")
         unpacked = cache.folder() / f"postgres-{POSTGRES_VERSIONS[POSTGRES_DEFAULT]}"
         if not (debian.is_dir() or unpacked.is_dir()):
-            say("downloading PostgreSQL; this is done once")
+            say("getting PostgreSQL; this is done once")
         postgres.programs(POSTGRES_DEFAULT)
 
     @classmethod
