@@ -5,6 +5,9 @@ database.
 
     catalogue_poller.py  looks at the catalogue in a thread of its own
     selection.py         which tables the filters capture
+    lent_connection.py   the catalogue's connection, for one caller at a time
+    open_handles.py      closes the streams and readers that are left open
+    polled_stream.py     the loop of a stream: read, look, take, wait
     wakeup.py            wakes a thread that waits for a socket
     notice_throttle.py   reports what anybody can cause, at most once a minute
     preflight/           probes, and findings about tables and columns

@@ -12,6 +12,7 @@ FOLDERS = ("producers/snapshot", "producers/kafka", "producers/kit/reads")
 ALONE = (
     "producers/contract/snapshot_requests.py",
     "producers/cutting/cutter.py",
+    *(f"producers/kit/{name}.py" for name in ("lent_connection", "open_handles", "polled_stream")),
     "producers/task/partition_opener.py",
     "producers/task/partition_run.py",
     "consumers/contract/batch_scope.py",

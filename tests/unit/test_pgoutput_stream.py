@@ -7,16 +7,18 @@ import socket
 import struct
 from collections.abc import Iterator
 from itertools import chain, repeat
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import pq
 
+from tests.fakes.no_watch import NoWatch
 from tests.unit.test_pgoutput_log import START, begin, commit, decoder, message
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
+from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.sources.postgres.log.position import PgPosition
-from wrackline.producers.sources.postgres.stream import PgStream, PgStreamTiming
+from wrackline.producers.sources.postgres.stream import PgLogWire, PgStream, PgStreamTiming
 from wrackline.schemas.errors import Transient
 
 HEADER = struct.pack(">cQQq", b"w", 0, 0, 0)
@@ -47,9 +49,14 @@ class Buffer:
         return 0
 
 
+def polled(wire: Any, around: Surroundings, rhythm: PgStreamTiming) -> PgStream:
+    log = PgLogWire(wire, decoder(START), START, around, slot="s", rhythm=rhythm)
+    return PolledStream(log, NoWatch(), around.monotonic)
+
+
 def stream(wire: Any) -> PgStream:
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(None, 0), MOST)
-    return PgStream(wire, decoder(START), START, around, slot="s", rhythm=PgStreamTiming())
+    return polled(wire, around, PgStreamTiming())
 
 
 def test_rows_that_nobody_captures_do_not_hold_the_stream() -> None:
@@ -114,7 +121,7 @@ def test_a_silent_server_is_asked_halfway_and_given_up_unless_it_answers() -> No
 
     around = Surroundings(tick, lambda: 0, lambda _: WriterIds(None, 0), MOST)
     rhythm = PgStreamTiming(status_every=1e6, most_silence=60.0)
-    made = PgStream(cast("Any", wire), decoder(START), START, around, slot="s", rhythm=rhythm)
+    made = polled(wire, around, rhythm)
 
     def listen(after: float) -> None:
         nonlocal now

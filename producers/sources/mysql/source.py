@@ -1,13 +1,11 @@
 """One MySQL or MariaDB server as a source: connects the folder's parts, and decides nothing itself."""
 
-import threading
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from weakref import WeakSet, finalize
 
 import pymysql
 from pymysql.connections import Connection
@@ -17,6 +15,9 @@ from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.open_handles import OpenHandles
+from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
 from wrackline.producers.sources.mysql import config, server_objects
 from wrackline.producers.sources.mysql.check import check
@@ -46,7 +47,7 @@ from wrackline.producers.sources.mysql.resume.log_retention import LogRetention
 from wrackline.producers.sources.mysql.resume.xa_wait import wait_for_open_xa
 from wrackline.producers.sources.mysql.rows.result_rows import result_decoder
 from wrackline.producers.sources.mysql.rows.source_record import FIELDS, MySqlSourceLabels
-from wrackline.producers.sources.mysql.stream import MySqlStream, StreamServices
+from wrackline.producers.sources.mysql.stream import MySqlLogWire, MySqlStream, StreamServices
 from wrackline.producers.sources.mysql.transactions.discarded import DiscardedTransactions
 from wrackline.producers.sources.mysql.transactions.xa_part_dump import XaPartDump
 from wrackline.producers.sources.mysql.transactions.xa_parts import XaPart
@@ -73,14 +74,12 @@ class MySqlSource:
         self._server = MySqlServer(settings)
         self._rules = ColumnRules.of(settings)
         self._selection = Selection(self._catalogued, TableFilter.of(settings), lambda: self._signal_table)
-        self._connection: Connection[Any] | None = None
-        self._catalogue_lock = threading.Lock()
+        self._connection = LentConnection(self._server.connect_to_ask, lambda one: one.open, translate_errors)
         self._heartbeat = MySqlHeartbeat(self._server, settings)
-        self._streams: WeakSet[MySqlStream] = WeakSet()  # a stream that is dropped frees its buffers
+        self._opened = OpenHandles()
         self._log_kept = LogRetention(self._begun)
         self._cut_off = DiscardedTransactions()
         self._streamed = ""  # the id of the server whose log is streamed
-        self._readers: list[MySqlReader] = []
         self._start: MySqlPosition | None = None  # of the stream that was opened last
         self._collations: Mapping[int, str] | None = None
         self._names: Callable[[], ColumnNames] = (
@@ -93,24 +92,20 @@ class MySqlSource:
 
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the user can see and the filters capture."""
-        del partition
         return self._selection.tables()
 
     def left_out(self, partition: SourcePartition) -> Mapping[TableId, UncapturedReason]:
         """List the tables that the user can see and the filters do not capture; the server hides others."""
-        del partition
         return dict.fromkeys(self._selection.left_out(), UncapturedReason.FILTERS)
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's current shape."""
-        del partition
         return self._selection.describe(table)
 
     def described(
         self, partition: SourcePartition, tables: Collection[TableId]
     ) -> Mapping[TableId, TableSchema | WracklineError]:
         """Return the current shapes of many tables."""
-        del partition
         return self._selection.described(tables)
 
     def stream(
@@ -122,8 +117,7 @@ class MySqlSource:
         fresh: Collection[TableId] = (),
     ) -> MySqlStream:
         """Open the log after `saved`; a table's log is complete from its first event, so none is `fresh`."""
-        del fresh
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             facts = facts_of(connection)
             self._streamed = facts.identity
             start = log_opening.start_position(connection, facts, saved)
@@ -157,11 +151,10 @@ class MySqlSource:
             known,
         )
         watch = CataloguePoller(looker, roll, CATALOGUE_UNSEEN, pymysql.err.Error)
-        stream = MySqlStream(
+        wire = MySqlLogWire(
             packets,
             decoder,
             self._around,
-            watch,
             most_silence=self._server.most_silence,
             beside=StreamServices(
                 end=self._end_of(dumped),
@@ -169,9 +162,7 @@ class MySqlSource:
                 metadata=self._metadata,
             ),
         )
-        finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
-        self._streams.add(stream)
-        return stream
+        return self._opened.keep_stream(PolledStream(wire, watch, self._around.monotonic))
 
     def reader(self, partition: SourcePartition) -> MySqlReader:
         """Open a connection for chunks."""
@@ -180,44 +171,37 @@ class MySqlSource:
             self._session, connect, result_decoder, labels, self._around, lambda: self._streamed
         )
         reader = chunk_reader(self._session, connect, result_decoder, labels, self._around, whole)
-        self._readers = [*(one for one in self._readers if not one.closed), reader]
-        return reader
+        return self._opened.keep_reader(reader)
 
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Return the findings; change nothing."""
-        del partition
         return check.check(self._server, self._settings, tables)
 
     def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""
-        del partition
         with self._server.connect() as connection, translate_errors(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
 
     def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
         """Say how long the log that Kafka lacks is still kept; None without the position that Kafka has."""
-        del partition
         if not isinstance(confirmed, MySqlPosition):
             return None
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             return self._log_kept.look(connection, facts_of(connection), confirmed)
 
     def beat(self, partition: SourcePartition) -> None:
         """Run the heartbeat's query."""
-        del partition
         self._heartbeat.beat()
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
         """Name the pipeline's objects on the server; we made none of them."""
-        del partition, saved
         ours = self._signal_table
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             return tuple(server_objects.pipeline_objects(connection, ours))
 
     def log_reader(self, partition: SourcePartition) -> str | None:
         """Return the reader of the log with our number."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             return server_objects.log_reader(connection, facts_of(connection), self._server.replica_id)
 
     def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
@@ -235,8 +219,7 @@ class MySqlSource:
 
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
         """Raise unless the log still reaches back to this position."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             log_opening.start_position(connection, facts_of(connection), saved)
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
@@ -253,20 +236,13 @@ class MySqlSource:
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
         """Return an epoch of its own, which begins at the log's end; nothing is kept for the lost log."""
-        del partition, error
         return self.anew(None, saved)
 
     def close(self) -> None:
         """End the catalogue's connection, and the streams and readers that the caller left open."""
-        for stream in tuple(self._streams):
-            stream.close()
-        for reader in self._readers:
-            reader.close()
+        self._opened.close()
         self._heartbeat.close()
-        with self._catalogue_lock:
-            if self._connection is not None and self._connection.open:
-                self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def _reader_of_log(self, number: int, most_event_bytes: int, *, waits: bool = True) -> DumpReader:
         named = uuid.uuid5(uuid.NAMESPACE_OID, f"{self._server.name} {number}")
@@ -300,7 +276,7 @@ class MySqlSource:
 
     def _end_dump(self, number: int) -> None:
         """End a process that may still send us the log: on a quiet server it would not notice our end."""
-        with suppress(WracklineError), self._asking() as connection:
+        with suppress(WracklineError), self._connection.lend() as connection:
             still = query_dicts(
                 connection, "SELECT command FROM information_schema.processlist WHERE id = %s", number
             )
@@ -322,8 +298,8 @@ class MySqlSource:
 
     @cached_property
     def _signal_table(self) -> TableId | None:
-        """Our one table, as the server writes names; use it only outside `_asking`."""
-        with self._asking() as connection:
+        """Our one table, as the server writes names; use it only while nobody has the connection."""
+        with self._connection.lend() as connection:
             return signal_table(self._settings, facts_of(connection))
 
     def _most_event_bytes(self, facts: MySqlServerFacts) -> int:
@@ -348,22 +324,13 @@ class MySqlSource:
         return MySqlSourceLabels(versions.OURS, self._connector, partition.server, counted, skipped)
 
     def _metadata(self) -> str:
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             return facts_of(connection).text("binlog_row_metadata")
 
     @contextmanager
     def _catalogued(self) -> Iterator[MySqlCatalogue]:
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             yield self._catalogue_over(connection)
-
-    @contextmanager
-    def _asking(self) -> "Iterator[Connection[Any]]":
-        """Lend the catalogue's connection to one caller; a lost connection shows only when it is used."""
-        with self._catalogue_lock:
-            if self._connection is None or not self._connection.open:
-                self._connection = self._server.connect_to_ask()
-            with translate_errors(self._connection, "answer about its catalogue"):
-                yield self._connection
 
     def _catalogue_over(self, connection: "Connection[Any]") -> MySqlCatalogue:
         return MySqlCatalogue(connection, self._shapes(connection), self._renamed_so_far)

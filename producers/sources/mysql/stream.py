@@ -1,25 +1,22 @@
-"""The log of one server: polled, never waited for.
+"""The log of one server, as the wire of a polled stream.
 
-    poll      read the socket's data -> decoder -> batch
+    read      events of the socket's data -> decoder, until the batch is full or the socket is empty
     confirm   nothing: a binlog does not record its readers
     silence   an idle server sends a heartbeat, four in the time that we wait for one
     amid      the first part of a transaction waits for the rest, which follows at once, as long as `poll` may
               wait: MariaDB may log that it rolled all of it back
     metadata  a server that no longer names columns ends the stream, before a table is set aside for it
 
-The rows of an XA transaction come by a dump of their own, while the log's dump waits.  Only `poll` waits on
-the socket, until its deadline.  Between polls the server waits with a full socket, for as long as the
-session's setting allows (`net_write_timeout`).
+The rows of an XA transaction come by a dump of their own, while the log's dump waits.  Between polls the
+server waits with a full socket, for as long as the session's setting allows (`net_write_timeout`).
 """
 
-import select
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Batch, Fault, Position
-from wrackline.producers.kit.catalogue_poller import CataloguePoller
-from wrackline.producers.kit.wakeup import Wakeup
+from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
 from wrackline.producers.sources.mysql.decode import MySqlDecoder
 from wrackline.producers.sources.mysql.events.table_map import METADATA_MINIMAL
 from wrackline.producers.sources.mysql.follow.table_tracker import MySqlCatalogueSnapshot
@@ -44,6 +41,8 @@ METADATA_OFF = define(
     " meantime is set aside, and its error says how to read it again",
 )
 
+MySqlStream: TypeAlias = PolledStream[MySqlCatalogueSnapshot]
+
 
 class StreamServices(NamedTuple):
     """What a stream has to do with its server beside the dump."""
@@ -53,7 +52,7 @@ class StreamServices(NamedTuple):
     metadata: Callable[[], str]  # asks how much the log says about columns now
 
 
-class MySqlStream:
+class MySqlLogWire:
     """One dump, which has begun."""
 
     def __init__(
@@ -61,48 +60,64 @@ class MySqlStream:
         packets: Packets,
         decoder: MySqlDecoder,
         around: Surroundings,
-        watch: CataloguePoller[MySqlCatalogueSnapshot],
         *,
         most_silence: float,
         beside: StreamServices,
     ) -> None:
-        """Take the dump, its decoder, and the watch over the catalogue."""
-        self._packets, self._decoder, self._around, self._watch = packets, decoder, around, watch
-        self._most_silence, self._beside = most_silence, beside
+        """Take the dump, and its decoder."""
+        self._packets, self._decoder, self._beside = packets, decoder, beside
+        self._most_bytes = around.most_batch_bytes
+        self.longest_wait = most_silence
+        self.silence = SilenceWatch(around.monotonic, most_silence)
         self._part: XaPartDump | None = None
-        self._silent_since: float | None = None  # nothing has arrived since this time
-        self._bell = Wakeup()
-        self._closed = False
-        watch.start(self._bell.set)
 
-    def poll(self, deadline: float) -> Batch | None:
-        """Return the available batch; wait for it at most until the deadline."""
-        may_wait = self._around.monotonic() < deadline
-        while True:
-            drained = self._read_ahead()
-            if (picture := self._watch.take(self._decoder.passed)) is not None:
-                self._decoder.look(picture)
-            left = deadline - self._around.monotonic()
-            amid = drained and self._decoder.open is not None
-            over = may_wait and left <= 0
-            if (over or not amid) and (batch := self._decoder.take()) is not None:
-                self._mind_metadata(batch)
-                return batch
-            if left <= 0:
-                return None
-            if drained:
-                self._mind_silence()
-                wire, bell = self._flowing().fileno(), self._bell.fileno()
-                heard, _, _ = select.select([wire, bell], [], [], min(left, self._most_silence))
-                if wire in heard:
-                    self._silent_since = None  # also for an incomplete event
-                if bell in heard:
-                    self._bell.clear()
-                    return None
+    def fileno(self) -> int:
+        """Return the socket of the packets that the decoder wants."""
+        return self._flowing().fileno()
 
-    def wake(self) -> None:
-        """End a wait in `poll`, so that its caller looks elsewhere."""
-        self._bell.set()
+    def read_ahead(self) -> ReadState:
+        """Take events until a batch is full, enough was read, or the socket is empty.
+
+        A transaction of a million rows that are not captured makes no batch, and must still return.
+        """
+        decoder, packets, left = self._decoder, self._flowing(), self._most_bytes
+        while not decoder.full and left > 0:
+            event = packets.take()
+            if event is not None:
+                data, at, end = event
+                left -= end - at
+                decoder.feed(data, at, end)
+                packets = self._flowing()
+            elif packets.fill():
+                self.silence.hear()
+            else:
+                return ReadState.DRAINED if decoder.open is None else ReadState.AMID
+        return ReadState.MORE
+
+    def passed(self, picture: MySqlCatalogueSnapshot) -> bool:
+        """Whether the log has passed all that a picture shows."""
+        return self._decoder.passed(picture)
+
+    def look(self, picture: MySqlCatalogueSnapshot) -> None:
+        """Take a picture of the catalogue that the log has passed."""
+        self._decoder.look(picture)
+
+    def take(self) -> Batch | None:
+        """Hand out the steps so far; end the stream while columns have no names.
+
+        Otherwise all tables would be set aside.
+        """
+        batch = self._decoder.take()
+        faults = (step.error for step in batch.steps if isinstance(step, Fault)) if batch else ()
+        if any(error.code == METADATA_MINIMAL.code for error in faults):
+            metadata = self._beside.metadata()
+            if metadata != "FULL":
+                raise METADATA_OFF(metadata=metadata)
+        return batch
+
+    def mind_silence(self, periods: int) -> None:
+        """Give up a silent server: its heartbeats did not come."""
+        raise LOG_SILENT(seconds=periods * self.silence.period)
 
     def confirm(self, position: Position) -> None:
         """Do nothing: the server itself decides how long it keeps its log."""
@@ -116,32 +131,9 @@ class MySqlStream:
 
     def close(self) -> None:
         """End the dump, so that the server releases it now."""
-        if not self._closed:
-            self._closed = True
-            self._watch.close()
-            self._packets.close()
-            self._bell.close()
-            self._close_part()
-            self._beside.end()
-
-    def _read_ahead(self) -> bool:
-        """Take events until a batch is full, enough was read, or the socket is empty: then true.
-
-        A transaction of a million rows that are not captured makes no batch, and must still return.
-        """
-        decoder, packets, left = self._decoder, self._flowing(), self._around.most_batch_bytes
-        while not decoder.full and left > 0:
-            event = packets.take()
-            if event is not None:
-                data, at, end = event
-                left -= end - at
-                decoder.feed(data, at, end)
-                packets = self._flowing()
-            elif packets.fill():
-                self._silent_since = None
-            else:
-                return True
-        return False
+        self._packets.close()
+        self._close_part()
+        self._beside.end()
 
     def _flowing(self) -> Packets | XaPartDump:
         """Return the packets that the decoder wants."""
@@ -158,19 +150,3 @@ class MySqlStream:
         if self._part is not None:
             self._part.close()
             self._part = None
-
-    def _mind_metadata(self, batch: Batch) -> None:
-        """End the stream while columns have no names: otherwise all tables would be set aside."""
-        faults = (step.error for step in batch.steps if isinstance(step, Fault))
-        if any(error.code == METADATA_MINIMAL.code for error in faults):
-            metadata = self._beside.metadata()
-            if metadata != "FULL":
-                raise METADATA_OFF(metadata=metadata)
-
-    def _mind_silence(self) -> None:
-        """Give up a silent server, but only while we listen to it."""
-        now = self._around.monotonic()
-        if self._silent_since is None:
-            self._silent_since = now
-        elif now - self._silent_since >= self._most_silence:
-            raise LOG_SILENT(seconds=self._most_silence)

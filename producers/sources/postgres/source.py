@@ -1,10 +1,8 @@
 """One PostgreSQL database as a source: connects the folder's parts, and decides nothing itself."""
 
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from weakref import WeakSet, finalize
 
 import psycopg
 
@@ -13,6 +11,9 @@ from wrackline.producers.contract.source_plugin import MarkKind, Surroundings
 from wrackline.producers.contract.steps import Position, Saved
 from wrackline.producers.contract.uncaptured import UncapturedReason
 from wrackline.producers.kit.catalogue_poller import CataloguePoller
+from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.open_handles import OpenHandles
+from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.kit.selection import Selection
 from wrackline.producers.sources.postgres import config, server_objects, slot_owner
 from wrackline.producers.sources.postgres.check import check, check_tables
@@ -22,7 +23,6 @@ from wrackline.producers.sources.postgres.chunks.whole import PgWholeReader
 from wrackline.producers.sources.postgres.connect import quoting
 from wrackline.producers.sources.postgres.connect.connect import Connection, PgServer
 from wrackline.producers.sources.postgres.connect.server_errors import translate_errors
-from wrackline.producers.sources.postgres.connect.timeouts import TimedConnection
 from wrackline.producers.sources.postgres.decode import PgDecoder
 from wrackline.producers.sources.postgres.discover.discover import PgCatalogue
 from wrackline.producers.sources.postgres.follow import publication, publication_fit
@@ -33,7 +33,7 @@ from wrackline.producers.sources.postgres.heartbeat import PgHeartbeat
 from wrackline.producers.sources.postgres.log import slot, slot_health
 from wrackline.producers.sources.postgres.rows.source_record import CONNECTOR, FIELDS, PgSourceLabels
 from wrackline.producers.sources.postgres.server_objects import PgPipelineObjects
-from wrackline.producers.sources.postgres.stream import PgStream, PgStreamTiming, begin
+from wrackline.producers.sources.postgres.stream import PgLogWire, PgStream, PgStreamTiming, begin
 from wrackline.schemas import versions
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
 from wrackline.schemas.events import unavailable
@@ -72,11 +72,9 @@ class PgSource:
         self._slot = quoting.slot_name(settings)  # until a saved position names another
         self._rules = ColumnRules.of(settings)
         self._selection = Selection(self._catalogued, TableFilter.of(settings), self._signal_table)
-        self._connection: TimedConnection | None = None
-        self._catalogue_lock = threading.Lock()
+        self._connection = LentConnection(self._server.guarded, lambda one: not one.closed, translate_errors)
         self._heartbeat = PgHeartbeat(self._server, settings)
-        self._streams: WeakSet[PgStream] = WeakSet()  # a stream that is dropped frees its buffers
-        self._readers: list[PgReader] = []
+        self._opened = OpenHandles()
 
     def partitions(self) -> Sequence[SourcePartition]:
         """Return the one database."""
@@ -84,13 +82,11 @@ class PgSource:
 
     def tables(self, partition: SourcePartition) -> Sequence[TableId]:
         """List the tables that the role can read and the filters capture."""
-        del partition
         return self._selection.tables()
 
     def left_out(self, partition: SourcePartition) -> Mapping[TableId, UncapturedReason]:
         """Say why each uncaptured table is left out: by the filters, without a grant, or unlogged."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             everything = check_tables.all_tables(connection, self._server.database)
         ours, chosen = self._signal_table(), TableFilter.of(self._settings)
         found = {one.id: check_tables.why_hidden(one) for one in everything if one.id != ours}
@@ -99,14 +95,12 @@ class PgSource:
 
     def describe(self, partition: SourcePartition, table: TableId) -> TableSchema:
         """Return a table's current shape."""
-        del partition
         return self._selection.describe(table)
 
     def described(
         self, partition: SourcePartition, tables: Collection[TableId]
     ) -> Mapping[TableId, TableSchema | WracklineError]:
         """Return the current shapes of many tables."""
-        del partition
         return self._selection.described(tables)
 
     def stream(
@@ -126,7 +120,7 @@ class PgSource:
         signal_table = self._signal_table()
         listed = tables if signal_table is None else [*tables, signal_table]
         skipped = settings.listed("skipped.operations")
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             catalogue = self._catalogue_over(connection)
             unfit = publication_fit.unfit(connection, name, listed, skipped, self._rules, catalogue)
             for table, error in unfit.items():
@@ -152,7 +146,8 @@ class PgSource:
         explained = PgTableResolver(self._catalogued, roll, self._around)
         decoder = PgDecoder(start, self._labels(partition), roll, explained, signal_table)
         decoder.leave_out(unfit)
-        wire = begin(self._server.replicate(), self._slot, name, start, rhythm.most_silence)
+        begun = begin(self._server.replicate(), self._slot, name, start, rhythm.most_silence)
+        wire = PgLogWire(begun, decoder, start, self._around, slot=self._slot, rhythm=rhythm)
         looker = PgCatalogueReader(
             self._server.guarded,
             self._catalogue_over,
@@ -163,39 +158,30 @@ class PgSource:
             added=set() if saved is None else set(added) - set(fresh),
         )
         watch = CataloguePoller(looker, roll, CATALOGUE_UNSEEN, psycopg.Error)
-        stream = PgStream(wire, decoder, start, self._around, slot=self._slot, rhythm=rhythm, watch=watch)
-        finalize(stream, watch.stop)  # a stream that is dropped without a close must not leave its watch
-        self._streams.add(stream)
-        return stream
+        return self._opened.keep_stream(PolledStream(wire, watch, self._around.monotonic))
 
     def reader(self, partition: SourcePartition) -> PgReader:
         """Open a connection for chunks."""
         labels = self._labels(partition)
         whole = PgWholeReader(self._session, self._server.replicate, labels, self._around)
-        reader = chunk_reader(self._session, labels, self._around, whole)
-        self._readers = [*(one for one in self._readers if not one.closed), reader]
-        return reader
+        return self._opened.keep_reader(chunk_reader(self._session, labels, self._around, whole))
 
     def check(self, partition: SourcePartition, tables: Sequence[TableId]) -> Sequence[Finding]:
         """Return the findings; change nothing."""
-        del partition
         return check.check(self._server, self._settings, tables, self._slot)
 
     def support(self, partition: SourcePartition, table: TableId) -> Sequence[ColumnSupport]:
         """Say for every copied column how far it is carried."""
-        del partition
         with self._server.connect() as connection, translate_errors(connection, "show its catalogue", table):
             return check.support(connection, self._settings, table)
 
     def log_state(self, partition: SourcePartition, confirmed: Position | None = None) -> LogState | None:
         """Look at the slot, which has the confirmed place itself."""
-        del partition, confirmed
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             return slot_health.log_state(connection, self._slot)
 
     def beat(self, partition: SourcePartition) -> None:
         """Write a heartbeat into the log."""
-        del partition
         self._heartbeat.beat()
 
     def place(self, saved: Saved) -> str:
@@ -204,8 +190,7 @@ class PgSource:
 
     def resumable(self, partition: SourcePartition, saved: Saved) -> None:
         """Raise unless the log still reaches back to this position."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             slot_health.resumable(connection, saved, self._slot_of(saved))
 
     def anew(self, saved: Saved | None, newest: Saved | None) -> Saved:
@@ -220,34 +205,25 @@ class PgSource:
 
     def renewed(self, partition: SourcePartition, saved: Saved, error: WracklineError) -> Saved:
         """Give up a slot that is useless; return an epoch of its own, which begins where the slot begins."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             slot.drop_lost_slot(connection, self._slot_of(saved), error)
         return self.anew(None, saved)
 
     def kept(self, partition: SourcePartition, saved: Saved | None) -> Sequence[ServerObject]:
         """Look at the slot and the publication."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             return server_objects.pipeline_objects(connection, self._belongings(saved))
 
     def remove(self, partition: SourcePartition, saved: Saved | None) -> None:
         """Drop the objects that are this pipeline's own."""
-        del partition
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             server_objects.remove(connection, self._belongings(saved))
 
     def close(self) -> None:
         """End the catalogue's connection, and the streams and readers that the caller left open."""
-        for stream in tuple(self._streams):
-            stream.close()
-        for reader in self._readers:
-            reader.close()
+        self._opened.close()
         self._heartbeat.close()
-        with self._catalogue_lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        self._connection.close()
 
     def _slot_of(self, saved: Saved | None) -> str:
         """Return the slot of a position, and use that slot from here on."""
@@ -278,7 +254,7 @@ class PgSource:
 
     @contextmanager
     def _catalogued(self) -> Iterator[PgCatalogue]:
-        with self._asking() as connection:
+        with self._connection.lend() as connection:
             yield self._catalogue_over(connection)
 
     def _labels(self, partition: SourcePartition) -> PgSourceLabels:
@@ -308,15 +284,6 @@ class PgSource:
         if self._settings.flag("read.only") and _MARKS[strategy] is not MarkKind.FENCE:
             raise MARKS_WRITE(strategy=strategy)
         return _MARKS[strategy]
-
-    @contextmanager
-    def _asking(self) -> Iterator[Connection]:
-        """Lend the catalogue's connection to one caller; a lost connection shows only when it is used."""
-        with self._catalogue_lock:
-            if self._connection is None or self._connection.closed:
-                self._connection = self._server.guarded()
-            with translate_errors(self._connection, "answer about its catalogue"):
-                yield self._connection
 
     def _catalogue_over(self, connection: Connection) -> PgCatalogue:
         instants = INSTANTS[self._settings.text("timestamptz.handling.mode")]

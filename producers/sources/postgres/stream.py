@@ -1,25 +1,24 @@
-"""The log of one database over START_REPLICATION: polled, confirmed, never waited for.
+"""The log of one database over START_REPLICATION, as the wire of a polled stream.
 
-    poll      read the socket's data -> decoder -> batch
+    read      messages of libpq's buffer -> decoder, until the batch is full or the socket is empty
+    held      a message that the catalogue can't explain yet is decoded again, before any other
     confirm   standby status: written, flushed = what Kafka has (INV-1); sent at once, and every
               `status.update.interval.ms`, so that the server never treats us as dead
     silence   an idle server answers a question; a server that is gone does not
 
-libpq's own buffer is read without blocking; only `poll` waits on the socket, until its deadline.
+libpq's own buffer is read without blocking (`producers/kit/polled_stream.py` waits).
 """
 
-import select
 import struct
-import time
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import psycopg
 from psycopg import generators, pq
 
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Batch, Position
-from wrackline.producers.kit.catalogue_poller import CataloguePoller
-from wrackline.producers.kit.wakeup import Wakeup
+from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
 from wrackline.producers.sources.postgres.connect.timeouts import wait_on
 from wrackline.producers.sources.postgres.decode import PgDecoder
 from wrackline.producers.sources.postgres.discover.discover import NotVisible
@@ -31,7 +30,6 @@ from wrackline.schemas.errors import Transient, WracklineError, define
 _POSTGRES_EPOCH_US = 946_684_800_000_000
 _KEEPALIVE = ord("k")
 _DATA = ord("w")
-_AGAIN_S = 0.02  # between two tries to explain a message of the log
 
 LOG_ENDED = define(
     "pg.log_ended",
@@ -46,6 +44,8 @@ LOG_SILENT = define(
     hint="check whether the network between here and the server drops idle connections; the stream is"
     " opened again at the last committed position",
 )
+
+PgStream: TypeAlias = PolledStream[PgCatalogueSnapshot]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def begin(
     return wire
 
 
-class PgStream:
-    """One slot's stream; it has begun on `wire`, at `start`."""
+class PgLogWire:
+    """One slot's log; it has begun on `wire`, at `start`."""
 
     def __init__(
         self,
@@ -88,47 +88,43 @@ class PgStream:
         *,
         slot: str,
         rhythm: PgStreamTiming,
-        watch: CataloguePoller[PgCatalogueSnapshot] | None = None,
     ) -> None:
         self._wire, self._decoder, self._around, self._slot = wire, decoder, around, slot
-        self._watch = watch
-        self._bell = Wakeup()
-        if watch is not None:
-            watch.start(self._bell.set)
+        self.longest_wait = rhythm.status_every
+        self.silence = SilenceWatch(around.monotonic, rhythm.most_silence / 2)
         self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
-        self._rhythm = rhythm
         self._status_due = around.monotonic() + rhythm.status_every
-        self._silent_since: float | None = None  # nothing has arrived since this time
-        self._asked: float | None = None  # when the server was asked for an answer
 
-    def poll(self, deadline: float) -> Batch | None:
-        """Return the available batch; wait for it at most until the deadline."""
-        while True:
-            drained = not self._decoder.full and self._again() and self._read_ahead()
-            self._look()
-            batch = self._decoder.take()
-            self.keep_alive()
-            if batch is not None:
-                return batch
-            left = deadline - self._around.monotonic()
-            if left <= 0:
-                return None
-            if self._held is not None:
-                time.sleep(min(left, _AGAIN_S))
-            elif drained:
-                self._mind_silence()
-                wire, bell = self._wire.socket, self._bell.fileno()
-                heard, _, _ = select.select([wire, bell], [], [], min(left, self._rhythm.status_every))
-                if wire in heard:
-                    self._silent_since = self._asked = None  # also for an incomplete row
-                if bell in heard:
-                    self._bell.clear()
-                    return None
+    def fileno(self) -> int:
+        """Return the socket to wait for."""
+        return self._wire.socket
 
-    def wake(self) -> None:
-        """End a wait in `poll`, so that its caller looks elsewhere."""
-        self._bell.set()
+    def read_ahead(self) -> ReadState:
+        """Take the message that is held, then others."""
+        if self._decoder.full:
+            return ReadState.MORE
+        if self._again() and self._drain():
+            return ReadState.DRAINED
+        return ReadState.MORE if self._held is None else ReadState.HELD
+
+    def passed(self, picture: PgCatalogueSnapshot) -> bool:
+        """Whether the log has passed all that a picture shows."""
+        return self._decoder.passed(picture.upto)
+
+    def look(self, picture: PgCatalogueSnapshot) -> None:
+        """Take a picture of the catalogue that the log has passed."""
+        self._decoder.look(picture)
+
+    def take(self) -> Batch | None:
+        """Hand out the steps so far."""
+        return self._decoder.take()
+
+    def mind_silence(self, periods: int) -> None:
+        """Ask a silent server halfway; it is given up only after a question, while we listen."""
+        if periods > 1:
+            raise LOG_SILENT(slot=self._slot, seconds=self.silence.period)
+        self.ask()
 
     def confirm(self, position: Position) -> None:
         """Confirm the log up to here, so that the server may remove it."""
@@ -148,16 +144,8 @@ class PgStream:
 
     def close(self) -> None:
         """Release the slot."""
-        if self._watch is not None:
-            self._watch.close()
-        self._bell.close()
         if self._wire.status == pq.ConnStatus.OK:
             self._wire.finish()
-
-    @property
-    def held(self) -> bool:
-        """Whether the log can't continue until the catalogue shows what it announced."""
-        return self._held is not None
 
     def _again(self) -> bool:
         """Take the message that was held; return whether none is held any more."""
@@ -169,16 +157,7 @@ class PgStream:
             self._held = None
         return True
 
-    def _look(self) -> None:
-        """Take a picture of the catalogue, if the log has passed it."""
-        passed = self._decoder.passed
-        if (
-            self._watch is not None
-            and (picture := self._watch.take(lambda one: passed(one.upto))) is not None
-        ):
-            self._decoder.look(picture)
-
-    def _read_ahead(self) -> bool:
+    def _drain(self) -> bool:
         """Take messages until the batch is full, enough was read, or the socket is empty: then true.
 
         A transaction of a million rows that are not captured makes no batch, and must still return.
@@ -201,7 +180,7 @@ class PgStream:
                     raise _end_of_stream(wire, wire.get_result(), self._slot, self._confirmed)
                 elif fresh:
                     if left < most:
-                        self._silent_since = self._asked = None
+                        self.silence.hear()
                     return True
                 else:
                     self._consume()
@@ -210,7 +189,7 @@ class PgStream:
                 fresh = False
         except NotVisible:
             self._held = data
-        self._silent_since = self._asked = None
+        self.silence.hear()
         return False
 
     def _consume(self) -> None:
@@ -218,17 +197,6 @@ class PgStream:
             self._wire.consume_input()
         except psycopg.OperationalError as exc:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
-
-    def _mind_silence(self) -> None:
-        """Ask a silent server halfway; it is given up only after a question, while we listen."""
-        now, half = self._around.monotonic(), self._rhythm.most_silence / 2
-        if self._silent_since is None:
-            self._silent_since = now
-        elif self._asked is None and now - self._silent_since >= half:
-            self._asked = now
-            self._tell(answer=True)
-        elif self._asked is not None and now - self._asked >= half:
-            raise LOG_SILENT(slot=self._slot, seconds=half)
 
     def _hear(self, keepalive: bytes) -> None:
         end, _, answer = struct.unpack_from(">QqB", keepalive, 1)
@@ -241,7 +209,7 @@ class PgStream:
         clock = self._around.now_ms() * 1000 - _POSTGRES_EPOCH_US
         done = self._confirmed
         self._send(struct.pack(">cQQQqB", b"r", done, done, done, clock, answer))
-        self._status_due = self._around.monotonic() + self._rhythm.status_every
+        self._status_due = self._around.monotonic() + self.longest_wait
 
     def _send(self, status: bytes = b"") -> None:
         """Pass a status, and the data that waits before it, to the socket."""

@@ -11,6 +11,7 @@ from tests.fixtures.servers import Database
 from tests.integration.postgres.world import PgRegistry, settings_of
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Fault, Shape, Step
+from wrackline.producers.kit.polled_stream import ReadState
 from wrackline.producers.sources.postgres.source import PgSource
 from wrackline.producers.sources.postgres.stream import PgStream
 
@@ -41,7 +42,7 @@ def test_what_is_not_visible_yet_is_waited_for(database: Database, statements: s
             altered = pool.submit(_run, database.dsn, statements)
             _until(lambda: admin.execute(COMMITTING).fetchone() is not None)
             shapes = pool.submit(_until_shape, stream)
-            _until(lambda: shapes.done() or stream.held)
+            _until(lambda: shapes.done() or stream.state is ReadState.HELD)
             assert not shapes.done(), shapes.result()
             _wait_for_standby(admin, "")
             altered.result(30)

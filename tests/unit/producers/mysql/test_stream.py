@@ -2,34 +2,23 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 
 import pytest
 
+from tests.fakes.no_watch import NoWatch
 from tests.fixtures.written_log import WrittenLog
 from tests.unit.producers.mysql.test_decode import decoder, rows
 from tests.unit.producers.mysql.test_packets import wire_of
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
 from wrackline.producers.contract.steps import Batch, Step
+from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.sources.mysql.log.packets import Packets
-from wrackline.producers.sources.mysql.stream import MySqlStream, StreamServices
+from wrackline.producers.sources.mysql.stream import MySqlLogWire, MySqlStream, StreamServices
 
 SOON, LATE = 0.05, 20.0  # seconds
-
-
-class NoWatch:
-    """A catalogue that never has news."""
-
-    def start(self, ring: Callable[[], None]) -> None:
-        """Nobody is rung for."""
-
-    def take(self, passed: object) -> None:
-        """Nothing was seen."""
-
-    def close(self) -> None:
-        """Nothing runs."""
 
 
 class Wire:
@@ -62,7 +51,8 @@ def opened(log: WrittenLog) -> Iterator[Wire]:
     around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
     beside = StreamServices(end=lambda: None, part=lambda _: pytest.fail("none"), metadata=lambda: "FULL")
     packets = Packets(ours, ours.close, user="'me'", most=1 << 20)
-    stream = MySqlStream(packets, decoder(log), around, NoWatch(), most_silence=LATE, beside=beside)  # type: ignore[arg-type]  # all that is asked of a watch
+    wire = MySqlLogWire(packets, decoder(log), around, most_silence=LATE, beside=beside)
+    stream = PolledStream(wire, NoWatch(), around.monotonic)
     with ours, theirs:
         yield Wire(log, stream, theirs)
         stream.close()

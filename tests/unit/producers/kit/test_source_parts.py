@@ -1,0 +1,182 @@
+"""What a source keeps for its callers: the connection that it lends, and what they have left open."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+from typing import Any, cast
+
+import pytest
+
+from wrackline.producers.kit.lent_connection import LentConnection
+from wrackline.producers.kit.open_handles import OpenHandles
+
+
+class Session:
+    """A connection that must not be closed twice, as PyMySQL's."""
+
+    def __init__(self) -> None:
+        self.open = True
+
+    def close(self) -> None:
+        assert self.open, "closed twice"
+        self.open = False
+
+
+class DriverError(Exception):
+    pass
+
+
+class OurError(Exception):
+    pass
+
+
+@contextmanager
+def translated(session: Session, action: str) -> Iterator[None]:
+    try:
+        yield
+    except DriverError:
+        session.close()
+        raise OurError(f"the server did not {action}") from None
+
+
+class Lender:
+    def __init__(self) -> None:
+        self.made: list[Session] = []
+        self.lent = LentConnection(self.connect, lambda one: one.open, translated)
+
+    def connect(self) -> Session:
+        self.made.append(Session())
+        return self.made[-1]
+
+
+def test_a_connection_is_opened_when_it_is_needed_and_lent_again() -> None:
+    lender = Lender()
+    assert lender.made == []
+    with lender.lent.lend() as first:
+        pass
+    with lender.lent.lend() as second:
+        assert second is first
+    assert lender.made == [first]
+
+
+def test_a_connection_that_was_lost_is_reported_once_and_opened_again() -> None:
+    lender = Lender()
+    with pytest.raises(OurError, match="did not answer about its catalogue"), lender.lent.lend() as lost:
+        raise DriverError
+    with lender.lent.lend() as session:
+        assert session.open
+    assert lender.made == [lost, session]
+
+
+def test_one_caller_at_a_time_has_it() -> None:
+    lender, holds, ends = Lender(), Event(), Event()
+
+    def hold() -> None:
+        with lender.lent.lend():
+            holds.set()
+            assert ends.wait(20)
+
+    def use() -> bool:
+        with lender.lent.lend():
+            return ends.is_set()
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(hold)
+        assert holds.wait(20)
+        second, closes = pool.submit(use), pool.submit(lender.lent.close)
+        assert not second.done()
+        assert not closes.done()
+        assert lender.made[0].open
+        ends.set()
+        first.result(20)
+        assert second.result(20)
+        closes.result(20)
+
+
+def test_a_failed_caller_gives_it_back() -> None:
+    lender = Lender()
+    with pytest.raises(ValueError, match="its own"), lender.lent.lend():
+        raise ValueError("its own")
+    with lender.lent.lend() as session:
+        assert lender.made == [session]
+
+
+def test_a_lent_connection_is_closed_once_and_may_be_opened_again() -> None:
+    lender = Lender()
+    lender.lent.close()
+    with lender.lent.lend() as session:
+        pass
+    lender.lent.close()
+    lender.lent.close()
+    assert not session.open
+    with lender.lent.lend() as another:
+        another.close()
+    lender.lent.close()
+    assert len(lender.made) == 2
+
+
+class Handle:
+    """A stream or a reader; `order` has those that were closed."""
+
+    def __init__(self, order: list[str], name: str, error: Exception | None = None) -> None:
+        self._order, self._name, self._error = order, name, error
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+        self._order.append(self._name)
+        if self._error is not None:
+            raise self._error
+
+
+def handles(order: list[str], *names: str, error: Exception | None = None) -> Sequence[Any]:
+    return [cast("Any", Handle(order, name, error)) for name in names]
+
+
+def test_what_is_left_open_is_closed_with_the_source_streams_first() -> None:
+    opened, order = OpenHandles(), list[str]()
+    reader, stream = handles(order, "reader", "stream")
+    assert opened.keep_reader(reader) is reader
+    assert opened.keep_stream(stream) is stream
+    opened.close()
+    assert order == ["stream", "reader"]
+
+
+def test_a_reader_that_was_closed_is_forgotten_when_another_is_opened() -> None:
+    opened, order = OpenHandles(), list[str]()
+    first, second = handles(order, "first", "second")
+    opened.keep_reader(first)
+    first.close()
+    opened.keep_reader(second)
+    opened.close()
+    assert order == ["first", "second"]
+
+
+def test_a_reader_that_is_dropped_is_closed_and_a_stream_that_is_dropped_is_not_kept() -> None:
+    opened, order = OpenHandles(), list[str]()
+    opened.keep_reader(handles(order, "reader")[0])
+    opened.keep_stream(handles(order, "stream")[0])
+    gc.collect()
+    opened.close()
+    assert order == ["reader"]
+
+
+def test_an_error_of_one_leaves_no_other_open() -> None:
+    opened, order = OpenHandles(), list[str]()
+    first, second = handles(order, "first", "second", error=OurError("no end"))
+    opened.keep_reader(first)
+    opened.keep_stream(second)
+    with pytest.raises(OurError, match="no end"):
+        opened.close()
+    assert order == ["second", "first"]
+
+
+def test_readers_of_many_threads_are_all_kept() -> None:
+    opened, order = OpenHandles(), list[str]()
+    names = [str(number) for number in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(opened.keep_reader, handles(order, *names)))
+    opened.close()
+    assert sorted(order) == sorted(names)
