@@ -50,6 +50,5 @@ class LentConnection(Generic[C]):
     def close(self) -> None:
         """End it, once nobody has it; twice is harmless."""
         with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None and self._is_open(connection):
-                connection.close()
+            if self._connection is not None and self._is_open(self._connection):
+                self._connection.close()

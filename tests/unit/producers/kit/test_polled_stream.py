@@ -156,10 +156,12 @@ def test_a_server_that_wants_to_hear_is_not_forgotten_in_a_wait(bench: Bench) ->
 @pytest.mark.parametrize("state", [ReadState.DRAINED, ReadState.HELD])
 def test_a_wake_ends_a_wait_once(bench: Bench, state: ReadState) -> None:
     bench.wire.reads = [state]
+    begun = time.monotonic()
     with bench.soon(bench.stream.wake):
         assert bench.poll(LATE) is None
     bench.stream.wake()
     assert bench.poll(LATE) is None
+    assert time.monotonic() - begun < LATE
     begun = time.monotonic()
     assert bench.poll(SOON) is None
     assert time.monotonic() - begun >= SOON, "a wake that was heard ends no other wait"
@@ -206,8 +208,10 @@ def test_a_picture_is_seen_before_the_batch_is_taken_and_not_before_the_log_pass
 
 
 def test_a_picture_ends_a_wait(bench: Bench) -> None:
+    begun = time.monotonic()
     with bench.soon(bench.watch.ready):
         assert bench.poll(LATE) is None
+    assert time.monotonic() - begun < LATE
 
 
 def test_a_silent_server_is_minded_in_each_period_until_it_is_given_up(bench: Bench) -> None:
@@ -240,6 +244,7 @@ def test_a_stream_is_closed_once(bench: Bench) -> None:
     bench.stream.close()
     bench.stream.wake()
     assert (bench.wire.asked, bench.watch.ended) == (["close"], ["close"])
+    assert bench.stream._wakeup.fileno() < 0, "its sockets are closed too"
 
 
 def test_a_stream_that_is_dropped_leaves_no_watch() -> None:

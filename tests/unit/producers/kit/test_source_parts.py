@@ -4,13 +4,15 @@ import gc
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event
+from threading import Event, Thread
 from typing import Any, cast
 
 import pytest
 
 from wrackline.producers.kit.lent_connection import LentConnection
 from wrackline.producers.kit.open_handles import OpenHandles
+
+SOON = 0.05  # seconds
 
 
 class Session:
@@ -173,10 +175,28 @@ def test_an_error_of_one_leaves_no_other_open() -> None:
     assert order == ["second", "first"]
 
 
-def test_readers_of_many_threads_are_all_kept() -> None:
+def test_readers_that_are_opened_at_the_same_time_are_both_kept() -> None:
     opened, order = OpenHandles(), list[str]()
-    names = [str(number) for number in range(200)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(opened.keep_reader, handles(order, *names)))
+    second, third = handles(order, "second", "third")
+    threads: list[Thread] = []
+
+    class Slow(Handle):
+        """A reader; while it is looked at for the first time, another thread opens one."""
+
+        @property
+        def closed(self) -> bool:
+            if not threads:
+                threads.append(Thread(target=opened.keep_reader, args=[third]))
+                threads[0].start()
+                threads[0].join(SOON)
+            return False
+
+        @closed.setter
+        def closed(self, _: bool) -> None:
+            """It stays open."""
+
+    opened.keep_reader(cast("Any", Slow(order, "first")))
+    opened.keep_reader(second)
+    threads[0].join(20)
     opened.close()
-    assert sorted(order) == sorted(names)
+    assert set(order) == {"first", "second", "third"}

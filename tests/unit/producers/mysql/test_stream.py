@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 
@@ -17,6 +17,7 @@ from wrackline.producers.contract.steps import Batch, Step
 from wrackline.producers.kit.polled_stream import PolledStream
 from wrackline.producers.sources.mysql.log.packets import Packets
 from wrackline.producers.sources.mysql.stream import MySqlLogWire, MySqlStream, StreamServices
+from wrackline.schemas.errors import Transient
 
 SOON, LATE = 0.05, 20.0  # seconds
 
@@ -25,7 +26,7 @@ class Wire:
     """A stream, and the server's end of it."""
 
     def __init__(self, log: WrittenLog, stream: MySqlStream, theirs: socket.socket) -> None:
-        self._events, self._stream, self._theirs = log.sent(), stream, theirs
+        self._events, self.stream, self._theirs = log.sent(), stream, theirs
         self._packets = wire_of(self._events)
 
     def send(self, until: bytes) -> None:
@@ -41,14 +42,14 @@ class Wire:
 
     def poll(self, seconds: float) -> Sequence[Step] | None:
         """What it hands out."""
-        batch: Batch | None = self._stream.poll(time.monotonic() + seconds)
+        batch: Batch | None = self.stream.poll(time.monotonic() + seconds)
         return None if batch is None else batch.steps
 
 
 @contextmanager
-def opened(log: WrittenLog) -> Iterator[Wire]:
+def opened(log: WrittenLog, clock: Callable[[], float] = time.monotonic) -> Iterator[Wire]:
     ours, theirs = socket.socketpair()
-    around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
+    around = Surroundings(clock, lambda: 0, lambda _: WriterIds(1, 2))
     beside = StreamServices(end=lambda: None, part=lambda _: pytest.fail("none"), metadata=lambda: "FULL")
     packets = Packets(ours, ours.close, user="'me'", most=1 << 20)
     wire = MySqlLogWire(packets, decoder(log), around, most_silence=LATE, beside=beside)
@@ -85,3 +86,22 @@ def test_what_has_come_is_handed_out_if_no_end_comes_as_long_as_may_be_waited() 
         tries = (wire.poll(SOON) for _ in range(100))  # a deadline may be over before there is a look at it
         found = next(steps for steps in tries if steps is not None)
     assert rows(found) == [(1, 0), (2, 0)]
+
+
+def test_a_server_that_sends_nothing_is_given_up() -> None:
+    now = 0.0
+
+    def tick() -> float:
+        nonlocal now
+        now += 0.001
+        return now
+
+    with opened(taken_back(), tick) as wire:
+        assert wire.stream.poll(now + 0.01) is None
+        now += LATE
+        wire.rest()
+        assert wire.stream.poll(now + 0.01) is not None
+        assert wire.stream.poll(now + 0.01) is None, "it has sent something since"
+        now += LATE
+        with pytest.raises(Transient, match=r"mysql\.log_silent"):
+            wire.stream.poll(now + 0.01)
