@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Timer
 
 import pytest
@@ -104,6 +105,10 @@ class Bench:
     def poll(self, seconds: float) -> Batch | None:
         return self.stream.poll(time.monotonic() + seconds)
 
+    def set_clock(self, *times: float) -> None:
+        """Let these be the times at which it looks at the clock."""
+        self.stream._clock = partial(next, iter(times))
+
     @contextmanager
     def soon(self, act: Callable[[], object]) -> Iterator[None]:
         """Do this while the stream waits."""
@@ -124,6 +129,7 @@ def bench() -> Iterator[Bench]:
 
 
 def test_what_is_there_comes_without_a_wait(bench: Bench) -> None:
+    assert bench.stream.state is ReadState.MORE
     bench.wire.batches = [BATCH]
     assert bench.poll(NOW) is BATCH
     assert bench.poll(LATE) is BATCH
@@ -193,6 +199,22 @@ def test_half_a_transaction_comes_when_the_wait_was_in_vain(bench: Bench) -> Non
     bench.wire.reads, bench.wire.batches = [ReadState.AMID], [BATCH]
     assert bench.poll(NOW) is None, "nobody has waited"
     assert bench.poll(SOON) is BATCH
+
+
+def test_a_deadline_is_over_when_it_is_there(bench: Bench) -> None:
+    bench.wire.reads, bench.wire.batches = [ReadState.AMID], [BATCH]
+    bench.set_clock(5.0, 5.0)
+    assert bench.stream.poll(5.0) is None, "nobody has waited"
+    bench.set_clock(4.0, 5.0)
+    assert bench.stream.poll(5.0) is BATCH
+    bench.wire.longest_wait = 0.0
+    bench.wire.asked.clear()
+    bench.set_clock(4.0, 4.5, 5.0)
+    assert bench.stream.poll(5.0) is BATCH
+    assert bench.wire.asked == ["read", "keep alive", "read", "take", "keep alive"]
+    bench.wire.reads, bench.wire.batches = [ReadState.DRAINED], [None]
+    bench.set_clock(4.0, 5.0)
+    assert bench.stream.poll(5.0) is None
 
 
 def test_a_transaction_that_fills_the_batch_comes_before_its_end(bench: Bench) -> None:
