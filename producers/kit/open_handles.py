@@ -2,8 +2,8 @@
 
 In: each of them as it is opened, from any thread.  Out: all of them closed, when the source is.
 
-A stream that the caller drops is not kept here, because it would keep its buffers.  A reader is kept until it
-is closed: its thread ends it, and what a killed thread left has a connection on the server.
+A stream that the caller drops is not kept here, because its buffers are large.  A reader is kept until it is
+closed, because it has a connection on the server.
 """
 
 from contextlib import ExitStack

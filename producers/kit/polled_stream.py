@@ -8,7 +8,7 @@ ended decides what follows (`ReadState`):
 
     MORE     no wait: the read stopped at its limit
     DRAINED  wait until the server sends something
-    AMID     the same, but what was read stays here until the rest has come, as long as `poll` may wait
+    AMID     the same, but no batch is taken until the rest has come, as long as `poll` may wait
     HELD     do not listen, because more would not help: read again in a moment
 """
 
