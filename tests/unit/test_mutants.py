@@ -8,7 +8,7 @@ from tests.mutants.tests_of import TESTS
 from wrackline.producers.kafka.client import client
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("producers/snapshot", "producers/kafka", "producers/kit/reads")
+FOLDERS = ("producers/snapshot", "producers/kafka", "producers/kit/reads", "producers/kit/preflight")
 ALONE = (
     "producers/contract/snapshot_requests.py",
     "producers/cutting/cutter.py",
