@@ -4,6 +4,9 @@ In: small Protocols that a source implements.  Out: parts that a source is made 
 database.
 
     catalogue_poller.py  looks at the catalogue in a thread of its own
+    log_reports.py       numbers the log's reports, so that an older snapshot does not take one back
+    known_tables.py      which tables there are, by number or by name, and what is reported of them
+    step_log.py          the steps of a decoder until they are handed out
     selection.py         which tables the filters capture
     lent_connection.py   the catalogue's connection, for one caller at a time
     open_handles.py      closes the streams and readers that are left open

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
+from wrackline.producers.kit.log_reports import LogReports
 from wrackline.schemas.errors import ErrorCode, WracklineError
 
 EVERY_S: Final = 10.0
@@ -17,20 +18,6 @@ _FAILURES: Final = 3
 _PATIENCE_S: Final = 5.0
 
 P = TypeVar("P")
-
-
-class LogRevision(Protocol):
-    """How much the log has reported so far, in numbers that rise."""
-
-    @property
-    def told(self) -> int:
-        """All that was reported, and the pictures that were taken."""
-        ...
-
-    @property
-    def stirs(self) -> int:
-        """The number of events that make a look worthwhile."""
-        ...
 
 
 class CatalogueReader(Protocol[P]):
@@ -55,14 +42,14 @@ class CataloguePoller(Generic[P]):
     def __init__(
         self,
         looker: CatalogueReader[P],
-        log: LogRevision,
+        reports: LogReports,
         unseen: ErrorCode,
         fails: type[Exception],
         *,
         every: float = EVERY_S,
     ) -> None:
         """Take what a look fails with beside our own errors, and the error for the third failure."""
-        self._looker, self._log, self._every = looker, log, every
+        self._looker, self._reports, self._every = looker, reports, every
         self._unseen, self._fails = unseen, (fails, WracklineError)
         self._picture: P | None = None
         self._error: Exception | None = None
@@ -97,9 +84,9 @@ class CataloguePoller(Generic[P]):
     def _run(self, ready: Callable[[], None]) -> None:
         failures = 0
         while not self._stopping.is_set():
-            stirs = self._log.stirs
+            wakes = self._reports.wakes
             try:
-                picture = self._looker.look(self._log.told)
+                picture = self._looker.look(self._reports.count)
                 failures = 0
             except self._fails as exc:
                 failures += 1
@@ -113,11 +100,11 @@ class CataloguePoller(Generic[P]):
                     self._picture = picture
                     self._looker.handed_over(picture)
                     ready()
-            self._rest(stirs)
+            self._rest(wakes)
         self._looker.close()
 
-    def _rest(self, stirs: int) -> None:
+    def _rest(self, wakes: int) -> None:
         """Wait until the next look is due, or there is a reason for one."""
         for _ in range(round(self._every / _SOON_S)):
-            if self._stopping.wait(_SOON_S) or self._log.stirs != stirs:
+            if self._stopping.wait(_SOON_S) or self._reports.wakes != wakes:
                 return

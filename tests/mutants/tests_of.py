@@ -81,6 +81,7 @@ _TOPICS = (
 _SQL = ("dialect", "key_order", "condition_sql", "chunk_sql")
 _READS = ("chunk_reads", "whole_rows", "row_tail")
 _PREFLIGHT = ("probes", "table_scope", "column_findings")
+_FOLLOWED = ("known_tables", "log_reports", "step_log")
 
 TESTS: dict[str, tuple[str, ...]] = {
     "consumers/contract/plan.py": _PLANS,
@@ -99,6 +100,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "producers/kit/polled_stream.py": (f"{_UNIT}kit/test_polled_stream.py",),
     "producers/kit/lent_connection.py": (f"{_UNIT}kit/test_source_parts.py",),
     "producers/kit/open_handles.py": (f"{_UNIT}kit/test_source_parts.py",),
+    **{f"producers/kit/{name}.py": (f"{_UNIT}kit/test_{name}.py",) for name in _FOLLOWED},
     "producers/kafka/transactor.py": _KAFKA,
     "producers/kafka/failures.py": (f"{_UNIT}test_failures.py",),
     "producers/kafka/client.py": (f"{_UNIT}test_client.py",),

@@ -43,7 +43,7 @@ def picture(made: PgTableTracker, tables: Iterable[PgTableFacts], **more: object
     entries = {
         one.oid: PgSnapshotEntry(one.table, facts=one, shape=TableSchema(one.table, ())) for one in tables
     }
-    return PgCatalogueSnapshot(made.told, 0, entries, published=EVERYTHING, **more)  # type: ignore[arg-type]  # few of them
+    return PgCatalogueSnapshot(made.reports.count, 0, entries, published=EVERYTHING, **more)  # type: ignore[arg-type]  # few of them
 
 
 def news(steps: Iterable[Step]) -> list[Step]:
@@ -66,9 +66,9 @@ def test_what_is_listed_is_no_news_and_what_comes_later_is_complete_where_all_is
 def test_the_log_tells_first_and_the_picture_has_no_more_to_say() -> None:
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))
-    stirred = made.stirs
+    stirred = made.reports.wakes
     assert news(made.named(2, named("b"), captured=True, shape=None)) == [Appeared(named("b"), complete=True)]
-    assert made.stirs > stirred, "the catalogue is worth a look"
+    assert made.reports.wakes > stirred, "the catalogue is worth a look"
     assert made.picture(picture(made, [table(1, "a"), table(2, "b")])) == []
     assert made.named(2, named("c"), captured=True, shape=None) == [
         Renamed(named("b"), named("c"), ddl='ALTER TABLE "public"."b" RENAME TO "c"')
@@ -81,7 +81,7 @@ def test_the_log_tells_first_and_the_picture_has_no_more_to_say() -> None:
 def test_a_table_that_is_set_aside_has_not_vanished() -> None:
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))
-    made.aside.add(named("a"))
+    made.tables.aside.add(named("a"))
     assert made.picture(picture(made, [table(1, "a")])) == []
     assert made.named(1, named("a"), captured=False, shape=None) == []
 
@@ -95,7 +95,7 @@ def test_a_picture_from_before_the_logs_word_does_not_take_it_back() -> None:
     assert made.picture(picture(made, [table(1, "b")])) == []
     unsettled = picture(made, [table(1, "a")], unsettled=frozenset({1}))
     assert made.picture(unsettled) == [], "somebody is changing it: what is seen may be older"
-    hidden = PgCatalogueSnapshot(made.told, 0, {}, unsettled=frozenset({1}), published=EVERYTHING)
+    hidden = PgCatalogueSnapshot(made.reports.count, 0, {}, unsettled=frozenset({1}), published=EVERYTHING)
     assert made.picture(hidden) == []
 
 
@@ -153,15 +153,15 @@ def test_a_table_that_can_not_be_published_is_at_fault_once() -> None:
     refused = PgSnapshotEntry(named("b"), refused=NOT_OURS())
     for entries in ({2: refused}, {2: refused}):
         ground = {1: PgSnapshotEntry(named("a"))}
-        made.picture(PgCatalogueSnapshot(made.told, 0, ground))
-        steps = made.picture(PgCatalogueSnapshot(made.told, 0, ground | entries))
+        made.picture(PgCatalogueSnapshot(made.reports.count, 0, ground))
+        steps = made.picture(PgCatalogueSnapshot(made.reports.count, 0, ground | entries))
         faults = [step.table for step in steps if isinstance(step, Fault)]
-        made.aside.update(faults)  # as the decoder does
+        made.tables.aside.update(faults)  # as the decoder does
         assert len(steps) == len(faults)
     assert (
         made.picture(
             PgCatalogueSnapshot(
-                made.told, 0, {1: PgSnapshotEntry(named("a")), 2: PgSnapshotEntry(named("b"))}
+                made.reports.count, 0, {1: PgSnapshotEntry(named("a")), 2: PgSnapshotEntry(named("b"))}
             )
         )
         == []
@@ -170,12 +170,14 @@ def test_a_table_that_can_not_be_published_is_at_fault_once() -> None:
 
 def test_rows_from_before_a_table_was_published_are_asked_for_once() -> None:
     made = roll("a")
-    made.picture(PgCatalogueSnapshot(made.told, 0, {1: PgSnapshotEntry(named("a"))}))
-    begun = made.told
+    made.picture(PgCatalogueSnapshot(made.reports.count, 0, {1: PgSnapshotEntry(named("a"))}))
+    begun = made.reports.count
     assert made.named(2, named("b"), captured=True, shape=None) == [Appeared(named("b"), complete=False)]
     entries = {1: PgSnapshotEntry(named("a")), 2: PgSnapshotEntry(named("b"), added=True)}
     assert made.picture(PgCatalogueSnapshot(begun, 0, entries)) == []
-    again = made.picture(PgCatalogueSnapshot(made.told, 0, entries))  # somebody took it out meanwhile
+    again = made.picture(
+        PgCatalogueSnapshot(made.reports.count, 0, entries)
+    )  # somebody took it out meanwhile
     assert again == [Appeared(named("b"), complete=False)]
 
 
@@ -297,7 +299,7 @@ def test_whoever_follows_the_news_has_the_catalogues_tables(happened: list[tuple
             there.pop(oid, None)
         elif what == "row" and oid in there:
             table_id = named(there[oid])
-            follow(followed, made.named(oid, table_id, captured=made.captures(table_id), shape=None))
+            follow(followed, made.named(oid, table_id, captured=made.tables.captures(table_id), shape=None))
         elif what == "take":
             waiting = now()
         elif what == "give" and waiting is not None:

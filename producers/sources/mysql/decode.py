@@ -10,7 +10,6 @@ Ordinals count row changes as the server sent them, before any filter of ours: s
 seq after any restart and with any filter.
 """
 
-from collections import deque
 from collections.abc import Iterable
 
 from wrackline.producers.contract.steps import (
@@ -19,17 +18,11 @@ from wrackline.producers.contract.steps import (
     Commit,
     Fault,
     Found,
-    Progress,
-    Renamed,
     Reshaped,
     RowChange,
-    Rows,
-    Shape,
     Signal,
-    Step,
-    Truncate,
-    Vanished,
 )
+from wrackline.producers.kit.step_log import AnnouncedShape, StepLog
 from wrackline.producers.sources.mysql.ddl.column_renames import apply_renames, tables_of
 from wrackline.producers.sources.mysql.ddl.ddl_effects import (
     ControlKind,
@@ -60,8 +53,6 @@ from wrackline.producers.sources.mysql.follow import signal_rows, table_map_cach
 from wrackline.producers.sources.mysql.follow.query_events import add_statement_text, effects_of
 from wrackline.producers.sources.mysql.follow.signal_events import read_signals
 from wrackline.producers.sources.mysql.follow.table_map_cache import (
-    AnnouncedShape,
-    AnnouncedShapes,
     MappedTable,
     MySqlRegisteredShape,
     MySqlSchemaLookup,
@@ -90,10 +81,9 @@ from wrackline.producers.sources.mysql.transactions.unfit_rows import split_at_u
 from wrackline.producers.sources.mysql.transactions.xa_parts import XaPart, XaPartReader, XaTracker
 from wrackline.schemas.errors import OperatorNeeded, WracklineError
 from wrackline.schemas.events.frame import no_row
-from wrackline.schemas.tables.seq import ordinal_digits, ordinal_in
+from wrackline.schemas.tables.seq import ordinal_in
 from wrackline.schemas.tables.table import TableId
 
-_AT_ONCE = 2000  # steps: the caller has other work to do in between
 _ARTIFICIAL = 0x20
 _NO_TABLE = 0xFFFFFF  # an event without rows, which only ends a statement
 
@@ -111,29 +101,21 @@ class MySqlDecoder:
         cut_off: DiscardedTransactions,
     ) -> None:
         self._labels, self._roll, self._explained, self._reading = labels, roll, explained, reading
-        self._at, self._cut_off = start, cut_off
+        self._log, self._cut_off = StepLog(start, roll.tables.aside), cut_off
         self._place = LogCursor(start, reading.server)
         self._xa = XaTracker(self._place, reading)
         self._frames = Frames()
         self._maps = TableMapCache(self._mapped)
-        self._announced = AnnouncedShapes()
         self.open: Transaction | None = None  # it has begun and not ended
-        self._steps: list[Step] = []
         self._rows: list[RowChange] = []  # since the last other step
-        self._ready: deque[Batch] = deque()
-        self._size = self._ended = 0  # bytes in `_steps` and `_rows`, and in all batches before
+        self._size = self._ended = 0  # bytes of rows since the last batch ended, and in all batches before
         self._said = False  # whether a place was reported since the log was opened
         self._event_at = 0  # where the current event begins
 
     @property
     def full(self) -> bool:
         """Whether a batch is complete."""
-        return bool(self._ready) or len(self._steps) > _AT_ONCE
-
-    @property
-    def position(self) -> MySqlPosition:
-        """The place up to which all steps were handed out, or are ready for `take`."""
-        return self._at
+        return self._log.full
 
     @property
     def wanted(self) -> XaPart | None:
@@ -155,7 +137,7 @@ class MySqlDecoder:
         if news:
             self._flush()
             self._tell(news)
-            self._steps.append(Progress(self._at))  # so that they are published even if nothing follows
+            self._log.progress(self._log.at)
 
     def feed(self, data: bytes, at: int, end: int) -> None:
         """Take one event with its checksum; it is from the log, or from the part that is `wanted`."""
@@ -176,19 +158,18 @@ class MySqlDecoder:
 
     def say(self) -> None:
         """Report the log's place, even if nothing has happened."""
-        if self.open is None and not self._at.done:
+        if self.open is None and not self._log.at.done:
             self._said = True
-            self._steps.append(Progress(self._at))
+            self._log.progress(self._log.at)
 
     def take(self) -> Batch | None:
         """Hand out the steps so far."""
-        if self._ready:
-            return self._ready.popleft()
+        if (batch := self._log.take()) is not None:
+            return batch
         self._flush()
-        if not self._steps:
-            return None
-        self._end_batch()
-        return self._ready.popleft()
+        if self._log.steps:
+            self._end_batch()
+        return self._log.take()
 
     def _event(self, data: bytes, at: int, end: int) -> None:
         kind = data[at + 4]
@@ -242,12 +223,10 @@ class MySqlDecoder:
 
     def _progress(self) -> None:
         """Note that all that ended at or before this place was handed out."""
-        if self._place.is_behind(self._at):
+        if self._place.is_behind(self._log.at):
             self._flush()
-            self._at, self._said = self._place.here(), True
-            if self._steps and isinstance(self._steps[-1], Progress):
-                self._steps.pop()
-            self._steps.append(Progress(self._at))
+            self._said = True
+            self._log.progress(self._place.here())
 
     def _inside(self, done: int) -> MySqlPosition:
         """Return the place in the open transaction behind `done` of its changes."""
@@ -277,7 +256,7 @@ class MySqlDecoder:
         opened = self._in()
         if not opened.announced:
             opened.announced = True
-            self._steps.append(Begin(opened.id, opened.committed_ms, opened.skip))
+            self._log.steps.append(Begin(opened.id, opened.committed_ms, opened.skip))
         return opened
 
     def _commit(self) -> None:
@@ -286,8 +265,8 @@ class MySqlDecoder:
         self.open = None
         self._place.gtids = with_one(self._place.gtids, opened.gtid)
         if opened.announced:
-            self._at = self._place.here()
-            self._steps.append(Commit(opened.id, self._at, opened.committed_ms))
+            self._log.at = self._place.here()
+            self._log.steps.append(Commit(opened.id, self._log.at, opened.committed_ms))
         else:
             self._progress()
 
@@ -321,10 +300,10 @@ class MySqlDecoder:
                 self._commit()
             case ControlKind.SAVEPOINT | ControlKind.ROLLBACK_TO:
                 self._flush()
-                self._cut_off.savepoint(opened, control, self._steps)
+                self._cut_off.savepoint(opened, control, self._log.steps)
             case ControlKind.ROLLBACK:
                 self._flush()
-                self._cut_off.rolled_back(opened, BEGINNING, self._steps)
+                self._cut_off.rolled_back(opened, BEGINNING, self._log.steps)
                 self._commit()
             case ControlKind.XA_START:
                 opened.prepared = True
@@ -347,39 +326,35 @@ class MySqlDecoder:
     def _tell(self, news: Iterable[TableStep | Found]) -> None:
         """Hand out the news of tables; it comes before the steps that it explains."""
         for step in news:
-            match step:
-                case TableEmptied(table):
-                    self._truncate(table)
-                    continue
-                case Vanished(table) | Renamed(table):
-                    self._announced.forget(table)  # the next table with this name is another table
-            self._steps.append(step)
+            if isinstance(step, TableEmptied):
+                self._truncate(step.table)
+            else:
+                self._log.report(step)
 
     def _truncate(self, table: TableId) -> None:
         """Hand out the `t` event; where the table's shape is unknown, request its rows again."""
         opened = self._announce()
         try:
-            known = self._announced.known(table)
+            known = self._log.shapes.get(table)
             if known is None and (writers := self._explained.described(table, self._place.names_in(table))):
                 known = self._shape(table, writers)
         except OperatorNeeded as exc:
-            self._give_up(table, exc)
+            self._log.report(Fault(table, exc))
             return
         if known is None:
-            self._steps.append(Reshaped(table, refresh=True))
+            self._log.report(Reshaped(table, refresh=True))
             return
         frame = opened.frame(self._labels, table, self._event_at)
         value = no_row(known.value_id) + frame.tail("t", opened.done)
         opened.done, opened.total = opened.done + 1, frame.total
-        self._at = self._inside(opened.done)
-        self._steps.append(Truncate(known.ref, value, self._at))
+        self._log.truncate(known.ref, value, self._inside(opened.done))
         self._size += len(value)
 
     def _mapped(self, raw: bytes) -> MappedTable:
         """Say what a new table map means."""
         table = table_map_cache.name_of(raw)
         signals = table == self._reading.signal_table
-        if not signals and not self._roll.captures(table):
+        if not signals and not self._roll.tables.captures(table):
             return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb)
         try:
             told = table_map.parse(raw, mariadb=self._reading.mariadb, said=self._reading.collations)
@@ -393,24 +368,22 @@ class MySqlDecoder:
             decoder = self._explained.decoder(ref, told, writers)
         except OperatorNeeded as exc:
             self._flush()
-            tell = self._explained.signals_unread if signals else self._give_up
-            tell(table, exc)
+            if signals:
+                self._explained.signals_unread(table, exc)
+            else:
+                self._log.report(Fault(table, exc))
             return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb, again=signals)
         order = signal_rows.signal_columns(writers.shape.table) if signals else None
         return MappedTable(raw, table, Images(told.columns), decoder, order)
 
     def _shape(self, table: TableId, writers: MySqlRegisteredShape) -> AnnouncedShape:
         """Announce a table's shape if it is not the last announced shape."""
-        known = self._announced.known(table)
-        shape = writers.shape.table
-        if known is not None and known.shape == shape:
-            return known
-        self._flush()
-        self._announce()
-        self._tell(self._roll.met(table, shape))
-        made = self._announced.add(table, writers)
-        self._steps.append(Shape(made.ref, shape, known.shape if known else None))
-        return made
+        known, shape = self._log.shapes.get(table), writers.shape.table
+        if known is None or known.shape != shape:
+            self._flush()
+            self._announce()
+            self._tell(self._roll.met(table, shape))
+        return self._log.announce(table, shape, writers.value_id)
 
     def _row_event(self, data: bytes, at: int, end: int, kind: int) -> None:
         number = int.from_bytes(data[at + HEADER : at + HEADER + 6], "little")
@@ -460,15 +433,16 @@ class MySqlDecoder:
         elif error is not None:
             self._flush(first)  # a task that resumes there reaches this event again (INV-4)
             self._maps.give_up(table)
-            self._give_up(table, error)
+            self._log.report(Fault(table, error))
         elif made:
             self._put(made, size)
 
     def _put_settled(self, decoder: MySqlRowDecoder, made: list[RowChange], size: int, first: int) -> None:
         """Take an event's changes, and report its rows that do not fit."""
         self._flush(first)
-        steps, self._at, self._rows = split_at_unfit(decoder, made, lambda rows: self._inside(first + rows))
-        self._steps += steps
+        steps, at, self._rows = split_at_unfit(decoder, made, lambda rows: self._inside(first + rows))
+        self._log.at = at
+        self._log.steps += steps
         self._size += size
         if self._size >= self._reading.most_batch_bytes:
             self._flush()
@@ -496,17 +470,15 @@ class MySqlDecoder:
         """Close the stretch of rows before another step; behind `done` changes, or all that have come."""
         if self._rows:
             done = self._in().done if done is None else done
-            ordinal_digits(done - 1)  # an ordinal that does not fit into seq would start again at 0
-            self._at = self._inside(done)
-            self._steps.append(Rows(self._rows, self._at))
+            self._log.end_rows(self._rows, done - 1, self._inside(done))
             self._rows = []
 
     def _end_batch(self, done: int | None = None) -> None:
         if (opened := self.open) is not None:
             opened.handed = opened.told if done is None else done
-        self._ready.append(Batch(tuple(self._steps), self._size))
+        self._log.end_batch(self._size)
         self._ended += self._size
-        self._steps, self._size = [], 0
+        self._size = 0
 
     def _signals(self, mapped: MappedTable, data: bytes, at: int, end: int, kind: int) -> None:
         """Read rows that were inserted into the signal table.
@@ -519,9 +491,4 @@ class MySqlDecoder:
         opened.told = opened.done = first + mapped.count(data, at, end, kind)
         frame, most = opened.frame(self._labels, mapped.table, self._event_at), self._reading.most_event_bytes
         rows = read_signals(mapped, data, at, end, frame, self._explained, most)
-        self._steps += (Signal(*row, self._inside(nth)) for nth, row in enumerate(rows, start=first + 1))
-
-    def _give_up(self, table: TableId, error: WracklineError) -> None:
-        """Hand out no changes of a table from here on; the other tables continue."""
-        self._roll.aside.add(table)
-        self._steps.append(Fault(table, error))
+        self._log.steps += (Signal(*row, self._inside(nth)) for nth, row in enumerate(rows, start=first + 1))

@@ -145,12 +145,13 @@ class MySqlSource:
             self._server.connect_to_ask,
             self._catalogue_over,
             shapes,
-            roll,
+            roll.tables.captures,
+            roll.reports,
             self._names,
             facts.log_status,
             known,
         )
-        watch = CataloguePoller(looker, roll, CATALOGUE_UNSEEN, pymysql.err.Error)
+        watch = CataloguePoller(looker, roll.reports, CATALOGUE_UNSEEN, pymysql.err.Error)
         wire = MySqlLogWire(
             packets,
             decoder,

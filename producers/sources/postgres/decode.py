@@ -8,7 +8,7 @@ Ordinals count row changes as the server sent them, before any filter of ours: s
 same seq after any restart and with any filter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,16 +18,10 @@ from wrackline.producers.contract.steps import (
     Commit,
     Fault,
     Message,
-    Progress,
-    Renamed,
-    Rows,
-    Shape,
     Signal,
-    Step,
-    Truncate,
     UnfitRow,
-    Vanished,
 )
+from wrackline.producers.kit.step_log import StepLog
 from wrackline.producers.rows.unfit_values import MISFIT_BYTES, SettledRow
 from wrackline.producers.sources.postgres.discover import ddl_messages, partitions
 from wrackline.producers.sources.postgres.discover.facts import (
@@ -44,11 +38,10 @@ from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder, text_ce
 from wrackline.producers.sources.postgres.rows.source_record import PgSourceLabels, streamed_record
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 from wrackline.schemas.events.frame import Frame, no_row
-from wrackline.schemas.tables.seq import log_prefix, ordinal_digits
+from wrackline.schemas.tables.seq import log_prefix
 from wrackline.schemas.tables.table import TableId, TableSchema
 
 HEADER = 25  # of XLogData, before the message
-_AT_ONCE = 2000  # steps: the caller has other work to do in between
 
 MESSAGE_UNKNOWN = define(
     "pg.message_unknown",
@@ -90,21 +83,18 @@ class PgDecoder:
     ) -> None:
         self._labels = labels
         self._roll, self._explained, self._signal_table = roll, explained, signal_table
-        self._at = start
+        self._log = StepLog(start, roll.tables.aside)
         self._skip_of = start if start.done else None  # some of its changes are already published
-        self._steps: list[Step] = []
         self._stretch = PgRowRun()  # the rows since the last other step
-        self.size = 0
-        self._shapes: dict[TableId, tuple[TableSchema, int]] = {}
+        self.size = 0  # bytes of keys and values that no batch has yet
         self._decoders: dict[int, PgRowDecoder | None] = {}  # by relation; None: not captured, or at fault
-        self._heads: dict[int, tuple[TableId, bytes]] = {}  # by relation: the table, and its `t` event's head
+        self._tables: dict[int, TableId] = {}  # by relation
         self._signals: dict[int, int] = {}  # relation of the signal table -> its columns
         self._frames: dict[TableId, Frame] = {}  # of the open transaction, which may send a relation again
         self._total = 0  # events of the open transaction, as its END counts them
         self._open: BeginMessage | None = None
         self._said = 0  # messages of the open transaction
         self._skip = 0
-        self._refs = 0
         self._behind: int | None = None  # the relation that was announced last
         self._beside: tuple[int | None, Relation] | None = None  # it, and its predecessor, until the next row
         self._sources: dict[int, TableSchema] = {}  # by relation: all columns, under their names in the log
@@ -112,12 +102,7 @@ class PgDecoder:
     @property
     def full(self) -> bool:
         """Whether there are more steps than `take` hands out at once."""
-        return len(self._steps) > _AT_ONCE
-
-    @property
-    def position(self) -> PgPosition:
-        """The place up to which all steps were handed out, or are ready for `take`."""
-        return self._at
+        return self._log.full
 
     def feed(self, data: bytes, at: int = HEADER) -> None:
         """Take one message, which begins at this place."""
@@ -156,41 +141,35 @@ class PgDecoder:
 
     def progress(self, lsn: int) -> None:
         """Take a keepalive: everything that ended at or before this place was sent before it."""
-        if self._open is None and lsn > self._at.lsn:
+        if self._open is None and lsn > self._log.at.lsn:
             self._flush()
-            self._at = self._place(lsn, 0, lsn)
-            if self._steps and isinstance(self._steps[-1], Progress):
-                self._steps.pop()
-            self._steps.append(Progress(self._at))
+            self._log.progress(self._place(lsn, 0, lsn))
 
     def passed(self, lsn: int) -> bool:
         """Whether the log was taken up to here, and no transaction is open."""
-        return self._open is None and self._at.lsn >= lsn
+        return self._open is None and self._log.at.lsn >= lsn
 
     def look(self, picture: PgCatalogueSnapshot) -> None:
         """Take a picture of the catalogue that the log has passed."""
         news = self._roll.picture(picture)
         if news:
-            self._tell(news)
-            self._steps.append(Progress(self._at))  # so that they are published even if nothing follows
+            self._log.report(*news)
+            self._log.progress(self._log.at)
 
     def leave_out(self, unfit: Mapping[TableId, WracklineError]) -> None:
         """Hand out nothing of these tables, and report this before anything else."""
         for table, error in unfit.items():
-            self._give_up(table, error)
-        if unfit and not self._at.done:
-            self._steps.append(Progress(self._at))  # so that it is published even if nothing follows
+            self._log.report(Fault(table, error))
+        if unfit and not self._log.at.done:
+            self._log.progress(self._log.at)
 
     def take(self) -> Batch | None:
         """Hand out the steps so far; a picture of many tables makes more steps than one batch holds."""
         self._flush()
-        if not self._steps:
-            return None
-        batch = Batch(tuple(self._steps[:_AT_ONCE]), self.size)
-        del self._steps[:_AT_ONCE]
-        if not self._steps:
-            self.size = 0  # until then it also bounds the steps that are left
-        return batch
+        if self._log.steps:
+            self._log.end_batch(self.size)
+            self.size = 0
+        return self._log.take()
 
     def _row(self, data: bytes, at: int) -> None:
         """Take a row that begins a stretch, or that needs bookkeeping."""
@@ -206,7 +185,7 @@ class PgDecoder:
         out = ordinal + self._said < self._skip
         if out and not counted:
             return
-        table = self._heads[relation][0]
+        table = self._tables[relation]
         frame = self._frames.get(table) or self._frame(table)
         frame.place = place_of(data, at)
         frame.total = self._total
@@ -247,14 +226,15 @@ class PgDecoder:
         """Close the stretch of rows before another step."""
         rows = self._stretch.end()
         if rows and self._open is not None:
-            ordinal_digits(
-                self._stretch.ordinal - 1
-            )  # an ordinal that does not fit into seq would start again at 0
-            self._at = self._place(self._open.lsn, self._done, self._at.resume)
-            self._steps.append(Rows(rows, self._at))
+            self._log.end_rows(rows, self._stretch.ordinal - 1, self._inside(self._open))
+
+    def _inside(self, begun: BeginMessage) -> PgPosition:
+        """Return the place in the open transaction behind all that has come of it."""
+        return self._place(begun.lsn, self._done, self._log.at.resume)
 
     def _place(self, lsn: int, done: int, resume: int) -> PgPosition:
-        return PgPosition(self._at.epoch, lsn, done, resume, self._at.history, self._at.committed)
+        at = self._log.at
+        return PgPosition(at.epoch, lsn, done, resume, at.history, at.committed)
 
     def _begin(self, begun: BeginMessage) -> None:
         self._open = begun
@@ -264,13 +244,14 @@ class PgDecoder:
             self._skip = self._skip_of.done if begun.lsn == self._skip_of.lsn else 0
             self._skip_of = None
         self._frames.clear()
-        self._steps.append(Begin(str(begun.xid), begun.committed_ms, self._skip, _transaction_name(begun)))
+        name = _transaction_name(begun)
+        self._log.steps.append(Begin(str(begun.xid), begun.committed_ms, self._skip, name))
 
     def _commit(self, done: messages.CommitMessage) -> None:
         xid = str(self._open.xid) if self._open is not None else ""
         self._open = None
-        self._at = replace(self._place(done.end, 0, done.end), committed=done.end)
-        self._steps.append(Commit(xid, self._at, done.committed_ms))
+        self._log.at = replace(self._place(done.end, 0, done.end), committed=done.end)
+        self._log.steps.append(Commit(xid, self._log.at, done.committed_ms))
 
     def _relation(self, found: Relation) -> None:
         table = TableId(self._labels.database, found.schema, found.name)
@@ -279,31 +260,26 @@ class PgDecoder:
             self._signals[found.oid] = len(found.columns)
             return
         writers, error = None, None
-        if self._roll.captures(table):
+        if self._roll.tables.captures(table):
             try:
                 writers = self._explained.writers(found, self._behind)
             except OperatorNeeded as exc:  # a transient error is not a table's fault: it ends the stream
                 error = exc
         shape = None if writers is None else writers.shape.table
         captured = writers is not None or error is not None
-        self._tell(self._roll.named(found.oid, table, captured=captured, shape=shape))
+        self._log.report(*self._roll.named(found.oid, table, captured=captured, shape=shape))
         if error is not None:
-            self._give_up(table, error)
+            self._log.report(Fault(table, error))
         elif writers is not None:
             self._captured(found.oid, table, writers)
 
     def _captured(self, oid: int, table: TableId, writers: PgRegisteredShape) -> None:
         """Hand out the rows of this relation from here on, in this shape."""
         shape, facts = writers.shape.table, writers.facts
-        known = self._shapes.get(table)
-        if known is None or known[0] != shape:
-            self._refs += 1
-            filled = frozenset[int]() if facts is None else facts.filled
-            self._steps.append(Shape(self._refs, shape, known[0] if known else None, filled))
-            self._shapes[table] = shape, self._refs
+        filled = frozenset[int]() if facts is None else facts.filled
+        ref = self._log.announce(table, shape, writers.value_id, filled).ref
         if facts is not None:
-            self._tell(self._roll.logged(facts, shape))
-        ref = self._shapes[table][1]
+            self._log.report(*self._roll.logged(facts, shape))
         self._decoders[oid] = PgRowDecoder(
             ref,
             writers.shape,
@@ -312,20 +288,8 @@ class PgDecoder:
             self._labels.placeholder,
             changed_only=self._labels.changed_only,
         )
-        self._heads[oid] = table, no_row(writers.value_id)
+        self._tables[oid] = table
         self._sources[oid] = writers.shape.source
-
-    def _tell(self, news: Sequence[Step]) -> None:
-        """Hand out the news of tables; it comes before the steps that it explains."""
-        for step in news:
-            match step:
-                case Fault(table, error):
-                    self._give_up(table, error)
-                case Vanished(table) | Renamed(table):
-                    self._shapes.pop(table, None)  # the next table with this name is another table
-                    self._steps.append(step)
-                case _:
-                    self._steps.append(step)
 
     def _ddl(self, content: bytes) -> None:
         secret, said = ddl_messages.split_secret(content)
@@ -333,11 +297,11 @@ class PgDecoder:
             return
         facts = ddl_messages.read_ddl(said, self._labels.database)
         if facts is None:
-            self._roll.stir()
+            self._roll.reports.wake()
             return
         news = self._roll.altered(*self._explained.told(facts))
         if self._done >= self._skip:
-            self._tell(news)
+            self._log.report(*news)
 
     def _frame(self, table: TableId) -> Frame:
         """Make the part that the events of the open transaction and this table have in common."""
@@ -349,10 +313,10 @@ class PgDecoder:
             table,
             ts_us=begun.committed_us,
             xid=begun.xid,
-            committed=self._at.committed,
+            committed=self._log.at.committed,
         )
         transaction = _transaction_name(begun) if self._labels.counted else None
-        prefix = log_prefix(self._at.epoch, begun.lsn.to_bytes(8, "big"))
+        prefix = log_prefix(self._log.at.epoch, begun.lsn.to_bytes(8, "big"))
         made = Frame(
             source,
             prefix,
@@ -371,42 +335,37 @@ class PgDecoder:
         self._stretch.ordinal -= 1
         self._flush()
         self._stretch.ordinal += 1
-        table = self._heads[relation][0]
+        table = self._tables[relation]
         if isinstance(error, SettledRow):
-            self._settled(self._shapes[table][1], error)
+            self._settled(self._log.shapes[table].ref, error)
         else:
             self._decoders[relation] = None
-            self._give_up(table, error)
+            self._log.report(Fault(table, error))
 
     def _settled(self, ref: int, settled: SettledRow) -> None:
         if self._open is None:
             raise MESSAGE_UNKNOWN(letter="row outside a transaction")
-        ordinal_digits(self._stretch.ordinal - 1)
-        self._at = self._place(self._open.lsn, self._done, self._at.resume)
-        self._steps += (UnfitRow(ref, settled.misfit, self._at), Rows(settled.events, self._at))
+        at = self._inside(self._open)
+        self._log.steps.append(UnfitRow(ref, settled.misfit, at))
+        self._log.end_rows(settled.events, self._stretch.ordinal - 1, at)
         self.size += MISFIT_BYTES + sum(
             len(key or b"") + len(value) for _, _, key, value, _ in settled.events
         )
-
-    def _give_up(self, table: TableId, error: WracklineError) -> None:
-        """Hand out no changes of a table from here on; the other tables continue."""
-        self._roll.aside.add(table)  # a new relation message does not bring back the missed changes
-        self._steps.append(Fault(table, error))
 
     def _truncate(self, relations: tuple[int, ...], place: int) -> None:
         for relation in relations:
             ordinal = self._next_ordinal()
             if self._decoders.get(relation) is None or self._open is None:
                 continue
-            table, head = self._heads[relation]
+            table = self._tables[relation]
+            shape = self._log.shapes[table]
             frame = self._frames.get(table) or self._frame(table)
             frame.place, frame.total = place, self._total
-            value = head + frame.tail("t", ordinal)
+            value = no_row(shape.value_id) + frame.tail("t", ordinal)
             self._total = frame.total
             if ordinal + self._said < self._skip:
                 continue
-            self._at = self._place(self._open.lsn, self._done, self._at.resume)
-            self._steps.append(Truncate(self._shapes[table][1], value, self._at))
+            self._log.truncate(shape.ref, value, self._inside(self._open))
             self.size += len(value)
 
     def _message(self, said: messages.LogicalMessage) -> None:
@@ -418,18 +377,18 @@ class PgDecoder:
         if said.prefix == ddl_messages.PREFIX and said.transactional:
             self._ddl(said.content)
         if not said.transactional:
-            if said.lsn <= self._at.lsn:
+            if said.lsn <= self._log.at.lsn:
                 return
-            self._at = self._place(said.lsn, 0, said.lsn)
+            self._log.at = self._place(said.lsn, 0, said.lsn)
         elif self._open is not None:
             self._said += 1
             if self._done <= self._skip:
                 return
-            self._at = self._place(self._open.lsn, self._done, self._at.resume)
+            self._log.at = self._inside(self._open)
         if said.prefix == ddl_messages.PREFIX:
             return
         self.size += len(said.content)
-        self._steps.append(Message(said.prefix, said.content, self._at))
+        self._log.steps.append(Message(said.prefix, said.content, self._log.at))
 
     def _signal(self, data: bytes, at: int, relation: int) -> None:
         """Read a row that was inserted into the signal table: id, type, data, in this order.
@@ -443,8 +402,7 @@ class PgDecoder:
         if len(cells) < 3:
             return
         texts = [(cell or b"").decode() for cell in cells[:3]]
-        place = self._place(self._open.lsn, self._done, self._at.resume)
-        self._steps.append(Signal(texts[0], texts[1], texts[2], place))
+        self._log.steps.append(Signal(texts[0], texts[1], texts[2], self._inside(self._open)))
 
 
 def _transaction_name(begun: BeginMessage) -> str:

@@ -151,13 +151,13 @@ class PgSource:
         looker = PgCatalogueReader(
             self._server.guarded,
             self._catalogue_over,
-            roll.captures,
+            roll.tables.captures,
             name,
             ours=mode == publication.OURS,
             pushes=not settings.flag("read.only"),
             added=set() if saved is None else set(added) - set(fresh),
         )
-        watch = CataloguePoller(looker, roll, CATALOGUE_UNSEEN, psycopg.Error)
+        watch = CataloguePoller(looker, roll.reports, CATALOGUE_UNSEEN, psycopg.Error)
         return self._opened.keep_stream(PolledStream(wire, watch, self._around.monotonic))
 
     def reader(self, partition: SourcePartition) -> PgReader:

@@ -9,13 +9,14 @@ missing since the last look, a SELECT comes first, which waits for the session t
 wait times out, the picture says nothing about this table.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pymysql
 from pymysql.connections import Connection
 
+from wrackline.producers.kit.log_reports import LogReports
 from wrackline.producers.sources.mysql.connect.connect import query_dicts
 from wrackline.producers.sources.mysql.connect.quoting import table_name
 from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
@@ -37,18 +38,6 @@ _LOCK_WAIT_S: Final = 5
 _LOCK_WAITED: Final = 1205
 
 
-class MySqlTableNews(Protocol):
-    """What the log has reported so far; called from another thread than the thread that reads the log."""
-
-    def captures(self, table: TableId) -> bool:
-        """Whether a table of this name is captured."""
-        ...
-
-    def fresh(self) -> Collection[TableId | str]:
-        """The tables and databases that the log named since the last picture that was taken."""
-        ...
-
-
 @dataclass(slots=True)
 class MySqlCatalogueReader:
     """Looks repeatedly, on connections that it opens and the caller closes."""
@@ -56,7 +45,8 @@ class MySqlCatalogueReader:
     connect: "Callable[[], Connection[Any]]"
     catalogue_over: "Callable[[Connection[Any]], MySqlCatalogue]"
     shapes: MySqlShapes
-    log: MySqlTableNews
+    captures: Callable[[TableId], bool]
+    reports: LogReports
     names: Callable[[], ColumnNames]  # the renamed columns, as far as the log has come
     log_status: str  # the statement that shows the log's end
     known: dict[TableId, MySqlTableFacts]  # the facts of tables, until the log names them
@@ -70,11 +60,11 @@ class MySqlCatalogueReader:
             self._connection = self.connect()
             query_dicts(self._connection, f"SET SESSION lock_wait_timeout = {_LOCK_WAIT_S}")
         connection = self._connection
-        fresh, names = frozenset(self.log.fresh()), self.names()  # both at least as new as `begun`
+        fresh, names = frozenset(self.reports.recent()), self.names()  # both at least as new as `begun`
         catalogue = self.catalogue_over(connection)
         listed = frozenset(catalogue.tables())
         doubtful = {one for one in fresh if isinstance(one, TableId)} | (self._listed - listed)
-        captured = [table for table in doubtful if self.log.captures(table)]
+        captured = [table for table in doubtful if self.captures(table)]
         unsettled = frozenset(table for table in captured if not _wait_until_unchanged(connection, table))
         if doubtful:
             listed = frozenset(catalogue.tables())
@@ -100,11 +90,11 @@ class MySqlCatalogueReader:
         self,
         catalogue: MySqlCatalogue,
         listed: Collection[TableId],
-        fresh: Collection[TableId | str],
+        fresh: Collection[Hashable],
         names: ColumnNames,
     ) -> None:
         """Read captured tables that are new, or that the log named; the others are unchanged."""
-        captured = [table for table in listed if self.log.captures(table)]
+        captured = [table for table in listed if self.captures(table)]
         told = {table for table in captured if table in fresh or table.database in fresh}
         facts, self.known = {table: one for table, one in self.known.items() if table not in told}, {}
         asked = [table for table in captured if table in told or table not in self._shapes]

@@ -20,7 +20,7 @@ from wrackline.producers.sources.mysql.rows.images import Images
 from wrackline.producers.sources.mysql.rows.rows import MySqlRowDecoder
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.events.projection import Projection
-from wrackline.schemas.tables.table import TableId, TableSchema
+from wrackline.schemas.tables.table import TableId
 
 _MOST = 10_000  # maps that are kept; they come again with each statement
 
@@ -121,36 +121,6 @@ class TableMapCache:
         for held in self._held.values():
             if held.table == table:
                 held.decoder = None
-
-
-class AnnouncedShape(NamedTuple):
-    """A shape that the stream has announced."""
-
-    shape: TableSchema
-    ref: int  # used once
-    value_id: int
-
-
-class AnnouncedShapes:
-    """The shapes that the stream has announced."""
-
-    def __init__(self) -> None:
-        self._known: dict[TableId, AnnouncedShape] = {}
-        self._refs = 0
-
-    def known(self, table: TableId) -> AnnouncedShape | None:
-        """Return a table's last shape."""
-        return self._known.get(table)
-
-    def add(self, table: TableId, writers: MySqlRegisteredShape) -> AnnouncedShape:
-        """Take a table's new shape."""
-        self._refs += 1
-        made = self._known[table] = AnnouncedShape(writers.shape.table, self._refs, writers.value_id)
-        return made
-
-    def forget(self, table: TableId) -> None:
-        """Forget a table: the next table with this name is another table."""
-        self._known.pop(table, None)
 
 
 def name_of(raw: bytes) -> TableId:

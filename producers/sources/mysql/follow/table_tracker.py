@@ -14,11 +14,13 @@ need no rule of their own: the name now has another content, which is reported a
 rows that the log has not shown under this name.  So its copy is void, and its rows are read again.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from wrackline.producers.contract.steps import Appeared, Found, Renamed, Reshaped, Vanished
+from wrackline.producers.kit.known_tables import KnownTable, KnownTables
+from wrackline.producers.kit.log_reports import LogReports
 from wrackline.producers.sources.mysql.ddl.ddl_effects import (
     DatabaseDropped,
     DdlEffect,
@@ -58,40 +60,15 @@ class MySqlCatalogueSnapshot:
     unsettled: frozenset[TableId] = frozenset()  # a session is changing these: their facts may be older
 
 
-@dataclass(slots=True)
-class _MySqlKnownTable:
-    shape: TableSchema | None = None  # as it was last reported
-    listed: bool = False  # by the caller, and no picture has shown it yet
-
-
 class MySqlTableTracker:
-    """The tables of one stream."""
+    """The captured tables of one stream; the facts of each are its shape as it was last reported."""
 
     def __init__(self, captures: Callable[[TableId], bool], listed: Collection[TableId] = ()) -> None:
         """Take which names are captured, and the tables that the caller knows."""
         self._captures = captures
-        self.aside: set[TableId] = set()  # changes of these tables are no longer handed out
-        self._tables = {table: _MySqlKnownTable(listed=True) for table in listed}
-        self._told = self._stirs = 0
-        self._named: dict[TableId | str, int] = {}  # tables and databases, by their last report
-
-    @property
-    def told(self) -> int:
-        """How many reports the log has made; any thread may ask."""
-        return self._told
-
-    @property
-    def stirs(self) -> int:
-        """How often the log reported something that the catalogue may explain; any thread may ask."""
-        return self._stirs
-
-    def fresh(self) -> Collection[TableId | str]:
-        """Name the tables and databases that the log named since the last picture; any thread may ask."""
-        return tuple(self._named)
-
-    def captures(self, table: TableId) -> bool:
-        """Whether a table of this name is captured."""
-        return table not in self.aside and self._captures(table)
+        self.reports = LogReports()
+        self.tables = KnownTables[TableId, TableSchema | None](captures, self.reports, _subjects)
+        self.tables.by_key |= {table: KnownTable(table, None, found=False) for table in listed}
 
     def done(self, deeds: Sequence[DdlEffect], database: str) -> Iterator[TableStep]:
         """Report what a query event does to captured tables; `database` is its default database."""
@@ -104,7 +81,7 @@ class MySqlTableTracker:
                 case StatementLogged(verb):
                     raise STATEMENT_LOGGED(verb=verb, database=database or "none")
                 case UnknownEffect():
-                    self._stirs += 1
+                    self.reports.wake()
                 case TransactionControl():
                     pass
                 case _:
@@ -117,108 +94,95 @@ class MySqlTableTracker:
             case TableDropped(table):
                 yield from self._dropped(table)
             case DatabaseDropped(name):
-                self._tell(name)
-                for table in [table for table in self._tables if table.database == name]:
+                self.reports.add(name)
+                for table in [table for table in self.tables.by_key if table.database == name]:
                     yield from self._dropped(table)
             case TableEmptied(table):
-                if table in self._tables and self.captures(table):
+                if table in self.tables.by_key and self.tables.captures(table):
                     yield deed
             case TableAltered():
                 yield from self._altered(deed)
 
     def met(self, table: TableId, shape: TableSchema) -> list[TableStep]:
         """Take a table map of a captured name, in a shape that is new to the stream."""
-        self._tell(table)
-        known = self._tables.get(table)
+        self.reports.add(table)
+        known = self.tables.by_key.get(table)
         if known is not None:
-            known.shape = shape
+            known.facts = shape
             return []
         return [self._appears(table, complete=False, shape=shape)]
 
     def picture(self, picture: MySqlCatalogueSnapshot) -> Iterator[TableStep | Found]:
         """Report what the log left out; it has passed this picture."""
-        for table in [table for table in self._tables if table not in picture.tables]:
-            if self._older(table, picture):
-                yield from self._dropped(table)
+        for table in self.tables.missing(picture, picture.tables):
+            yield from self._dropped(table)
         for table, shape in picture.tables.items():
-            if self.captures(table) and self._older(table, picture):
+            if self.tables.captures(table) and self.tables.shows(picture, table):
                 yield from self._shown(table, shape)
-        self._named = {
-            name: when
-            for name, when in self._named.items()
-            if when > picture.begun or name in picture.unsettled
-        }
+        self.reports.forget(picture)
 
     def _shown(self, table: TableId, shape: TableSchema | None) -> Iterator[TableStep | Found]:
-        known = self._tables.get(table)
+        known = self.tables.by_key.get(table)
         if known is None:
             yield self._appears(table, complete=False, shape=shape)
         elif shape is not None:
-            before, known.shape = known.shape, shape
-            if known.listed:
-                known.listed = False
-                yield Found(shape, frozenset())
+            before, known.facts = known.facts, shape
+            if not known.found:
+                yield from self.tables.find(known, shape, frozenset())
             elif before != shape:
                 yield Reshaped(table, refresh=False, shape=shape)
 
     def _created(self, deed: TableCreated) -> Iterator[TableStep]:
         table = deed.table
-        if deed.perhaps and table in self._tables:
+        if deed.perhaps and table in self.tables.by_key:
             return
         yield from self._dropped(table)  # replaced, or dropped by a session that wrote no log
-        if self.captures(table):
+        if self.tables.captures(table):
             yield self._appears(table, complete=deed.complete and not deed.perhaps)
 
     def _dropped(self, table: TableId) -> Iterator[TableStep]:
-        self._tell(table)
-        if self._tables.pop(table, None) is not None:
-            yield Vanished(table)
+        self.reports.add(table)
+        yield from self.tables.remove(table)
 
     def _moved(self, deed: TableRenamed) -> Iterator[TableStep]:
         old, new = deed.old, deed.new
-        self._tell(old)
-        known = self._tables.pop(old, None)
+        self.reports.add(old)
+        known = self.tables.by_key.pop(old, None)
         if known is None and (deed.perhaps or self._captures(old)):
-            self._stirs += 1  # a view, or nothing: only the catalogue knows
-            later = self._tables.get(new)
-            if later is not None and later.listed and self.captures(new):
+            self.reports.wake()  # a view, or nothing: only the catalogue knows
+            later = self.tables.by_key.get(new)
+            if later is not None and not later.found and self.tables.captures(new):
                 yield Reshaped(new, refresh=False)  # it had this name when we began: only the text is new
             return
         yield from self._dropped(new)
-        if not self.captures(new):
-            if known is not None:
-                yield Vanished(old)
-        elif known is None or old in self.aside:
-            if known is not None:
-                yield Vanished(old)
-            yield self._appears(new, complete=False)
-        else:
-            known.listed = False
-            if known.shape is not None:
-                known.shape = replace(known.shape, id=new)
-            self._tables[new] = known
-            self._stirs += 1
-            yield Renamed(old, new, known.shape)
+        if known is not None and old in self.tables.aside:
+            yield Vanished(old)
+            known = None
+        captured = self.tables.captures(new)
+        if known is None:
+            if captured:
+                yield self._appears(new, complete=False)
+            return
+        if captured:
+            known.found = True
+            known.facts = None if known.facts is None else replace(known.facts, id=new)
+            self.tables.by_key[new] = known
+            self.reports.wake()
+        yield from self.tables.move(known, new, known.facts, captured=captured)
 
     def _altered(self, deed: TableAltered) -> Iterator[TableStep]:
         table = deed.table
-        self._tell(table)
-        self._stirs += 1
-        if table in self._tables and self.captures(table):
+        self.reports.add(table)
+        self.reports.wake()
+        if table in self.tables.by_key and self.tables.captures(table):
             yield Reshaped(table, refresh=not deed.keeps, void=deed.loses)
 
     def _appears(self, table: TableId, *, complete: bool, shape: TableSchema | None = None) -> Appeared:
-        self._tables[table] = _MySqlKnownTable(shape)
-        self._stirs += 1
-        return Appeared(table, complete, shape)
+        known = self.tables.by_key[table] = KnownTable(table, shape)
+        self.reports.wake()
+        return self.tables.appear(known, table, shape, complete=complete)
 
-    def _tell(self, name: TableId | str) -> None:
-        self._told += 1
-        self._named[name] = self._told
 
-    def _older(self, table: TableId, picture: MySqlCatalogueSnapshot) -> bool:
-        """Whether the log's last report of a table is older than the beginning of the picture."""
-        if table in picture.unsettled:
-            return False
-        last = max(self._named.get(table, 0), self._named.get(table.database, 0))
-        return last <= picture.begun
+def _subjects(table: TableId) -> tuple[Hashable, ...]:
+    """Name what a report may be of if it concerns a table: itself, or its whole database."""
+    return table, table.database

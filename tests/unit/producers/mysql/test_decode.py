@@ -311,8 +311,8 @@ def test_a_damaged_event_is_asked_for_again(kind: str) -> None:
     log.damage()
     made = decoder(log)
     fails(Transient, "mysql.event_damaged", made, log.sent())
-    assert made.position.done == 0
-    assert made.position.offset > FIRST
+    assert made._log.at.done == 0
+    assert made._log.at.offset > FIRST
 
 
 @BOTH

@@ -171,7 +171,7 @@ def test_another_transaction_in_its_place_is_another_log(kind: str) -> None:
         steps(made, log.sent())
         assert made.wanted is not None
         fails(Definite, "mysql.log_another", made, log.sent(offset))
-        assert made.position.done == 0, "rows of another transaction were told"
+        assert made._log.at.done == 0, "rows of another transaction were told"
 
 
 @BOTH
@@ -197,7 +197,7 @@ def test_another_server_has_the_part_behind_others_of_its_own(kind: str) -> None
     assert not wanted.behind.contains(type(wanted.behind).parse(gtid))  # type: ignore[arg-type]  # of one kind
     found = part(made, other)
     assert ids(found) == [1]
-    assert made.position.prepared == {}
+    assert made._log.at.prepared == {}
 
 
 @BOTH

@@ -46,7 +46,7 @@ def told(made: MySqlTableTracker, text: str) -> list[TableStep]:
 
 def picture(made: MySqlTableTracker, *names: str, begun: int | None = None) -> list[TableStep | Found]:
     tables = {named(name): shape(name, "id") for name in names}
-    return list(made.picture(MySqlCatalogueSnapshot(made.told if begun is None else begun, tables)))
+    return list(made.picture(MySqlCatalogueSnapshot(made.reports.count if begun is None else begun, tables)))
 
 
 def test_a_table_that_is_created_is_whole_in_the_log() -> None:
@@ -112,10 +112,10 @@ def test_tables_that_swap_names_are_read_again() -> None:
 
 def test_what_is_no_table_as_far_as_anybody_knows_is_left_to_the_catalogue() -> None:
     made = roll("a")
-    stirred = made.stirs
+    stirred = made.reports.wakes
     assert told(made, "RENAME TABLE view TO view2") == []
     assert told(made, "RENAME TABLE IF EXISTS x1 TO b") == []
-    assert made.stirs == stirred + 2
+    assert made.reports.wakes == stirred + 2
     assert picture(made, "a", "b") == [
         Found(shape("a", "id"), frozenset()),
         Appeared(named("b"), complete=False, shape=shape("b", "id")),
@@ -126,22 +126,22 @@ def test_a_picture_of_a_table_that_is_being_changed_is_not_believed() -> None:
     made = roll("a", "b")
     told(made, "DROP TABLE b")
     unsettled = MySqlCatalogueSnapshot(
-        made.told, {named("b"): shape("b", "id")}, unsettled=frozenset({named("a"), named("b")})
+        made.reports.count, {named("b"): shape("b", "id")}, unsettled=frozenset({named("a"), named("b")})
     )
     assert list(made.picture(unsettled)) == []
-    assert named("b") in made.fresh(), "it is requested again"
+    assert named("b") in made.reports.recent(), "it is requested again"
     assert picture(made, "b") == [
         Vanished(named("a")),
         Appeared(named("b"), complete=False, shape=shape("b", "id")),
     ]
-    assert set(made.fresh()) == {named("a")}
+    assert set(made.reports.recent()) == {named("a")}
 
 
 def test_an_alteration_asks_for_the_rows_only_if_values_may_be_others() -> None:
     made = roll("a")
-    stirred = made.stirs
+    stirred = made.reports.wakes
     assert told(made, "ALTER TABLE a ADD COLUMN n int") == [Reshaped(named("a"), refresh=False)]
-    assert made.stirs > stirred, "a picture shows the new shape where no row does"
+    assert made.reports.wakes > stirred, "a picture shows the new shape where no row does"
     assert told(made, "ALTER TABLE a ADD COLUMN n int NOT NULL") == [Reshaped(named("a"), refresh=True)]
     assert told(made, "ALTER TABLE a DROP PARTITION p") == [Reshaped(named("a"), refresh=True, void=True)]
     assert told(made, "ALTER TABLE x1 ADD COLUMN n int NOT NULL") == []
@@ -169,7 +169,7 @@ def test_a_statement_in_place_of_its_rows_stops_the_stream() -> None:
 
 def test_of_a_table_that_is_set_aside_only_its_end_is_told() -> None:
     made = roll("a", "b")
-    made.aside |= {named("a"), named("b")}
+    made.tables.aside |= {named("a"), named("b")}
     assert told(made, "TRUNCATE a") == []
     assert told(made, "ALTER TABLE a MODIFY n bigint") == []
     assert told(made, "RENAME TABLE a TO c") == [
@@ -191,13 +191,15 @@ def test_a_picture_shows_what_the_log_left_out() -> None:
     picture(made, "a", "b")
     steps = picture(made, "a", "c")
     assert steps == [Vanished(named("b")), Appeared(named("c"), complete=False, shape=shape("c", "id"))]
-    altered = MySqlCatalogueSnapshot(made.told, {named("a"): shape("a", "id", "n"), named("c"): None})
+    altered = MySqlCatalogueSnapshot(
+        made.reports.count, {named("a"): shape("a", "id", "n"), named("c"): None}
+    )
     assert list(made.picture(altered)) == [Reshaped(named("a"), refresh=False, shape=shape("a", "id", "n"))]
 
 
 def test_what_the_log_told_meanwhile_is_newer_than_a_picture() -> None:
     made = roll("a", "b", "c")
-    begun = made.told
+    begun = made.reports.count
     told(made, "DROP TABLE a")
     told(made, "CREATE TABLE n (id int)")
     told(made, "RENAME TABLE b TO m")
@@ -206,7 +208,7 @@ def test_what_the_log_told_meanwhile_is_newer_than_a_picture() -> None:
         Reshaped(named("m"), refresh=False, shape=shape("m", "id")),
         Reshaped(named("n"), refresh=False, shape=shape("n", "id")),
     ]
-    begun = made.told
+    begun = made.reports.count
     told(made, "DROP DATABASE d")
     assert picture(made, "c", "m", "other", begun=begun) == [], "all of the database is gone"
 

@@ -25,7 +25,7 @@ def read(log: WrittenLog, step_ms: int = 0) -> tuple[list[Step], list[WracklineE
     made._explained = MySqlTableResolver(FewFacts().asking, MySqlShapes(ColumnRules()), around, {}, 1 << 20)
     made._reading = replace(made._reading, signal_table=SIGNALS)
     found = steps(made, log.sent())
-    assert SIGNALS not in made._roll.aside
+    assert SIGNALS not in made._roll.tables.aside
     assert not [step for step in found if isinstance(step, Fault)]
     return found, told
 
