@@ -27,7 +27,7 @@ class KnownTable(Generic[F]):
     facts: F
     captured: bool = True
     found: bool = True  # false: it is reported as found when a snapshot shows its shape
-    requested: int = 0  # how many reports there were when a step last made the caller request its rows
+    last_request: int = 0  # how many reports there were when a step last made the caller request its rows
 
 
 class KnownTables(Generic[K, F]):
@@ -54,7 +54,7 @@ class KnownTables(Generic[K, F]):
         self, known: KnownTable[F], table: TableId, shape: TableSchema | None, *, complete: bool
     ) -> Appeared:
         """Report a table that is captured from here on, under this name."""
-        known.requested = self._reports.count
+        known.last_request = self._reports.count
         return Appeared(table, complete, shape)
 
     def find(self, known: KnownTable[F], shape: TableSchema | None, filled: frozenset[int]) -> list[Found]:
@@ -75,7 +75,7 @@ class KnownTables(Generic[K, F]):
         if was and old is not None and not captured:
             return [] if old == table and old in self.aside else [Vanished(old)]
         if was and old is not None and old != table:
-            known.requested = self._reports.count
+            known.last_request = self._reports.count
             return [Renamed(old, table, shape, self._rename(old, table))]
         return []
 
@@ -103,11 +103,7 @@ class KnownTables(Generic[K, F]):
 
     def in_order(self, names: Mapping[K, TableId]) -> list[K]:
         """Order what a snapshot shows so that a table leaves its name before another one takes it."""
-        holders = {
-            known.table: key
-            for key, known in self.by_key.items()
-            if key in names and names[key] != known.table
-        }
+        holders = {known.table: key for key, known in self.by_key.items() if key in names}
         ordered: dict[K, None] = {}
         for key in names:
             chain = [key]

@@ -162,7 +162,7 @@ class PgTableTracker:
         if entry.refused is not None:
             known.captured = False
             yield Fault(entry.table, entry.refused)
-        elif entry.added and known.requested <= picture.begun:
+        elif entry.added and known.last_request <= picture.begun:
             yield self.tables.appear(known, entry.table, entry.shape, complete=False)
 
 

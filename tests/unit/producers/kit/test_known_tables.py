@@ -70,6 +70,11 @@ def test_a_move_is_what_the_filters_make_of_it(before: str, after: str, steps: l
     assert world.move(1, named(after)) == [], "it is reported once"
 
 
+def test_a_table_that_can_not_be_copied_any_more_vanishes_under_its_name() -> None:
+    world = Numbered(a=1)
+    assert world.tables.move(world.tables.by_key[1], A, None, captured=False) == [Vanished(A)]
+
+
 def test_a_table_that_is_set_aside_has_not_vanished_until_it_leaves_its_name() -> None:
     world = Numbered(a=1)
     world.tables.aside.add(A)
@@ -83,13 +88,13 @@ def test_a_step_that_makes_the_caller_read_notes_when_it_did() -> None:
     world = Numbered(a=1, x=2)
     world.reports.add(1)
     world.move(1, B)
-    assert world.tables.by_key[1].requested == 1
+    assert world.tables.by_key[1].last_request == 1
     world.reports.add(2)
     world.move(2, C)
-    assert world.tables.by_key[2].requested == 2
+    assert world.tables.by_key[2].last_request == 2
     world.reports.add(2)
     world.move(2, C)
-    assert world.tables.by_key[2].requested == 2, "nothing was reported"
+    assert world.tables.by_key[2].last_request == 2, "nothing was reported"
 
 
 def test_a_listed_table_is_found_once_and_only_with_a_shape() -> None:

@@ -41,8 +41,8 @@ def test_a_report_of_nothing_in_particular_is_counted() -> None:
 
 def test_a_snapshot_ends_the_reports_that_it_contains() -> None:
     reports = LogReports()
-    reports.add("a")
     reports.add("unsettled")
+    reports.add("a")
     begun = reports.count
     reports.add("b")
     reports.forget(Moment(begun, frozenset({"unsettled"})))

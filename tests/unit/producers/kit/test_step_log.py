@@ -32,6 +32,7 @@ def log(aside: set[TableId] | None = None) -> StepLog[Place]:
 
 def test_rows_and_truncates_move_the_place_behind_them() -> None:
     made = log()
+    assert made.at == Place(0, 1), "where the stream starts"
     made.end_rows(ROWS, 0, Place(0, 2))
     assert made.at == Place(0, 2)
     made.truncate(1, b"t", Place(0, 3))
