@@ -172,3 +172,4 @@ def test_an_order_of_renames_without_a_circle_is_kept() -> None:
     tables = Numbered(a=1, b=2, c=3).tables
     assert tables.in_order({1: B, 2: C, 3: named("d")}) == [3, 2, 1]
     assert tables.in_order({3: C, 1: A, 4: named("d")}) == [3, 1, 4], "one that stays does not wait"
+    assert tables.in_order({4: A}) == [4], "the snapshot says nothing of the table that had the name"
