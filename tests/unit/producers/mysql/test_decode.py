@@ -22,12 +22,13 @@ from wrackline.producers.contract.steps import (
     Step,
     UnfitRow,
 )
+from wrackline.producers.kit.step_log import AT_ONCE
 from wrackline.producers.sources.mysql.decode import MySqlDecoder
 from wrackline.producers.sources.mysql.discover.facts import MySqlTableFacts
 from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
 from wrackline.producers.sources.mysql.events.gtids import MariaDbGtids, MySqlGtids
 from wrackline.producers.sources.mysql.follow.table_resolver import MySqlTableResolver
-from wrackline.producers.sources.mysql.follow.table_tracker import MySqlTableTracker
+from wrackline.producers.sources.mysql.follow.table_tracker import MySqlCatalogueSnapshot, MySqlTableTracker
 from wrackline.producers.sources.mysql.log.log_cursor import position_elsewhere
 from wrackline.producers.sources.mysql.log.position import MySqlHistory, MySqlPosition, position_of
 from wrackline.producers.sources.mysql.log.stream_options import MySqlStreamOptions
@@ -479,3 +480,13 @@ def test_an_alter_of_two_phases_counts_once_where_it_is_committed() -> None:
     assert [found[nth].table for nth in at] == [T]  # type: ignore[union-attr]  # filtered above
     assert sum(isinstance(step, Commit) for step in found[: at[0]]) == 2, f"not at {started}"
     assert places(found)[-1].offset == log.offset
+
+
+def test_a_picture_of_many_tables_is_handed_out_in_parts() -> None:
+    made = decoder(WrittenLog("mysql"))
+    made._roll.tables._captures = lambda _: True
+    made.look(MySqlCatalogueSnapshot(0, {T._replace(name=f"n{number}"): None for number in range(AT_ONCE)}))
+    found: list[Batch] = []
+    while (batch := made.take()) is not None:
+        found.append(batch)
+    assert [len(batch.steps) for batch in found] == [AT_ONCE, 3], "two are gone, and the place follows"
