@@ -12,7 +12,8 @@ FOLDERS = ("producers/snapshot", "producers/kafka", "producers/kit/reads", "prod
 ALONE = (
     "producers/contract/snapshot_requests.py",
     "producers/cutting/cutter.py",
-    *(f"producers/kit/{name}.py" for name in ("lent_connection", "open_handles", "polled_stream")),
+    *(f"producers/kit/{name}.py" for name in ("known_tables", "lent_connection", "log_reports")),
+    *(f"producers/kit/{name}.py" for name in ("open_handles", "polled_stream", "step_log")),
     "producers/task/partition_opener.py",
     "producers/task/partition_run.py",
     "consumers/contract/batch_scope.py",
