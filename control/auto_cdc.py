@@ -75,7 +75,7 @@ class Feeds(Flows):
 
     def _look(self) -> Ends:
         ends = self.look()
-        self._figures.looked(ends)
+        self._figures.take_ends(ends)
         return ends
 
 

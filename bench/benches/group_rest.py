@@ -79,16 +79,14 @@ def manage(url: str, names: Sequence[str], requests: int) -> Outcome:
 
     def reads(number: int) -> float:
         name = names[number % len(names)]
-        return _asked("GET", f"{url}/connectors/{name}{_PARTS[number % len(_PARTS)]}")
+        return _ask("GET", f"{url}/connectors/{name}{_PARTS[number % len(_PARTS)]}")
 
     def writes(number: int) -> float:
-        return _asked(
-            "PUT", f"{url}/connectors/{paused[number % len(paused)]}/{('stop', 'pause')[number % 2]}"
-        )
+        return _ask("PUT", f"{url}/connectors/{paused[number % len(paused)]}/{('stop', 'pause')[number % 2]}")
 
     def lists(number: int) -> float:
         del number
-        return _asked("GET", f"{url}/connectors?expand=status&expand=info")
+        return _ask("GET", f"{url}/connectors?expand=status&expand=info")
 
     def any_of_them(number: int) -> tuple[str, float]:
         kind, ask = (("writes", writes), ("all", lists), ("reads", reads))[min(number % 20, 2)]
@@ -110,11 +108,11 @@ def manage(url: str, names: Sequence[str], requests: int) -> Outcome:
 def health(url: str, requests: int) -> Outcome:
     """Ask whether it lives."""
     with ThreadPoolExecutor(CLIENTS) as pool:
-        took = list(pool.map(lambda _: _asked("GET", f"{url}/health"), range(requests)))
+        took = list(pool.map(lambda _: _ask("GET", f"{url}/health"), range(requests)))
     return Outcome({"p50_ms": _percentile(took, 50), "p99_ms": _percentile(took, 99)})
 
 
-def _asked(method: str, url: str) -> float:
+def _ask(method: str, url: str) -> float:
     """Ask, and return the milliseconds until all of the answer was there."""
     request = urllib.request.Request(url, method=method)  # noqa: S310 - ours
     began = time.monotonic()

@@ -66,7 +66,7 @@ def codec(metric: str, source: Source, rows: int) -> Outcome:
     with closing(mysql_session(source.at)) as session:
         set_up_session(session)
         result = StatementRows(session, chunk_sql.all_rows(project_all(shape)), Event())
-        result.taken(kept, lambda: False)
+        result.pass_rows(kept, lambda: False)
     bound_of = chunk_sql.bounds(shape, request.key, result.columns)
     made, at, began = 0, 0, time.perf_counter()
     with collect_rarely(), metered() as meter:

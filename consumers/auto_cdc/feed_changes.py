@@ -61,7 +61,7 @@ class FeedSummary:
 def prepare_feed(feed: DataFrame, flow: AutoCdcFlow) -> PreparedFeed:
     """Return what the flow wants of a feed."""
     keys = names_of(feed, flow.keys)
-    kept = choose_columns(feed, flow.kept)
+    kept = choose_columns(feed, flow.columns)
     if lost := [name for name in keys if name not in kept]:
         raise ARGUMENTS(
             target=flow.target,

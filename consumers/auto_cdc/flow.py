@@ -57,7 +57,7 @@ class AutoCdcFlow:
     deletes: Column | None
     truncates: Column | None
     null_is_unsent: ColumnChoice | None  # None: a null is a value
-    kept: ColumnChoice
+    columns: ColumnChoice
     mode: TableMode
     tracked: ColumnChoice | None  # None: every column
 
@@ -120,7 +120,7 @@ def flow(
         deletes=_condition(more.get("apply_as_deletes")),
         truncates=truncates,
         null_is_unsent=nulls or (ColumnChoice() if more.get("ignore_null_updates") else None),
-        kept=kept or ColumnChoice(),
+        columns=kept or ColumnChoice(),
         mode=scd_type or TableMode.UPSERT,
         tracked=history,
     )

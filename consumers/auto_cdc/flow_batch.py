@@ -144,7 +144,7 @@ class FlowBatch:
         ready = prepare_feed(self.view(records), self.flow)
         ready = replace(ready, frame=ready.frame.persist())  # looked at twice, fetched once
         try:
-            newest, floor = self._looked(ready)
+            newest, floor = self._summarize(ready)
             watch.lap(Step.READ)
             offsets = {TopicPartition(wanted.topic, partition): end for partition, end in wanted.end.items()}
             written = None if newest is None else NewestChange(newest, None, _NO_SCHEMA)
@@ -163,14 +163,14 @@ class FlowBatch:
         """Return why records can't become changes; None: they can."""
         try:
             with flow_errors(self.flow.target, self.flow.source):
-                self._looked(prepare_feed(self.view(records), self.flow))
+                self._summarize(prepare_feed(self.view(records), self.flow))
         except WracklineError as error:
             if error.code not in OF_RECORDS:
                 raise
             return error
         return None
 
-    def _looked(self, ready: PreparedFeed) -> tuple[str | None, str | None]:
+    def _summarize(self, ready: PreparedFeed) -> tuple[str | None, str | None]:
         """Run over the batch once; return the newest change and the newest truncate."""
         told = summarize(ready)
         if told.without_sequence:

@@ -204,7 +204,7 @@ def plan_batch(
 
 def _mark_missing_keys(topic: str, seen: BatchSurvey, before: Applied, schema_text: SchemaText) -> None:
     def key_of(pair: SchemaPair) -> tuple[int, ...] | None:
-        return writer_schema_of(topic, pair, schema_text).said.key
+        return writer_schema_of(topic, pair, schema_text).facts.key
 
     for pair in pairs_without_key(seen.outlines, before, key_of):
         at = next(number for number, one in enumerate(seen.outlines) if one.pair == pair)

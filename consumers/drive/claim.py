@@ -152,7 +152,7 @@ class ConsumerClaim:
         self._producer: Producer | None = None
         self._reader: Any = None  # a member of no group; it knows the group's offsets
         self._mark = f"host {socket.gethostname()}, process {getpid()}, claim {secrets.token_hex(8)}"
-        self._said = self._mark  # beside our number
+        self._metadata = self._mark  # beside our number
         self._first: tuple[int, str] | None = None  # the newest number when we came
         self._number: int | None = None  # None: Kafka has not confirmed one
         self._replaced = False  # whether our first producer was lost before that
@@ -244,16 +244,16 @@ class ConsumerClaim:
         newest = max(self._written(written), key=_rank, default=None)
         number = self._numbered((0, "") if newest is None else _rank(newest))
         place = min(topics, default=None) if newest is None else newest.topic
-        self._spot = None if place is None else TopicPartition(place, 0, number, metadata=self._said)
+        self._spot = None if place is None else TopicPartition(place, 0, number, metadata=self._metadata)
 
     def _numbered(self, newest: tuple[int, str]) -> int:
         """Return our number, unless the newest one is a newer consumer's."""
         found, said = newest
         self._first = newest if self._first is None else self._first
-        if said == self._said:  # also a number that Kafka stored without confirming it
+        if said == self._metadata:  # also a number that Kafka stored without confirming it
             return found
         if self._number is not None:
-            newer = newest > (self._number, self._said)
+            newer = newest > (self._number, self._metadata)
         else:
             newer = newest != self._first and not said.endswith(_UNPROVEN)
         if newer:
@@ -261,7 +261,7 @@ class ConsumerClaim:
             raise self._fenced
         if self._number is not None:
             return self._number
-        self._said = self._mark + (_UNPROVEN if self._replaced else "")
+        self._metadata = self._mark + (_UNPROVEN if self._replaced else "")
         return max(found + 1, self._now_ms())
 
     def _written(self, topics: list[str]) -> Iterator[TopicPartition]:

@@ -45,7 +45,7 @@ class DriverObserver(Protocol):
         """A batch is in its table."""
         ...
 
-    def looked(self) -> None:
+    def round_done(self) -> None:
         """A round has handed out all that is new."""
         ...
 
@@ -89,7 +89,7 @@ class _DrivenTable:
     standing: TableRetryState = field(default_factory=TableRetryState)
     reached: Mapping[int, int] | None = None
     waits: bool = False  # its last look found nothing that it may take yet
-    begun: float = 0.0
+    started: float = 0.0
 
 
 class Driver:
@@ -167,7 +167,7 @@ class Driver:
             self._outage = TableRetryState()
             self._witness.outage(None)
         self._hand_out(pool, ends)
-        self._witness.looked()
+        self._witness.round_done()
 
     def _hand_out(self, pool: ThreadPoolExecutor, ends: Ends) -> None:
         """Give the pool each table that has news, may be tried and is not under way."""
@@ -179,7 +179,7 @@ class Driver:
             self._running[pool.submit(self._timed, table, topic, wanted)] = topic
 
     def _timed(self, table: _DrivenTable, topic: str, ends: Mapping[int, int]) -> BatchRange:
-        table.begun = self._clock()
+        table.started = self._clock()
         return self._merge(topic, self._ends.get(topic, ends))
 
     def _hear(self, patience: float | None) -> None:
@@ -203,7 +203,7 @@ class Driver:
                     self._witness.stands(topic, table.standing)
                     self._witness.recovered(topic)
                 if not read.empty:
-                    self._witness.merged(topic, read, self._clock() - table.begun)
+                    self._witness.merged(topic, read, self._clock() - table.started)
                     self._tending.merged(topic)
 
     def _note(self, topic: str, table: _DrivenTable, error: WracklineError) -> None:

@@ -52,7 +52,7 @@ class SparkLetters:
         """Insert the letters that are not there, block by block."""
         for block in blocks(letters):
             with self._writing:
-                self._insert(self._made(table), table, block)
+                self._insert(self._ensure_table(table), table, block)
 
     def spots(self, table: TableId) -> frozenset[RecordPosition]:
         """Read only the spots."""
@@ -103,7 +103,7 @@ class SparkLetters:
         self._session.sql(f"MERGE INTO {name} t USING {_VIEW} s ON {_SAME} WHEN NOT MATCHED THEN INSERT *")
         self._session.catalog.dropTempView(_VIEW)
 
-    def _made(self, table: TableId) -> str:
+    def _ensure_table(self, table: TableId) -> str:
         name = self._name(table)
         if not self._making.there(self._session, name):
             self._making.create(self._session, table, _COLUMNS)

@@ -160,7 +160,7 @@ class ConsumerFigures:
                     account.merged_ms - account.read_ms,
                 )
 
-    def looked(self, ends: Ends) -> None:
+    def take_ends(self, ends: Ends) -> None:
         """Take how far each topic may be read."""
         now = self._clock()
         with self._lock:
@@ -181,7 +181,7 @@ class ConsumerFigures:
                         found[topic] = table.held[0]
         return found
 
-    def kept(self, firsts: Ends) -> Mapping[str, RetentionRisk]:
+    def retention_risks(self, firsts: Ends) -> Mapping[str, RetentionRisk]:
         """Take where topics begin; return how near unread events are to going, where they are still there."""
         found = {}
         with self._lock:

@@ -61,7 +61,7 @@ class OffsetPoll:
     def __call__(self) -> Ends:
         """Return how far each topic may be read."""
         ends = self._ends()
-        self._figures.looked(ends)
+        self._figures.take_ends(ends)
         self._topics(ends)
         if self._clock() >= self._due:
             self._due = self._clock() + _EVERY
@@ -91,7 +91,7 @@ class OffsetPoll:
             firsts = self._firsts(ends)
         except Transient:  # the next look for news reports it
             return
-        for topic, threat in self._figures.kept(firsts).items():
+        for topic, threat in self._figures.retention_risks(firsts).items():
             if threat.part >= NEAR:
                 self._warned.discard(topic)
             elif topic not in self._warned:

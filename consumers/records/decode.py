@@ -241,7 +241,7 @@ def _fault(writer: WriterSchema, plan: MergePlan, *, lacks_key: bool) -> Column:
     e, k = F.col("e"), F.col("k")
     unreadable = ~is_readable(e["op"], e["seq"])
     found = F.when(unreadable, _reason(BROKEN, "the value is not what its schema says"))
-    formed = is_well_formed(e["seq"], writer.said.position_bytes, newest_seq(plan.since))
+    formed = is_well_formed(e["seq"], writer.facts.position_bytes, newest_seq(plan.since))
     found = found.when(~formed, _reason(BROKEN, "no source of ours writes such a seq"))
     if lacks_key:
         reason = "the record has no key, though the rows of its table have one"

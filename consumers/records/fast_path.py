@@ -84,5 +84,5 @@ def _is_sound(writer: WriterSchema, known: NewestChange) -> Column:
     e, k = F.col("e"), F.col("k")
     fields = [k.getField(name).isNotNull() for name in writer.key_fields.values()]
     whole = (e["op"] != TRUNCATE) & (F.coalesce(F.size(e["source"]["unchanged"]), F.lit(0)) == 0)
-    formed = is_well_formed(e["seq"], writer.said.position_bytes, known.seq)
+    formed = is_well_formed(e["seq"], writer.facts.position_bytes, known.seq)
     return reduce(Column.__and__, fields, is_readable(e["op"], e["seq"]) & formed & whole)

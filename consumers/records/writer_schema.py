@@ -62,7 +62,7 @@ class WriterSchema:
     value_text: str
     key_fields: Mapping[int, str]
     fields: Mapping[int, str]
-    said: "EnvelopeFacts"
+    facts: "EnvelopeFacts"
 
 
 def read_writer_schema(topic: str, key_text: str | None, value_text: str) -> WriterSchema:

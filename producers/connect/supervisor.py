@@ -47,7 +47,7 @@ class Listener(Protocol):
         """A task is in another state; `code` is the exit code of its process, if that is the reason."""
         ...
 
-    def said(self, task: str, line: str) -> None:
+    def output(self, task: str, line: str) -> None:
         """A task's process printed a line."""
         ...
 
@@ -65,7 +65,7 @@ class Supervisor:
         listener: Listener,
         *,
         for_somebody: Callable[[int], bool],
-        asked: Callable[[], bool],
+        must_stop: Callable[[], bool],
         stays: bool = False,
         most_memory: int | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -76,7 +76,7 @@ class Supervisor:
         """
         self._most_memory, self._weighed = most_memory, 0.0
         self._begins, self._listener = dict(tasks), listener
-        self._for_somebody, self._asked, self._stays, self._clock = for_somebody, asked, stays, clock
+        self._for_somebody, self._must_stop, self._stays, self._clock = for_somebody, must_stop, stays, clock
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._leaving: dict[
             str, tuple[DesiredState, float]
@@ -90,7 +90,7 @@ class Supervisor:
     def run(self) -> None:
         """Run them."""
         try:
-            while not self._asked() and (self._stays or self._any_left()):
+            while not self._must_stop() and (self._stays or self._any_left()):
                 self._apply_wishes()
                 self._start_what_is_due()
                 self._end_what_is_too_large()
@@ -181,7 +181,7 @@ class Supervisor:
         try:
             child = Child(self._begins[task])
         except (OSError, EOFError) as error:  # EOFError: the nursery has just ended, and is started again
-            self._listener.said(task, str(NOT_BEGUN(why=type(error).__name__)))
+            self._listener.output(task, str(NOT_BEGUN(why=type(error).__name__)))
             self._change(task, status.ended(now, asked=False, for_somebody=False))
             return
         self._children[task] = child
@@ -198,7 +198,7 @@ class Supervisor:
             memory = child.memory
             if memory > self._most_memory:
                 found = TOO_LARGE(mib=memory >> 20, most=self._most_memory >> 20)
-                self._listener.said(task, str(found))
+                self._listener.output(task, str(found))
                 child.kill()
 
     def _hear(self, patience: float) -> None:
@@ -216,7 +216,7 @@ class Supervisor:
         for heard in child.hear():
             match heard:
                 case PrintedLine(line):
-                    self._listener.said(task, line)
+                    self._listener.output(task, line)
                 case ChildReport({"state": str(word)}):
                     self._change(task, self._status[task].at(TaskState(word), self._clock()))
                 case ChildReport(report):
@@ -227,7 +227,7 @@ class Supervisor:
             self._selector.unregister(descriptor)
         child.close()
         del self._children[task]
-        asked, for_somebody = self._asked(), self._for_somebody(code)
+        asked, for_somebody = self._must_stop(), self._for_somebody(code)
         wish, _ = self._leaving.pop(task, (DesiredState.RUN, 0.0))
         going = self._going.pop(task, ())
         for gone in going:

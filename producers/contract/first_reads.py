@@ -70,7 +70,7 @@ class FirstReads:
         include = tuple(Listed.of(_INCLUDE, text) for text in listed)
         return cls(_mode(values), include, overrides.conditions_of(values))
 
-    def asked(
+    def request_at_start(
         self, tables: Sequence[TableId], known: Collection[TableId], run: str
     ) -> SnapshotRequest | None:
         """Request the rows of tables that are not known yet, or of all tables if each start reads them."""
@@ -82,7 +82,7 @@ class FirstReads:
         """Request the rows of a table that comes while the log is read, or comes again after a gap."""
         return None if self.mode.reads is Reads.NONE else self._request(request, [table], anew=anew)
 
-    def mended(self, tables: Sequence[TableId], request: str) -> SnapshotRequest | None:
+    def request_after_gap(self, tables: Sequence[TableId], request: str) -> SnapshotRequest | None:
         """Request the rows of all tables after a gap in the log."""
         return self._request(request, tables, anew=True)
 

@@ -131,7 +131,7 @@ class ControlRecords:
 
     def heartbeat(self) -> Record:
         """The position moves, and nothing else changes."""
-        writer = self._made(
+        writer = self._open_writer(
             self._topics.heartbeat, lambda: (control_events.HEARTBEAT_KEY, control_events.HEARTBEAT_VALUE)
         )
         return writer.write(control_events.HeartbeatEvent(self._origin.server, self._now_ms()))
@@ -143,7 +143,7 @@ class ControlRecords:
         if topic is None:
             return None
         shapes = control_events.NOTIFICATION_KEY, control_events.NOTIFICATION_VALUE
-        return lambda notification: self._made(topic, lambda: shapes).write(notification)
+        return lambda notification: self._open_writer(topic, lambda: shapes).write(notification)
 
     @property
     def counts(self) -> bool:
@@ -188,7 +188,9 @@ class ControlRecords:
         if not misfit.letter:
             return None
         topics = self._topics
-        writer = self._made(topics.letter, lambda: (control_events.LETTER_KEY, control_events.LETTER_VALUE))
+        writer = self._open_writer(
+            topics.letter, lambda: (control_events.LETTER_KEY, control_events.LETTER_VALUE)
+        )
         return writer.write(
             control_events.LetterEvent(
                 str(table),
@@ -243,7 +245,7 @@ class ControlRecords:
         return writer.write(control_events.SchemaChangeEvent(kind, table, source, ts_ms, ddl))
 
     def _transactions(self) -> _TopicWriter:
-        return self._made(
+        return self._open_writer(
             self._topics.transaction,
             lambda: (control_events.TRANSACTION_KEY, control_events.TRANSACTION_VALUE),
         )
@@ -255,9 +257,9 @@ class ControlRecords:
         value: Callable[[str, Avro], Avro],
     ) -> _TopicWriter:
         kind = self._origin.connector
-        return self._made(topic, lambda: (key(kind), value(kind, self._source_schema)))
+        return self._open_writer(topic, lambda: (key(kind), value(kind, self._source_schema)))
 
-    def _made(self, topic: str, schemas: Callable[[], tuple[Avro, Avro]]) -> _TopicWriter:
+    def _open_writer(self, topic: str, schemas: Callable[[], tuple[Avro, Avro]]) -> _TopicWriter:
         if topic not in self._writers:
             self._writers[topic] = _TopicWriter(topic, *schemas(), self._register)
         return self._writers[topic]

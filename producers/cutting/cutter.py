@@ -239,7 +239,7 @@ class Cutter:
         self._now, self._batch_size = now, batch.size
         for step in batch.steps:
             self._handlers[type(step)](step)
-        return self._found()
+        return self._take_faults()
 
     def insert(
         self,
@@ -258,7 +258,7 @@ class Cutter:
             raise ValueError("a source transaction is open: insert between two of them")
         if op == "t" and not self._policy.voids:
             self.save(states, now)
-            return self._found()
+            return self._take_faults()
         self._give(states, now)
         topic = self._topic_of(table)
         self._table_of[topic] = table
@@ -276,7 +276,7 @@ class Cutter:
                 self._tell_unfit(part, table, misfit, self._place, rows.chunk)
             self._finished.take_over(part)
         self._finish()
-        return self._found()
+        return self._take_faults()
 
     def save(self, states: States, now: float) -> None:
         """Publish table states with the next publication."""
@@ -289,7 +289,7 @@ class Cutter:
         self._saves += 1
         self._states |= states
 
-    def _found(self) -> Sequence[Fault]:
+    def _take_faults(self) -> Sequence[Fault]:
         faults, self._faults = self._faults, []
         return faults
 
@@ -344,7 +344,7 @@ class Cutter:
     def _rows(self, step: Rows) -> None:
         policy, part = self._policy, self._unfinished
         self._announce()
-        rows, faults = self._left_out.kept(step.rows, self._batch_size)
+        rows, faults = self._left_out.split_rows(step.rows, self._batch_size)
         for fault in faults:
             self._fault(fault)
         counts = part.put_changes(rows, self._topics, tombstones=policy.tombstones, skipped=policy.skipped)

@@ -21,7 +21,7 @@ class TableTopics:
 
     def __init__(self, server: str, naming: Naming) -> None:
         self._server, self._naming, self._lock = server, naming, Lock()
-        self._taken: dict[TableId, str] = {}
+        self._topics: dict[TableId, str] = {}
         self._refused: dict[TableId, WracklineError] = {}
 
     @property
@@ -46,13 +46,13 @@ class TableTopics:
     def of(self, table: TableId) -> str:
         """Return a table's topic; raise the reason why it has none."""
         with self._lock:
-            if table not in self._taken and table not in self._refused:
+            if table not in self._topics and table not in self._refused:
                 self._give([table])
             if table in self._refused:
                 raise self._refused[table]
-            return self._taken[table]
+            return self._topics[table]
 
     def _give(self, tables: Collection[TableId]) -> None:
-        assigned = assign(self._server, tables, taken=self._taken, naming=self._naming)
-        self._taken |= assigned.topics
+        assigned = assign(self._server, tables, taken=self._topics, naming=self._naming)
+        self._topics |= assigned.topics
         self._refused |= assigned.refused

@@ -83,7 +83,7 @@ class UnpublishableTables:
                     return False, self._leave(table, self._too_large(table, excess))
         return True, None
 
-    def kept(self, rows: Sequence[RowChange], size: int) -> tuple[Sequence[RowChange], Sequence[Fault]]:
+    def split_rows(self, rows: Sequence[RowChange], size: int) -> tuple[Sequence[RowChange], Sequence[Fault]]:
         """Return the rows of a batch of so many bytes that are published, and the faults of the others."""
         if size <= self._bounds.surely_fits:
             return [row for row in rows if row[0] not in self._refs] if self._refs else rows, ()

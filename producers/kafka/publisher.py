@@ -62,7 +62,7 @@ class Publisher:
         generation: Callable[[], int],
         clock: Callable[[], float],
     ) -> None:
-        self._kept: dict[bytes, float] = {}  # when a position last went to the history
+        self._history_times: dict[bytes, float] = {}  # when a position last went to the history
         self._identity, self._client, self._slot, self._topics = identity, client, slot, topics
         self._admin, self._generation, self._clock = admin, generation, clock
         self._session: _PublisherSession | None = None
@@ -134,7 +134,7 @@ class Publisher:
                 self._blame(publications, error)
             raise
         session.n = n
-        self._kept |= {key: moment for _, key, _ in kept if key is not None}
+        self._history_times |= {key: moment for _, key, _ in kept if key is not None}
         session.previous |= {self._key(p): canonical_json(p.position.saved()) for p in publications}
         if session.transactor.doubtful:
             self.drop()
@@ -208,7 +208,7 @@ class Publisher:
         if topic is None:
             return []
         old = self._clock() - HISTORY
-        return [(topic, key, value) for key, value in positions if self._kept.get(key, old) <= old]
+        return [(topic, key, value) for key, value in positions if self._history_times.get(key, old) <= old]
 
     def _key(self, publication: Publication) -> bytes:
         return offsets_records.position_key(self._identity.connector, publication.partition)

@@ -61,10 +61,10 @@ class SignalTopic:
         self._next = -1  # behind the last message that was taken
         self._assign_at = 0.0  # when the topic is assigned, or assigned again
         self._refusal: KafkaError | None = None  # not reported yet
-        self._told: int | None = None  # the refusal that was last reported
+        self._last_code: int | None = None  # the refusal that was last reported
         self.heard = not there  # whether all that was there at first has been read
 
-    def taken(self) -> Sequence[SignalMessage | WracklineError]:
+    def take(self) -> Sequence[SignalMessage | WracklineError]:
         """Take what is there, and say what Kafka refuses."""
         now = time.monotonic()
         if now >= self._assign_at:
@@ -80,21 +80,21 @@ class SignalTopic:
             error = message.error()
             if error is None:
                 place = message.offset() or 0
-                self._next, self._told, self._assign_at = place + 1, None, math.inf
+                self._next, self._last_code, self._assign_at = place + 1, None, math.inf
                 request = read_signal(self._server, message.key(), message.value(), f"{self._topic}-{place}")
                 found += [] if request is None else [request]
             elif denies(error):
                 self._refusal, self._assign_at = error, now + _AGAIN  # the client itself does not try again
                 self.heard = True
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
-                self._told, self._assign_at, self.heard = None, math.inf, True
-        if self._refusal is not None and self._refusal.code() != self._told:
-            self._told = self._refusal.code()
+                self._last_code, self._assign_at, self.heard = None, math.inf, True
+        if self._refusal is not None and self._refusal.code() != self._last_code:
+            self._last_code = self._refusal.code()
             found.append(UNHEARD(topic=self._topic, group=self._group, name=self._refusal.name()))
         self._refusal = None
         return found
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         """Commit the offset: what was taken has been handled."""
         if self._next >= 0:
             with contextlib.suppress(KafkaException):  # the next commit repeats it

@@ -132,7 +132,7 @@ class TaskMeasures:
                 if tally.committed_ms is not None:
                     figures.lag_ms = max(0, now - tally.committed_ms)
 
-    def looked(self, partition: SourcePartition, log: LogState | None) -> None:
+    def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
         """Take how the server sees the log."""
         now = self._monotonic()
         with self._lock:

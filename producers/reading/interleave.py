@@ -69,7 +69,7 @@ class Interleaver:
         self._room = ReleaseBudget()
         self._place_asked = -inf  # when the server was last asked for its place in the log
         self._under_way = 0  # work that readers have
-        self._kept_by: int | None = None  # the save from which on Kafka has the requests
+        self._commit_at: int | None = None  # the save from which on Kafka has the requests
         self._reopened_by: int | None = None  # the same for tables that the log does not hand out yet
 
     def feed(self, batch: Batch) -> Sequence[Fault]:
@@ -155,10 +155,10 @@ class Interleaver:
         """
         given, committed = self._cutter.saves, self._cutter.saves_taken
         if self._asking.took():
-            self._kept_by = given
-        if self._kept_by is not None and committed >= self._kept_by:
-            self._kept_by = None
-            self._asking.kept()
+            self._commit_at = given
+        if self._commit_at is not None and committed >= self._commit_at:
+            self._commit_at = None
+            self._asking.commit()
         if not self._machine.unstreamed:
             self._reopened_by = None
         elif self._reopened_by is None:
@@ -180,7 +180,7 @@ class Interleaver:
             case VoidOutcome():
                 self._machine.voided(outcome.ticket, outcome.void)
             case VisibilityOutcome():
-                self._machine.looked(outcome.ticket, outcome.hidden)
+                self._machine.visibility(outcome.ticket, outcome.hidden)
             case FailureOutcome():
                 self._machine.failed(outcome.ticket, outcome.error, now, outcome.hidden)
 

@@ -31,7 +31,7 @@ Read = signals.AcceptedSignal | signals.RejectedSignal
 class RequestChannel(Protocol):
     """Where requests come from, beside the log."""
 
-    def taken(self) -> Collection[Read | WracklineError]:
+    def take(self) -> Collection[Read | WracklineError]:
         """Take what is there, or say why nothing can be read; never waits."""
         ...
 
@@ -40,7 +40,7 @@ class RequestChannel(Protocol):
         """Whether all that was there when it was opened has been taken, or can't be taken."""
         ...
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         """Note that Kafka has the results of all that was taken."""
         ...
 
@@ -93,7 +93,7 @@ class RequestIntake:
         """Take what the topic has, if a look is due."""
         if self._channel is not None and now >= self._due:
             self._due = now + _EVERY
-            for read in self._channel.taken():
+            for read in self._channel.take():
                 if isinstance(read, WracklineError):
                     self._tell(read)
                 else:
@@ -125,10 +125,10 @@ class RequestIntake:
         """Whether all that waited when this began has become a request."""
         return self._channel is None or self._channel.heard
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         """All that was taken is in the committed states."""
         if self._channel is not None:
-            self._channel.kept()
+            self._channel.commit()
 
     def close(self) -> None:
         """Close the topic."""

@@ -56,7 +56,7 @@ class WholeReads:
                 self._leave()
                 if self._newest != work.ticket:  # it is no longer wanted, so no thread waits for it
                     raise READ_LOST(table=work.request.table)
-                self._open = _OpenRead(self._begun(reader, work), work.ticket, self._clock())
+                self._open = _OpenRead(self._begin(reader, work), work.ticket, self._clock())
             held = self._open
             if held is None or self._ending or (behind is not None and behind != (held.last,)):
                 raise READ_LOST(table=work.request.table)
@@ -94,7 +94,7 @@ class WholeReads:
             self._leave()
             self._using.release()
 
-    def _begun(self, reader: Whole, work: Read) -> WholeRead:
+    def _begin(self, reader: Whole, work: Read) -> WholeRead:
         self._beginning = reader
         try:
             return reader.whole(work.request.table)

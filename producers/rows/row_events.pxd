@@ -39,7 +39,7 @@ cdef class RowEvents:
     cdef object settled_row(self, const unsigned char* data, Cells cells, object unmade, object failed)
     cdef object _unfits(self, const unsigned char* data, Cells cells)
     cdef bytes _sure_key(self, const unsigned char* data, Cells cells, object unfit)
-    cdef object found(self, const unsigned char* data, Cells cells)
+    cdef object chunk_row(self, const unsigned char* data, Cells cells)
     cdef bytes key(self, const unsigned char* data, Cells cells)
     cdef bytes value(self, const unsigned char* data, Cells before, Cells after, Frame frame, unsigned char op, bytes unchanged, long long ordinal)
     cdef Py_ssize_t _room(self, Cells cells) noexcept

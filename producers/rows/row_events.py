@@ -236,7 +236,7 @@ class RowEvents:
         found = self._judged({}, unfit, failed, gone=False)
         key = self._sure_key(data, cells, unfit)
         _nulled(cells, unfit)
-        row = None if found.letter else self.found(data, cells)
+        row = None if found.letter else self.chunk_row(data, cells)
         return SettledRow(Misfit("r", key, name_columns(self.table, found.columns), found.letter), (), row)
 
     def _judged(self, old: Reasons, new: Reasons, failed: AnyFailure, *, gone: bool) -> Verdict:
@@ -276,7 +276,7 @@ class RowEvents:
             return None
 
     @cython.cfunc
-    def found(self, data: cython.p_const_uchar, cells: Cells) -> ChunkRow:
+    def chunk_row(self, data: cython.p_const_uchar, cells: Cells) -> ChunkRow:
         """Return the key of a row that was read, and its event up to `source`."""
         key = self.key(data, cells)
         self.writer.reserve(_PER_CELL + self._room(cells))

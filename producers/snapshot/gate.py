@@ -29,7 +29,7 @@ class Gate:
         self._streamed: deque[Commit] = deque(maxlen=most)  # since
         self._place: Passing | None = None  # the newest step outside a transaction
         self._last: Passing | None = None
-        self._said: dict[str, list[Passing]] = {}  # by ticket under way: the steps that name it
+        self._naming_steps: dict[str, list[Passing]] = {}  # by ticket under way: the steps that name it
         self._open: Begin | None = None
         self._reached: Position | None = None  # in the open transaction, once a row of it was handed out
 
@@ -58,8 +58,8 @@ class Gate:
             self._open = None
         if isinstance(step, Commit | Progress):
             self._place = step
-        elif self._said and (name := self._named(step)) in self._said:
-            self._said[name].append(step)
+        elif self._naming_steps and (name := self._named(step)) in self._naming_steps:
+            self._naming_steps[name].append(step)
 
     def streamed(self) -> tuple[Commit, ...]:
         """Return the transactions that must be visible to a read."""
@@ -86,16 +86,16 @@ class Gate:
 
     def passed(self, mark: Mark) -> bool:
         """Return whether the log has been at this mark already."""
-        said = (step for steps in self._said.values() for step in steps)
+        said = (step for steps in self._naming_steps.values() for step in steps)
         return any(step is not None and mark.passed(step) for step in (*said, self._place, self._last))
 
     def out(self, ticket: Ticket) -> None:
         """Note that a reader is under way with this ticket: a step that names it may be its mark."""
-        self._said[ticket] = []
+        self._naming_steps[ticket] = []
 
     def back(self, ticket: Ticket) -> None:
         """Note that the reader is back, or has failed: its marks are known, if there are any."""
-        self._said.pop(ticket, None)
+        self._naming_steps.pop(ticket, None)
 
     def _named(self, step: Passing) -> str:
         """Return the ticket of this start that the step names; marks of other starts mean nothing."""

@@ -80,7 +80,7 @@ def rows_to_read(state: TableState, windows: Collection[Window]) -> dict[bytes, 
     found = [
         (key, one)
         for key, one in state.missing.items()
-        if not any(window.holds(key) or window.asked.get(key) == one for window in windows)
+        if not any(window.holds(key) or window.missing.get(key) == one for window in windows)
     ]
     return dict(found[: jobs.MOST_KEYS])
 

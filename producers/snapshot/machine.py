@@ -109,7 +109,7 @@ class Machine:
         self._gate = Gate(run, limits.most_streamed, streamed)
         self._numbers = 0
         self._out: dict[Ticket, _WorkUnderWay] = {}
-        self._looked: float | None = None  # when a reader was last sent to look
+        self._last_look: float | None = None  # when a reader was last sent to look
         self._refs: dict[int, tuple[SnapshotTable, TableSchema]] = {}
         self._roster = WorkIndex()
         self._unsaved: dict[TableId, SnapshotTable] = {}
@@ -125,7 +125,7 @@ class Machine:
             Truncate: self._truncate,
             Shape: self._shape,
             Reshaped: self._reshaped,
-            Found: self._found,
+            Found: self._take_shape,
             Fault: self._fault,
             Appeared: self._appeared,
             Vanished: lambda step: self._gone(step.table),
@@ -215,7 +215,7 @@ class Machine:
             table.arrive(window, chunk, mark, passed=passed)
             self._roster.note(table)
 
-    def looked(self, ticket: Ticket, hidden: Sequence[Commit]) -> None:
+    def visibility(self, ticket: Ticket, hidden: Sequence[Commit]) -> None:
         """Take the result of a look: these transactions are still hidden, all others of the look are not."""
         self._back(ticket, hidden)
 
@@ -234,7 +234,7 @@ class Machine:
             self._gate.seen(out.streamed, hidden)
         table = out.table
         if table is None:
-            self._looked = now + self._limits.longest_wait
+            self._last_look = now + self._limits.longest_wait
             return
         window = table.windows.pop(ticket, None)
         if window is not None:
@@ -381,20 +381,20 @@ class Machine:
         read = Read(ticket, wish.request, streamed)
         job = None if wish.job is None else wish.job.id
         word = table.word_of(wish.job)
-        table.windows[ticket] = Window(read, self._limits.share, job, wish.number, word, wish.asked)
+        table.windows[ticket] = Window(read, self._limits.share, job, wish.number, word, wish.missing)
         self._roster.note(table)
         return read
 
     def _shall_look(self, now: float) -> bool:
         """Return whether the last look was a while ago, while no reader works; so few names must be saved."""
-        if self._looked is None:
-            self._looked = now
+        if self._last_look is None:
+            self._last_look = now
         many = len(self._gate) >= self._limits.look_at
         rest = self._limits.look_rest if many else self._limits.look_every
-        return len(self._gate) > 0 and now >= self._looked + rest
+        return len(self._gate) > 0 and now >= self._last_look + rest
 
     def _look(self, now: float) -> VisibilityCheck:
-        self._looked = now
+        self._last_look = now
         streamed = self._gate.streamed()
         return VisibilityCheck(self._ticket(_WorkUnderWay(None, streamed)), streamed)
 
@@ -455,7 +455,7 @@ class Machine:
         table.shaped(step.shape, step.filled, refresh=step.refresh, void=step.void)
         self._roster.note(table)
 
-    def _found(self, step: Found) -> None:
+    def _take_shape(self, step: Found) -> None:
         table = self._table(step.table.id)
         table.shaped(step.table, step.filled, refresh=False)
         self._roster.note(table)

@@ -67,7 +67,7 @@ class ReceiptChanges:
     def __init__(self, states: Mapping[TableId, TableState], receipts: StoredReceipts | None = None) -> None:
         """Continue from the saved states, and write what these receipts lack; None: there are no receipts."""
         self._were = dict.fromkeys(() if receipts is None else receipts.over)
-        self._made: list[ReceiptChange] = []
+        self._changes: list[ReceiptChange] = []
         self._open: dict[str, set[TableId]] = {}
         self._outcomes: dict[str, set[Outcome]] = {}
         jobs = [job for state in states.values() for job in state.jobs]
@@ -108,9 +108,9 @@ class ReceiptChanges:
     def accept(self, request: str, kind: SnapshotKind, tables: Sequence[TableId]) -> None:
         """Write the first receipt of a request, or add tables to it; the jobs of its tables follow."""
         if request in self._stands:
-            self._made.append(RequestJoined(request, tuple(tables)))
+            self._changes.append(RequestJoined(request, tuple(tables)))
         else:
-            self._made.append(RequestAccepted(request, kind, tuple(tables)))
+            self._changes.append(RequestAccepted(request, kind, tuple(tables)))
             self._stands[request] = RequestState.ACCEPTED
         self._open.setdefault(request, set()).update(tables)
         self._outcomes.setdefault(request, set())
@@ -118,7 +118,7 @@ class ReceiptChanges:
 
     def refuse(self, refused: RequestRefused) -> None:
         """Write that a request can't be carried out."""
-        self._made.append(refused)
+        self._changes.append(refused)
         if refused.id not in self._stands:
             remember(self._were, refused.id)
 
@@ -131,14 +131,14 @@ class ReceiptChanges:
         """Write that a request is done at once; a stop names the tables whose reading it did not end."""
         warning = GOES_ON(id=asked.id, count=len(read_on), table=read_on[0]) if read_on else None
         what = _WHAT[type(asked)]
-        self._made.append(RequestAccepted(asked.id, SnapshotKind.INCREMENTAL, tuple(tables), what))
-        self._made.append(RequestMoved(asked.id, RequestState.SUCCEEDED, warning))
+        self._changes.append(RequestAccepted(asked.id, SnapshotKind.INCREMENTAL, tuple(tables), what))
+        self._changes.append(RequestMoved(asked.id, RequestState.SUCCEEDED, warning))
         remember(self._were, asked.id)
 
     def held_up(self, table: TableId, error: WracklineError, times: int) -> None:
         """Report that a table's reads fail again and again."""
         told = HELD_UP(table=table, times=times, reason=error.sentence, code=error.code, mend=error.hint)
-        self._made.append(TableHeldUp(told))
+        self._changes.append(TableHeldUp(told))
 
     def changed(self, table: TableId, before: TableState, after: TableState) -> None:
         """Write what follows from a table's new state."""
@@ -153,7 +153,7 @@ class ReceiptChanges:
         gave_up = {job.id for job in before.jobs if job.failed is not None}
         for job in after.jobs:
             if job.failed is not None and job.id not in gave_up and after.set_aside is None:
-                self._made.append(TableGivenUp(_error(job.failed)))
+                self._changes.append(TableGivenUp(_error(job.failed)))
         for request, job in was.items():
             if request in now:
                 self._further(table, job, now[request])
@@ -165,7 +165,7 @@ class ReceiptChanges:
 
     def take(self) -> Sequence[ReceiptChange]:
         """Return what was written since the last call."""
-        made, self._made = self._made, []
+        made, self._changes = self._changes, []
         return made
 
     def _further(self, table: TableId, was: Job, now: Job) -> None:
@@ -174,7 +174,7 @@ class ReceiptChanges:
             cursors = [one.span.after for one in now.ranges if one not in was.ranges]
             last = _text(cursors[0]) if cursors else None
             line = TableProgress(str(table), now.rows, last, _text(now.most), expected=now.expected)
-            self._made.append(TableAdvanced(now.id, line))
+            self._changes.append(TableAdvanced(now.id, line))
 
     def _over(self, table: TableId, was: Job, after: TableState) -> None:
         """Write that one table of a request has come to its end."""
@@ -185,7 +185,7 @@ class ReceiptChanges:
         scan = _SCANS.get(outcome) or (ScanStatus.SUCCEEDED if was.most or was.rows else ScanStatus.EMPTY)
         code = ended.failed.code if ended.failed else None
         line = TableProgress(str(table), was.rows, None, _text(was.most), scan, code, was.expected)
-        self._made.append(TableAdvanced(was.id, line))
+        self._changes.append(TableAdvanced(was.id, line))
         if ended.failed is not None:
             self._errors.setdefault(was.id, _error(ended.failed))
         self._settle(was.id)
@@ -206,7 +206,7 @@ class ReceiptChanges:
 
     def _become(self, request: str, state: RequestState, error: Definite | None = None) -> None:
         self._stands[request] = state
-        self._made.append(RequestMoved(request, state, error))
+        self._changes.append(RequestMoved(request, state, error))
 
     def _make_good(
         self, told: Receipt | None, request: str, kind: SnapshotKind, states: Mapping[TableId, TableState]
@@ -216,11 +216,11 @@ class ReceiptChanges:
         left = self._open.get(request, set())
         tables = sorted(left | outcomes.keys())
         if told is None:
-            self._made.append(RequestAccepted(request, kind, tuple(tables)))
+            self._changes.append(RequestAccepted(request, kind, tuple(tables)))
         elif joined := {str(table) for table in left} - {
             line.name for line in told.tables if line.scan is None
         }:
-            self._made.append(
+            self._changes.append(
                 RequestJoined(request, tuple(table for table in tables if str(table) in joined))
             )
         lines = {str(table): TableProgress(str(table)) for table in tables}
@@ -232,7 +232,7 @@ class ReceiptChanges:
                 ended = replace(
                     lines[name], scan=_SCANS.get(outcome, ScanStatus.SUCCEEDED), seconds_left=None
                 )
-                self._made.append(TableAdvanced(request, ended))
+                self._changes.append(TableAdvanced(request, ended))
         stood = RequestState.ACCEPTED if told is None else told.state
         stands = self._stands[request] if left else _end(named.values())
         if told is not None and left and RequestState.PAUSED not in {stood, stands}:
@@ -240,11 +240,11 @@ class ReceiptChanges:
         if stands is stood:
             return
         if stands in MOVES[stood]:
-            self._made.append(RequestMoved(request, stands))
+            self._changes.append(RequestMoved(request, stands))
         elif left:
             self._become(request, RequestState.RUNNING)
         else:
-            self._made.append(RequestMoved(request, RequestState.CANCELLED))
+            self._changes.append(RequestMoved(request, RequestState.CANCELLED))
 
 
 def _end(outcomes: Collection[Outcome]) -> RequestState:

@@ -41,7 +41,7 @@ class WantedRead:
     request: ChunkRequest
     job: Job | None
     number: int = 0
-    asked: Mapping[bytes, MissingRow] = field(default_factory=dict)
+    missing: Mapping[bytes, MissingRow] = field(default_factory=dict)
 
 
 class SnapshotTable:
@@ -270,10 +270,10 @@ class SnapshotTable:
         """Yield the reads that could begin now, those of missing rows first."""
         if not self._ready(now):
             return
-        asked = incomplete_rows.rows_to_read(self.state, list(self.windows.values()))
-        if asked and self.state.shape is not None:
-            only = tuple(one.bound for one in asked.values())
-            yield WantedRead(self._request(self.state.shape.key, only=only), None, asked=asked)
+        missing = incomplete_rows.rows_to_read(self.state, list(self.windows.values()))
+        if missing and self.state.shape is not None:
+            only = tuple(one.bound for one in missing.values())
+            yield WantedRead(self._request(self.state.shape.key, only=only), None, missing=missing)
         job = self.state.active
         if job is None or job.key is None or self.state.paused:
             return
@@ -392,7 +392,7 @@ class SnapshotTable:
         self.change(state)
         self.change(jobs.finish_job(self.state))
         if over and window.job is None and window.chunk.complete:
-            self.change(incomplete_rows.not_found(self.state, window.asked, self._new_id))
+            self.change(incomplete_rows.not_found(self.state, window.missing, self._new_id))
         return rows
 
     def _more(self, window: Window) -> bool:

@@ -50,7 +50,7 @@ class Window:
     job: str | None  # None: it reads rows that are missing
     number: int = 0  # of the job's range
     word: str = "incremental"  # Debezium's word for its rows
-    asked: Mapping[bytes, MissingRow] = field(default_factory=dict)  # the missing rows that it reads
+    missing: Mapping[bytes, MissingRow] = field(default_factory=dict)  # the missing rows that it reads
     stage: WindowStage = WindowStage.READING
     _mark: Mark | None = None
     _chunk: Chunk | None = None
@@ -61,7 +61,7 @@ class Window:
     _emptied: bool = False
     _held: dict[bytes, bytes] | None = None  # heads by the key found; None: the slices as they are
     _moved: dict[bytes, bytes] = field(default_factory=dict)  # key found -> key now
-    _found: dict[bytes, bytes] = field(default_factory=dict)  # key now -> key found
+    _found_keys: dict[bytes, bytes] = field(default_factory=dict)  # key now -> key found
     _misfits: set[bytes] = field(default_factory=set)  # keys of rows that do not fit and are not overtaken
     _ordinal: int = 0
     _voided: bool = False
@@ -104,7 +104,9 @@ class Window:
 
     def holds(self, key: bytes) -> bool:
         """Whether a row would go out under this key."""
-        return key in self._found or (self._held is not None and key in self._held and key not in self._moved)
+        return key in self._found_keys or (
+            self._held is not None and key in self._held and key not in self._moved
+        )
 
     def settle(self, key: bytes | None) -> None:
         """Note that the log has the newest row of this key, or says that it is gone."""
@@ -124,8 +126,8 @@ class Window:
                 self._patched_as = shape
         elif key in self._rows() and key not in self._moved:
             self._splice(key, pieces, shape)
-        elif key in self._found:
-            self._splice(self._found[key], pieces, shape)
+        elif key in self._found_keys:
+            self._splice(self._found_keys[key], pieces, shape)
         else:
             self._leave(key)
 
@@ -140,14 +142,14 @@ class Window:
             self._leave(old)
             self._splice(new, pieces, shape)
             return
-        found = self._found.pop(old, old)
+        found = self._found_keys.pop(old, old)
         sure = found in held and self._moved.get(found, found) == old and found != new
         if not sure:
             self._leave(old)
         self._leave(new)
         if sure:
             self._splice(found, pieces, shape)
-            self._moved[found], self._found[new] = new, found
+            self._moved[found], self._found_keys[new] = new, found
 
     def truncate(self) -> None:
         """Note that all rows of the table are gone; the log has those that came since."""
@@ -158,7 +160,7 @@ class Window:
             self._held = {}
             self._misfits.clear()
             self._moved.clear()
-            self._found.clear()
+            self._found_keys.clear()
 
     def arrive(self, chunk: Chunk, mark: Mark, *, passed: bool) -> Sequence[bytes]:
         """Take the chunk; what the log said of its keys meanwhile is applied to it now.
@@ -232,7 +234,7 @@ class Window:
                     yield None, head
             elif found in held:
                 now = self._moved.pop(found, found)
-                self._found.pop(now, None)
+                self._found_keys.pop(now, None)
                 yield now, held.pop(found)
 
     def _remember(self, key: bytes, pieces: Pieces | None) -> None:
@@ -256,11 +258,11 @@ class Window:
         """Take out the row of this key, and the row that was found under it and has moved."""
         self._misfits.discard(key)
         held = self._rows()
-        for found in (self._found.pop(key, None), key):
+        for found in (self._found_keys.pop(key, None), key):
             if found is not None and held.pop(found, None) is not None:
                 now = self._moved.pop(found, None)
                 if now is not None:
-                    self._found.pop(now, None)
+                    self._found_keys.pop(now, None)
 
     def _splice(self, found: bytes, pieces: Pieces, shape: TableSchema) -> None:
         if shape != self.chunk.shape:

@@ -31,7 +31,7 @@ class _Pulse:
     ) -> None:
         self._source, self._busy, self._every, self._clock, self._tell = source, busy, every, clock, tell
         self._beaten: dict[SourcePartition, float] = {}
-        self._told: dict[SourcePartition, str] = {}
+        self._last_codes: dict[SourcePartition, str] = {}
 
     def due(self, partition: SourcePartition) -> float:
         """Return the seconds until the next beat."""
@@ -46,11 +46,11 @@ class _Pulse:
         try:
             self._source.beat(partition)
         except WracklineError as error:
-            if self._told.get(partition) != error.code:
-                self._told[partition] = error.code
+            if self._last_codes.get(partition) != error.code:
+                self._last_codes[partition] = error.code
                 self._tell(error)
         else:
-            self._told.pop(partition, None)
+            self._last_codes.pop(partition, None)
 
 
 @contextmanager

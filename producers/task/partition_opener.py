@@ -150,7 +150,7 @@ class SourcePartitionOpener:
     def open(self, partition: SourcePartition, state: OffsetsState) -> PartitionRun:
         """Open a log at its committed position, or from now on, without tables that are set aside."""
         tables = self._source.tables(partition)
-        kept = self._kept(partition, state, tables)
+        kept = self._resume_state(partition, state, tables)
         self._positions[partition] = kept.position
         lost = self._lost.get(partition)
         anew = lost is not None and lost.position == kept.position  # nothing was published since
@@ -166,7 +166,7 @@ class SourcePartitionOpener:
         reading, clock, now_ms = self._reading, self._moments.monotonic, self._moments.now_ms
         book = reading.receipts_of(partition)
         machine = self._machine(kept, book)
-        asked = self._asked(tables, kept, anew=anew)
+        asked = self._first_request(tables, kept, anew=anew)
         if asked is not None:
             machine.request(asked)
         cutter = self._cutter(partition, kept, _MachineKeeper(machine, book, self._topics.naming))
@@ -218,15 +218,17 @@ class SourcePartitionOpener:
             receipts=book.known,
         )
 
-    def _asked(self, tables: Sequence[TableId], kept: ResumeState, *, anew: bool) -> SnapshotRequest | None:
+    def _first_request(
+        self, tables: Sequence[TableId], kept: ResumeState, *, anew: bool
+    ) -> SnapshotRequest | None:
         """Request the rows of tables that are new, or of all tables."""
         first = self._reading.first
         for table in {*first.unused_statements(tables)} - self._unused:
             self._unused.add(table)
             self._reading.tell(OVERRIDE_UNUSED(table=table))
         if anew:
-            return first.mended(tables, resume_state.recovery_request(self._named()))
-        return first.asked(tables, kept.met, self._start)
+            return first.request_after_gap(tables, resume_state.recovery_request(self._named()))
+        return first.request_at_start(tables, kept.met, self._start)
 
     def _renewed(self, partition: SourcePartition, kept: ResumeState, error: WracklineError) -> ResumeState:
         """Begin another log; if a log is lost before the last loss is repaired, an operator is needed."""
@@ -245,10 +247,10 @@ class SourcePartitionOpener:
 
     def _over(self, partition: SourcePartition, state: OffsetsState) -> bool:
         tables = self._source.tables(partition)
-        kept = self._kept(partition, state, tables)
-        return kept.over(self._reading.first.asked(tables, kept.met, self._start))
+        kept = self._resume_state(partition, state, tables)
+        return kept.over(self._reading.first.request_at_start(tables, kept.met, self._start))
 
-    def _kept(
+    def _resume_state(
         self, partition: SourcePartition, state: OffsetsState, tables: Sequence[TableId]
     ) -> ResumeState:
         """Return what Kafka has, as the current settings interpret it."""

@@ -65,25 +65,25 @@ class GroupSuite:
     def test_what_was_put_is_seen_when_put_returns(self, crew: WritableConnectors) -> None:
         self.made(crew)
         assert list(crew.names()) == ["shop"]
-        assert crew.given("shop") == self.config("shop")
+        assert crew.stored_settings("shop") == self.config("shop")
         assert crew.standing("shop").reason is None
 
     def test_a_secret_is_given_and_not_shown(self, crew: WritableConnectors) -> None:
         """A-SECRET-08."""
         self.made(crew)
-        assert crew.given("shop")["database.password"] == "c4n4ry"
+        assert crew.stored_settings("shop")["database.password"] == "c4n4ry"
         assert crew.config("shop") == {**self.config("shop"), "database.password": "***"}
 
     def test_defaults_are_neither_given_nor_shown_with_a_connector(self, crew: WritableConnectors) -> None:
         self.made(crew)
-        assert set(crew.given("shop")) == set(self.config("shop"))
+        assert set(crew.stored_settings("shop")) == set(self.config("shop"))
         assert set(crew.config("shop")) == set(self.config("shop"))
-        assert crew.check(crew.given("shop")).values is not None, "with them it is whole"
+        assert crew.check(crew.stored_settings("shop")).values is not None, "with them it is whole"
 
     def test_settings_are_replaced_not_added_to(self, crew: WritableConnectors) -> None:
         crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), DesiredState.STOP)
         crew.put("shop", self.config("shop"), None)
-        assert crew.given("shop") == self.config("shop")
+        assert crew.stored_settings("shop") == self.config("shop")
 
     def test_a_change_of_settings_wakes_nobody(self, crew: WritableConnectors) -> None:
         self.made(crew)
@@ -110,20 +110,20 @@ class GroupSuite:
         self.made(crew)
         self.made(crew, "Shop")
         crew.remove("Shop")
-        assert crew.given("shop") == self.config("shop")
+        assert crew.stored_settings("shop") == self.config("shop")
 
     def test_what_was_removed_is_gone_and_the_others_stay(self, crew: WritableConnectors) -> None:
         self.made(crew)
         self.made(crew, "orders")
         crew.remove("shop")
         assert list(crew.names()) == ["orders"]
-        assert crew.given("orders") == self.config("orders")
+        assert crew.stored_settings("orders") == self.config("orders")
 
     def test_what_was_made_again_has_nothing_of_before(self, crew: WritableConnectors) -> None:
         crew.put("shop", self.config("shop", **{"table.include.list": "public.a"}), DesiredState.STOP)
         crew.remove("shop")
         self.made(crew, wish=DesiredState.PAUSE)
-        assert crew.given("shop") == self.config("shop")
+        assert crew.stored_settings("shop") == self.config("shop")
         self.becomes(crew, "shop", TaskState.PAUSED)
 
     @pytest.mark.parametrize("ask", ["given", "config", "standing", "remove", "edit_offsets"])

@@ -17,7 +17,7 @@ class KeepsNothing(FakeGroup):
 
 class ShowsSecrets(FakeGroup):
     def config(self, name: str) -> Mapping[str, str]:
-        return self.given(name)
+        return self.stored_settings(name)
 
 
 class KeepsDefaults(FakeGroup):
@@ -27,7 +27,7 @@ class KeepsDefaults(FakeGroup):
 
 class Adds(FakeGroup):
     def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        before = self.given(name) if name in self.names() else {}
+        before = self.stored_settings(name) if name in self.names() else {}
         super().put(name, {**before, **config}, wish)
 
 

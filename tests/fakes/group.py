@@ -46,12 +46,12 @@ class FakeGroup:
     def names(self) -> Sequence[str]:
         return list(self._configs)
 
-    def given(self, name: str) -> Mapping[str, str]:
+    def stored_settings(self, name: str) -> Mapping[str, str]:
         self._known(name)
         return self._configs[name]
 
     def config(self, name: str) -> Mapping[str, str]:
-        given = self.given(name)
+        given = self.stored_settings(name)
         return self.check(given).registry.shown(given)
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:

@@ -53,7 +53,7 @@ def patches_the_settled(window: Window, key: bytes, pieces: Pieces, shape: Table
 def leaves_by_the_new_key(window: Window, key: bytes) -> None:
     """A row that has moved is no longer struck by the key under which it was found."""
     held = window._rows()
-    found = window._found.pop(key, key)
+    found = window._found_keys.pop(key, key)
     if window._moved.get(found, found) == key:
         window._moved.pop(found, None)
         held.pop(found, None)

@@ -84,7 +84,7 @@ class Readers:
             return error.code
         if isinstance(job.work, VisibilityCheck):
             self.jobs.remove(job)
-            machine.looked(job.work.ticket, self.unseen(job.work))
+            machine.visibility(job.work.ticket, self.unseen(job.work))
             return "look"
         if job.stage is Stage.GATE and self.database.hidden and (hidden := self.unseen(job.work)):
             if not self.chance.happens(self.settings.fails):

@@ -58,7 +58,7 @@ class DeltaCommit:
 
     version: int
     committed_ms: int
-    said: DeltaCommitText | None
+    text: DeltaCommitText | None
     broken: bool = False  # a text of ours that somebody has changed
     set_back: bool = False
     set_back_to: int | None = None  # the version, where the log contains it
@@ -88,8 +88,8 @@ def walk_commits(commits: Iterable[DeltaCommit]) -> tuple[DeltaCommitText, int] 
     number, below, last = 0, None, 0
     for one in commits:
         last = one.version
-        if one.said is not None:
-            number = max(number, one.said.number)
+        if one.text is not None:
+            number = max(number, one.text.number)
         if found is not None and one.version <= found.made_from:
             return found, number
         if below is not None and one.version > below:
@@ -101,7 +101,7 @@ def walk_commits(commits: Iterable[DeltaCommit]) -> tuple[DeltaCommitText, int] 
         elif found is None:
             if one.broken:
                 raise DeltaTextBroken
-            found = one.said
+            found = one.text
     return (found, number) if found is not None and found.made_from >= last - 1 else None
 
 

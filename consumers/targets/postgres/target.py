@@ -131,7 +131,7 @@ class PgTarget(Generic[Frame]):
     def held(self, table: TableId) -> tuple[PlannedColumn, ...] | None:
         """Return the columns that we made, whatever was done to them by hand."""
         with self._session(table, "a look at the shape") as connection:
-            kept = self._kept(connection, table)
+            kept = self._state(connection, table)
         return None if kept is None else kept.shape.columns
 
     def ensure_table(self, plan: MergePlan) -> None:
@@ -139,10 +139,10 @@ class PgTarget(Generic[Frame]):
         table = plan.table.id
         place = self._layout.place(table)
         with self._session(table, "the creation") as connection:
-            kept = self._kept(connection, table)
+            kept = self._state(connection, table)
             if kept is None:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", [CREATING])
-                kept = self._kept(connection, table)  # another driver may have been faster
+                kept = self._state(connection, table)  # another driver may have been faster
             if kept is not None:
                 _check_made(kept, plan, place)
                 if loosen_key(connection, plan, place):
@@ -222,21 +222,21 @@ class PgTarget(Generic[Frame]):
     def applied(self, table: TableId) -> Applied:
         """Return what was committed with the table's rows."""
         with self._session(table, "a look at what is applied") as connection:
-            kept = self._kept(connection, table)
+            kept = self._state(connection, table)
         return Applied() if kept is None else kept.applied
 
     def upkeep(self, table: TableId, *, forget_before_ms: int) -> UpkeepResult:
         """Forget old tombstones; a table that is not there needs no upkeep."""
         place = self._layout.place(table)
         with self._session(table, "the upkeep") as connection:
-            kept = self._kept(connection, table)
+            kept = self._state(connection, table)
             return UpkeepResult() if kept is None else upkeep(connection, place, kept.shape, forget_before_ms)
 
     def drop(self, table: TableId) -> bool:
         """Drop view, table and what we keep of them in one transaction; a view of others prevents it."""
         place = self._layout.place(table)
         with self._session(table, "the removal") as connection:
-            if self._kept(connection, table, lock=True) is None:
+            if self._state(connection, table, lock=True) is None:
                 return False
             if is_own_view(connection, place):
                 connection.execute(sql.SQL("DROP VIEW {}").format(place.view))
@@ -266,7 +266,7 @@ class PgTarget(Generic[Frame]):
             self._end_staged(table)
         self._connections.close()
 
-    def _kept(self, connection: Connection, table: TableId, *, lock: bool = False) -> PgTargetState | None:
+    def _state(self, connection: Connection, table: TableId, *, lock: bool = False) -> PgTargetState | None:
         """Return what we keep about a table; its place must not be another table's."""
         place = self._layout.place(table)
         kept = self._book.read(connection, place, lock=lock)
@@ -276,7 +276,7 @@ class PgTarget(Generic[Frame]):
 
     def _locked(self, connection: Connection, table: TableId) -> PgTargetState:
         """Lock a table against every other driver until the transaction ends."""
-        kept = self._kept(connection, table, lock=True)
+        kept = self._state(connection, table, lock=True)
         if kept is None:
             raise TABLE_GONE(table=table)
         return kept

@@ -137,7 +137,7 @@ class InitAnswers:
         self._plugins = Installed()
         self.given: dict[str, str] = {}
         self.declared: dict[Side, Declared] = {}
-        self._asked: list[Question] = []
+        self._asked_so_far: list[Question] = []
         self._default: str | None = None  # what an empty answer to the next question means
 
     @property
@@ -149,7 +149,7 @@ class InitAnswers:
         """Take every answer that exists, and ask for the rest; return the flags that are missing."""
         missing = []
         for question in self._questions(ask):
-            self._asked.append(question)
+            self._asked_so_far.append(question)
             if self._answered(question):
                 continue
             if ask is not None:
@@ -192,7 +192,7 @@ class InitAnswers:
         return [
             setting
             for declared in self.declared.values()
-            for setting in questions.offered_settings(declared, self._asked)
+            for setting in questions.offered_settings(declared, self._asked_so_far)
             if setting.name not in self.given
         ]
 

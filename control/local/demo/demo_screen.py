@@ -44,7 +44,7 @@ class DemoScreen:
     def __init__(self, console: Console, source: str) -> None:
         self._console, self._source = console, source
         self._began = time.monotonic()
-        self._said: deque[Text] = deque(maxlen=_SENTENCES)
+        self._sentences: deque[Text] = deque(maxlen=_SENTENCES)
         self._live: Live | None = None
         self._next_line = 0.0
         self._before: tuple[float, int] = (self._began, 0)
@@ -61,7 +61,7 @@ class DemoScreen:
     def say(self, sentence: str, style: str = "") -> None:
         """Report what happens."""
         line = Text.assemble((self._clock(), "dim"), " ", (sentence, style))
-        self._said.append(line)
+        self._sentences.append(line)
         if self._live is None:
             self._console.print(line, soft_wrap=True)
 
@@ -70,7 +70,7 @@ class DemoScreen:
         self._measure(numbers)
         if self._console.is_terminal:
             if self._live is None:
-                self._said.clear()  # it is above the picture
+                self._sentences.clear()  # it is above the picture
                 self._live = Live(console=self._console, auto_refresh=False)
                 self._live.start()
             self._live.update(self._picture(numbers), refresh=True)
@@ -128,9 +128,9 @@ class DemoScreen:
         title = f"wrackline demo  {self._clock()}"
         what = Text.assemble(("now            ", "bold"), (numbers.now, "cyan"))
         panel = Panel(Group(table, Text(), what), title=title)
-        if not self._said:
+        if not self._sentences:
             return Group(panel)
-        said = Group(*(_cut(line, self._console.width - 4) for line in self._said))
+        said = Group(*(_cut(line, self._console.width - 4) for line in self._sentences))
         return Group(panel, Panel(said, title="what happened"))
 
 

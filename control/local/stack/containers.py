@@ -27,7 +27,7 @@ class Container:
         for inside, outside in ports.items():
             # `with_bind_ports` takes no address, and these servers ask for no password
             made.ports[f"{inside}/tcp"] = (HOST, outside)  # type: ignore[assignment]
-        self._made, self._ready, self._created = made, ready, False
+        self._container, self._ready, self._created = made, ready, False
 
     @property
     def running(self) -> bool:
@@ -39,30 +39,30 @@ class Container:
         if self.running:
             return
         if self._created:
-            self._made.get_wrapped_container().start()
+            self._container.get_wrapped_container().start()
         else:
-            self._made.start()
+            self._container.start()
             self._created = True
-        wait_until(self._ready, self._made.image, _PATIENCE)
+        wait_until(self._ready, self._container.image, _PATIENCE)
 
     def stop(self) -> None:
         """Stop the container."""
         if self.running:
-            self._made.get_wrapped_container().stop()
+            self._container.get_wrapped_container().stop()
 
     def kill(self) -> None:
         """Kill the container's process."""
         if self.running:
-            self._made.get_wrapped_container().kill()
+            self._container.get_wrapped_container().kill()
 
     def pause(self) -> None:
         """Freeze the container."""
-        self._made.get_wrapped_container().pause()
+        self._container.get_wrapped_container().pause()
 
     def resume(self) -> None:
         """Let a frozen container run again; does nothing to another."""
         if self._status() == "paused":
-            self._made.get_wrapped_container().unpause()
+            self._container.get_wrapped_container().unpause()
 
     def restart(self) -> None:
         """Stop and start again."""
@@ -73,7 +73,7 @@ class Container:
         """Ask the engine: the client's object is only as new as its last reload."""
         if not self._created:
             return "missing"
-        container = self._made.get_wrapped_container()
+        container = self._container.get_wrapped_container()
         container.reload()
         return str(container.status)
 

@@ -14,11 +14,11 @@ def hear_resume_signal() -> Iterator[Callable[[], bool]]:
     heard: list[int] = []
     before = signal.signal(signal.SIGHUP, lambda caught, _: heard.append(caught))
 
-    def asked() -> bool:
+    def take_signal() -> bool:
         return bool(heard and heard.pop())
 
     try:
-        yield asked
+        yield take_signal
     finally:
         signal.signal(signal.SIGHUP, before)
 

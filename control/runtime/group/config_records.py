@@ -69,7 +69,7 @@ class GroupConfig:
         self._configs: dict[str, tuple[Mapping[str, str], int]] = {}
         self._wishes: dict[str, DesiredState] = {}
         self._slots: dict[str, int] = {}
-        self._made: Mapping[str, Connector] | None = None  # what they add up to, until the next record
+        self._connectors: Mapping[str, Connector] | None = None  # what they add up to, until the next record
 
     def apply(self, key: bytes, value: bytes | None) -> str | None:
         """Take the next record; return the connector that it restarts.
@@ -78,7 +78,7 @@ class GroupConfig:
         """
         document = None if value is None else orjson.loads(value)
         kind, _, name = key.decode().partition("-")
-        self._made = None
+        self._connectors = None
         match kind:
             case "coordinator" if document is not None:
                 self.office = _read_term(document)
@@ -100,13 +100,13 @@ class GroupConfig:
     @property
     def connectors(self) -> Mapping[str, Connector]:
         """The connectors that exist."""
-        if self._made is None:
-            self._made = {
+        if self._connectors is None:
+            self._connectors = {
                 name: Connector(name, config, cut, self._wishes[name], self._slots[name])
                 for name, (config, cut) in self._configs.items()
                 if name in self._wishes and name in self._slots
             }
-        return self._made
+        return self._connectors
 
 
 def term_record(new: CoordinatorTerm) -> tuple[bytes, bytes]:

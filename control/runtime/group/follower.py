@@ -38,7 +38,7 @@ class Follower:
         self._consumer = Consumer(reader)
         self._consumer.assign([TopicPartition(topic, 0, 0) for topic in topics])
         self._behind = set(topics)  # whose first records have not all been read
-        self._told: int | None = None
+        self._last_code: int | None = None
         self._stop, self._news = Event(), Condition()
         self._thread = threads.make("follower", self._run)
 
@@ -75,13 +75,13 @@ class Follower:
         error, topic = message.error(), message.topic() or ""
         if error is None:
             key, value = message.key(), message.value()
-            self._told = None
+            self._last_code = None
             if isinstance(key, bytes) and not isinstance(value, str):
                 self._hears(topic, message.offset() or 0, key, value)
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
             self._behind.discard(topic)
-        elif error.code() != self._told:
-            self._told = error.code()
+        elif error.code() != self._last_code:
+            self._last_code = error.code()
             meant = of_exception(KafkaException(error), self._who, topic)
             if isinstance(meant, WracklineError) and not isinstance(meant, Transient):
                 self._tell(meant)

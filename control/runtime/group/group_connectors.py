@@ -81,7 +81,7 @@ class GroupConnectors:
         self.cluster = cluster
         self._users = False  # whether users have to log in here
         self._say: Say = lambda _coordinator, _workers: None
-        self._said: tuple[str, tuple[str, ...]] | None = None
+        self._last_group: tuple[str, tuple[str, ...]] | None = None
         self._group, self._hands, self._follower, self._tell = group, hands, follower, tell
         self._pen = CoordinatorWriter(group.client, group.id)
         self._wanted, self._stop, self._lock = Event(), Event(), Lock()
@@ -129,7 +129,7 @@ class GroupConnectors:
         """Return the connectors' names."""
         return list(self._hands.connectors())
 
-    def given(self, name: str) -> Mapping[str, str]:
+    def stored_settings(self, name: str) -> Mapping[str, str]:
         """Return its settings as they were given, secrets among them."""
         return self._known(name).config
 
@@ -144,7 +144,7 @@ class GroupConnectors:
 
     def pipeline(self, name: str) -> Pipeline:
         """Return the connector as a pipeline, checked."""
-        return self.check(self.given(name))
+        return self.check(self.stored_settings(name))
 
     def check(self, settings: Mapping[str, str]) -> Pipeline:
         """Check settings with what the group's file adds and allows."""
@@ -256,8 +256,8 @@ class GroupConnectors:
         if office is None or coordinator is None or office.worker != coordinator:
             return
         now = coordinator, tuple(sorted(set(owners.values())))
-        if now != self._said:
-            self._said = now
+        if now != self._last_group:
+            self._last_group = now
             self._say(*now)
 
     def _take(self) -> None:

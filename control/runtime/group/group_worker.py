@@ -87,7 +87,7 @@ def join_group(
         {},
         telling,
         for_somebody=lambda code: code in FOR_SOMEBODY,
-        asked=lambda: asked() or threads.error is not None,
+        must_stop=lambda: asked() or threads.error is not None,
         stays=True,
         most_memory=most_memory,
     )
@@ -158,7 +158,9 @@ def _begin(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Begin:
 
 
 def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str) -> Begin:
-    return nursery.way(assessment.assess_settings, dict(group.whole(crew.given(name))), group.allowed)
+    return nursery.way(
+        assessment.assess_settings, dict(group.whole(crew.stored_settings(name))), group.allowed
+    )
 
 
 def _prepare(client: Client, topics: InternalTopics) -> None:

@@ -43,7 +43,7 @@ class Member:
         """Take what gets all slots that are ours, and what ends the tasks of some before it returns."""
         self._owns, self._loses, self._tell = owns, loses, tell
         self._own: frozenset[int] = frozenset()
-        self._who, self._told = str(settings["client.id"]), -1
+        self._who, self._last_code = str(settings["client.id"]), -1
         self._consumer = Consumer(_alive(settings) | MEMBERSHIP)
         self._consumer.subscribe(
             [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
@@ -58,9 +58,9 @@ class Member:
         """Take part for a moment."""
         message = self._consumer.poll(_POLL)
         error = None if message is None else message.error()
-        if error is None or error.code() == self._told:
+        if error is None or error.code() == self._last_code:
             return
-        self._told = error.code()
+        self._last_code = error.code()
         meant = of_exception(KafkaException(error), self._who, None)
         if isinstance(meant, WracklineError) and not isinstance(meant, Transient):
             self._tell(meant)
@@ -72,7 +72,7 @@ class Member:
     def _assigned(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
         consumer.incremental_assign(list(partitions))
         consumer.pause(list(partitions))
-        self._told = -1
+        self._last_code = -1
         self._change(self._own | _numbers(partitions))
 
     def _revoked(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:

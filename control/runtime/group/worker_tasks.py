@@ -66,10 +66,10 @@ class WorkerTasks:
     ) -> None:
         self._worker, self._topics, self._supervisor = "", topics, supervisor
         self._begin, self._report, self._tell = begin, report, tell
-        self._kept, self._heard = GroupConfig(), GroupState()
+        self._config, self._heard = GroupConfig(), GroupState()
         self._own: frozenset[int] = frozenset()
-        self._taken: dict[str, _OwnTask] = {}
-        self._told: dict[str, TaskReport] = {}
+        self._tasks: dict[str, _OwnTask] = {}
+        self._task_reports: dict[str, TaskReport] = {}
         self._ready, self._since = False, 0
         self._lock = RLock()
 
@@ -105,9 +105,9 @@ class WorkerTasks:
         """Give up slots that another worker gets; return when their tasks have ended."""
         with self._lock:
             self._own -= frozenset(slots)
-            found = self._kept.connectors
-            leaving = [name for name in self._taken if name in found and found[name].slot not in self._own]
-            claims = {name: self._taken[name] for name in leaving}
+            found = self._config.connectors
+            leaving = [name for name in self._tasks if name in found and found[name].slot not in self._own]
+            claims = {name: self._tasks[name] for name in leaving}
             ends = [self._let_go(name) for name in leaving]
         deadline = time.monotonic() + MOVING + _KILLED
         for end in ends:
@@ -122,12 +122,12 @@ class WorkerTasks:
     def stands(self, name: str, standing: ConnectorState) -> None:
         """Report the state of a task's process."""
         with self._lock:
-            taken = self._taken.get(name)
+            taken = self._tasks.get(name)
             if taken is not None:
-                self._told[name] = TaskReport(
+                self._task_reports[name] = TaskReport(
                     standing.state, self._worker, taken.claim, taken.cut, standing.reason, standing.tables
                 )
-                self._report(status_records.task_record(name, self._told[name]))
+                self._report(status_records.task_record(name, self._task_reports[name]))
 
     def forgets(self, name: str) -> None:
         """Report that a connector's task no longer exists."""
@@ -136,7 +136,7 @@ class WorkerTasks:
     def connectors(self) -> Mapping[str, Connector]:
         """The group's connectors."""
         with self._lock:
-            return self._kept.connectors
+            return self._config.connectors
 
     def standing(self, connector: Connector) -> ConnectorState:
         """Return the state of a connector's task, wherever it runs."""
@@ -154,11 +154,11 @@ class WorkerTasks:
     def office(self) -> CoordinatorTerm | None:
         """Return which worker writes."""
         with self._lock:
-            return self._kept.office
+            return self._config.office
 
     def _decided(self, key: bytes, value: bytes | None) -> None:
-        again = self._kept.apply(key, value)
-        if again in self._taken and self._taken[again].wish is DesiredState.RUN:
+        again = self._config.apply(key, value)
+        if again in self._tasks and self._tasks[again].wish is DesiredState.RUN:
             self._supervisor.wish(again, DesiredState.RESTART)
         self._settle()
 
@@ -166,9 +166,9 @@ class WorkerTasks:
         late = self._heard.apply(key, value)
         if self._ready and 0 < self._heard.since.get(self._worker, 0) < self._since:
             raise SAME_WORKER(worker=self._worker)
-        if late is None or late not in self._told:
+        if late is None or late not in self._task_reports:
             return
-        told, known = self._told[late], self._heard.tasks[late]
+        told, known = self._task_reports[late], self._heard.tasks[late]
         ours_is_the_late_word = (told.cut, told.claim) < (known.cut, known.claim)
         if not ours_is_the_late_word:
             self._report(
@@ -178,19 +178,19 @@ class WorkerTasks:
     def _settle(self) -> None:
         if not self._ready:
             return
-        wanted = {one.name: one for one in self._kept.connectors.values() if one.slot in self._own}
-        for name in [name for name in self._taken if name not in wanted]:
+        wanted = {one.name: one for one in self._config.connectors.values() if one.slot in self._own}
+        for name in [name for name in self._tasks if name not in wanted]:
             self._let_go(name)
         for name, connector in wanted.items():
-            taken = self._taken.get(name)
+            taken = self._tasks.get(name)
             claim = self._heard.next_claim(name) if taken is None else taken.claim
-            self._taken[name] = _OwnTask(connector.cut, connector.wish, claim)
+            self._tasks[name] = _OwnTask(connector.cut, connector.wish, claim)
             if taken is None or taken.cut != connector.cut:
                 self._supervisor.give(name, self._begin(connector), connector.wish)
             elif taken.wish is not connector.wish:
                 self._supervisor.wish(name, connector.wish)
 
     def _let_go(self, name: str) -> Event:
-        del self._taken[name]
-        self._told.pop(name, None)
+        del self._tasks[name]
+        self._task_reports.pop(name, None)
         return self._supervisor.let_go(name)

@@ -31,15 +31,15 @@ class LineageRun:
 
     def __init__(self, job: LineageJob, offer: Callable[[Json], None], now_ms: Callable[[], int]) -> None:
         self._job, self._offer, self._now_ms = job, offer, now_ms
-        self._lock, self._begun = Lock(), False
+        self._lock, self._started = Lock(), False
         self._known: dict[Located, LineageFlow] = {}
         self.outcome: tuple[RunState, WracklineError | None] = RunState.ABORT, None  # if no error ends it
 
     def begins(self, flows: Sequence[LineageFlow] = ()) -> None:
         """Report once that it has begun."""
         with self._lock:
-            if not self._begun:
-                self._begun = True
+            if not self._started:
+                self._started = True
                 self._say(RunState.START, flows)
 
     def knows(self, flow: LineageFlow) -> None:
@@ -48,7 +48,7 @@ class LineageRun:
             if self._known.get(flow.result.at) == flow:
                 return
             self._known[flow.result.at] = flow
-            if self._begun:
+            if self._started:
                 self._say(RunState.RUNNING, [flow])
 
     def ends(self, became: RunState, error: WracklineError | str | None = None) -> None:

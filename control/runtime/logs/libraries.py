@@ -25,19 +25,19 @@ class RepeatFilter:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._said: OrderedDict[str, tuple[float, int]] = OrderedDict()  # when; left out how often since
+        self._recent: OrderedDict[str, tuple[float, int]] = OrderedDict()  # when; left out how often since
 
     def admit(self, line: str) -> int | None:
         """Return how often a line was left out since it was logged; None: it is left out now too."""
         key, now = _NUMBER.sub("0", line), self._clock()
-        when, left_out = self._said.get(key, (now - QUIET, 0))
+        when, left_out = self._recent.get(key, (now - QUIET, 0))
         if now - when < QUIET:
-            self._said[key] = when, left_out + 1
+            self._recent[key] = when, left_out + 1
             return None
-        self._said[key] = now, 0
-        self._said.move_to_end(key)
-        while len(self._said) > _KNOWN:
-            self._said.popitem(last=False)
+        self._recent[key] = now, 0
+        self._recent.move_to_end(key)
+        while len(self._recent) > _KNOWN:
+            self._recent.popitem(last=False)
         return left_out
 
 

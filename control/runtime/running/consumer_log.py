@@ -47,9 +47,9 @@ class ConsumerLog:
         self._offsets += read.offsets
         self._set_aside(topic)
         self._untold = topic, seconds
-        self.looked()
+        self.round_done()
 
-    def looked(self) -> None:
+    def round_done(self) -> None:
         """Log how much was merged, if a line is due and there is more than it has logged."""
         if self._untold is None or self._clock() < self._due:
             return

@@ -89,12 +89,12 @@ class ConsumerLoop:
             yield
             return
 
-        def told() -> bytes:
+        def status_page() -> bytes:
             return orjson.dumps(document(self.figures, name, target, began_ms, now_ms()))
 
         pages = {
             METRICS: metrics_page(lambda: families(self.figures)),
-            STATUS: ScrapePage("application/json", told),
+            STATUS: ScrapePage("application/json", status_page),
         }
         with serve_pages(port, pages, "consume.metrics.port"):
             self.teller.served(f"http://{HOST}:{port}{METRICS}")

@@ -222,7 +222,7 @@ def _begin(
     owner = assembly.TaskOwner(group_of(name), TASK, ownership.newest, claimed=generation)
     moments = Clocks(time.monotonic, now_ms, random.random)
     with ExitStack() as opened:
-        opened.enter_context(poll_logs(source, narration.confirmed, narration.looked))
+        opened.enter_context(poll_logs(source, narration.confirmed, narration.log_state))
         made = assembly.task(plugin, values, owner, narration, moments, stopping)
         return opened.enter_context(made), opened.pop_all()
 
@@ -271,7 +271,7 @@ def _measures(plugin: SourcePlugin, source: Source) -> TaskMeasures:
 def _status_page(values: Values, measures: TaskMeasures) -> ScrapePage:
     name, began_ms = values.text("name"), now_ms()
 
-    def told() -> bytes:
+    def status_page() -> bytes:
         return orjson.dumps(document(measures, name, began_ms, now_ms()))
 
-    return ScrapePage("application/json", told)
+    return ScrapePage("application/json", status_page)

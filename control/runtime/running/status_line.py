@@ -42,7 +42,7 @@ class Narration:
         """Take also what is called with all tables that have an error, whenever that changes."""
         self._lineage, self._wrongs = lineage, wrong
         self._measures, self._log, self._clock, self._tell = measures, log, clock, tell
-        self._told: tuple[str, float] = ("", 0.0)
+        self._last_report: tuple[str, float] = ("", 0.0)
         self._captured: set[TableId] = set()
         self._wrong: dict[
             TableId, FaultReason | None
@@ -52,9 +52,9 @@ class Narration:
         self._all_read = True  # whether each first read that ended has all rows
         self.completed = False
 
-    def looked(self, partition: SourcePartition, log: LogState | None) -> None:
+    def log_state(self, partition: SourcePartition, log: LogState | None) -> None:
         """Pass on how the server sees the log."""
-        self._measures.looked(partition, log)
+        self._measures.log_state(partition, log)
 
     def confirmed(self, partition: SourcePartition) -> Position | None:
         """Return the newest position in Kafka, of the positions that this process has seen."""
@@ -173,10 +173,10 @@ class Narration:
 
     def _recovering(self, error: Exception) -> None:
         code = error.code if isinstance(error, WracklineError) else type(error).__name__
-        before, when = self._told
+        before, when = self._last_report
         if code == before and self._clock() - when <= QUIET:
             return
-        self._told = code, self._clock()
+        self._last_report = code, self._clock()
         if isinstance(error, WracklineError):
             self._log.warning("recovering", line=f"recovering: {error}", error=error.document())
         else:  # its text may hold anything

@@ -138,7 +138,7 @@ class OffsetsService:
         """Return the positions that were kept, oldest first."""
         return [
             PastPosition(_text(ms), key.database or "", position, self._shown(position), offset.generation)
-            for ms, key, offset in self._kept()
+            for ms, key, offset in self._stored_positions()
             for position in [orjson.loads(offset.position)]
         ]
 
@@ -163,7 +163,9 @@ class OffsetsService:
         read.
         """
         source = self._attended()
-        kept = {key.database or "": orjson.loads(offset.position) for _, key, offset in self._kept()}
+        kept = {
+            key.database or "": orjson.loads(offset.position) for _, key, offset in self._stored_positions()
+        }
 
         def fresh(database: str, saved: Saved | None) -> Saved:
             before = kept.get(database)
@@ -184,7 +186,7 @@ class OffsetsService:
     def rewind(self, to: datetime, *, as_new: bool, force: bool) -> None:
         """Make the task continue where it was at a moment; targets ignore what they have unless `as_new`."""
         source, last, until = self._attended(), dict[str, Saved](), to.timestamp() * 1000
-        for ms, key, offset in self._kept():
+        for ms, key, offset in self._stored_positions():
             if ms <= until:
                 last[key.database or ""] = orjson.loads(offset.position)
 
@@ -300,7 +302,7 @@ class OffsetsService:
         except WracklineError:
             return "(not a position of this source)"
 
-    def _kept(self) -> Iterator[tuple[int, PositionKey, Offset]]:
+    def _stored_positions(self) -> Iterator[tuple[int, PositionKey, Offset]]:
         for ms, record in self._ownership.history():
             if isinstance(record.key, PositionKey) and isinstance(record.value, Offset):
                 yield ms, record.key, record.value

@@ -87,7 +87,7 @@ def work(
             tasks,
             telling,
             for_somebody=lambda code: code in FOR_SOMEBODY,
-            asked=asked,
+            must_stop=asked,
             stays=rest is not None,
             most_memory=most_memory,
         )

@@ -79,7 +79,7 @@ class WorkerLog:
         """Log what does not work beside a pipeline; it may be called on any thread."""
         self._log.warning("goes on without", line=str(error), pipeline=task, error=error.document())
 
-    def said(self, task: str, line: str) -> None:
+    def output(self, task: str, line: str) -> None:
         """Log a line that other code in a pipeline's process printed."""
         self._log.warning("printed", line=self._clean(line), pipeline=task)
 

@@ -14,7 +14,7 @@ _OURS = "Wrackline's own reader supports pgoutput only"
 _TAKE_OUT = "remove the line"
 
 
-def _kept(value: Value) -> str | None:
+def _refuse_drop(value: Value) -> str | None:
     return "expected false: without the slot the next start could not continue" if value else None
 
 
@@ -55,7 +55,7 @@ SETTINGS = Declared(
             "false",
             LOW,
             GROUP,
-            validator=_kept,
+            validator=_refuse_drop,
         ),
         Setting(
             "slot.failover",

@@ -125,14 +125,14 @@ def measures() -> TaskMeasures:
         0, "postgres", [PARTITION], 1000, monotonic=time.monotonic, now_ms=lambda: time.time_ns() // 10**6
     )
     made.health(Health.RUNNING, None)
-    made.looked(PARTITION, LogState("slot wrackline", None, 5000, 100, 200, None, "reserved"))
+    made.log_state(PARTITION, LogState("slot wrackline", None, 5000, 100, 200, None, "reserved"))
     return made
 
 
 @pytest.fixture
 def figures() -> ConsumerFigures:
     made = ConsumerFigures("shop1")
-    made.looked({ORDERS: {0: 7}})
+    made.take_ends({ORDERS: {0: 7}})
     return made
 
 

@@ -58,7 +58,7 @@ def heard(reader: SignalTopic, count: int) -> list[object]:
     found: list[object] = []
 
     def all_there() -> bool:
-        found.extend(reader.taken())
+        found.extend(reader.take())
         return len(found) >= count
 
     until(all_there, "the messages are taken")
@@ -91,14 +91,14 @@ def test_what_was_not_kept_is_taken_again_and_what_was_kept_is_not(kafka: Broker
     first.close()  # as a crash would, before anything was kept
     second = opened(kafka.bootstrap, topic)
     assert ids(heard(second, 2)) == [f"{topic}-0", f"{topic}-2"]
-    second.kept()
+    second.commit()
     second.close()
     send(kafka.bootstrap, topic, b"server")
     third = opened(kafka.bootstrap, topic)
     assert ids(heard(third, 1)) == [f"{topic}-3"]
     third.close()
     with pytest.raises(RuntimeError, match="closed"):
-        third.taken()
+        third.take()
 
 
 @pytest.mark.servers
@@ -110,11 +110,11 @@ def test_a_topic_without_messages_is_heard_to_its_end(kafka: Broker, topic_prefi
     assert not reader.heard, "nobody has looked"
 
     def is_heard() -> bool:
-        assert reader.taken() == []
+        assert reader.take() == []
         return reader.heard
 
     until(is_heard, "the topic's end is there")
-    reader.kept()  # nothing was taken, so the group stays where it is
+    reader.commit()  # nothing was taken, so the group stays where it is
     reader.close()
     send(kafka.bootstrap, topic, b"server")
     again = opened(kafka.bootstrap, topic)
@@ -128,10 +128,10 @@ def test_only_a_refusal_of_what_is_kept_is_an_error_and_once() -> None:
     reader._committed(
         KafkaError(KafkaError.NOT_COORDINATOR), []
     )  # the client commits again with the next one
-    assert reader.taken() == []
+    assert reader.take() == []
     for codes in (["kafka.signals_unheard"], []):
         reader._committed(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), [])
-        assert [one.code for one in reader.taken() if isinstance(one, WracklineError)] == codes
+        assert [one.code for one in reader.take() if isinstance(one, WracklineError)] == codes
     reader.close()
 
 
@@ -164,7 +164,7 @@ def test_an_assignment_of_which_nothing_is_heard_is_made_again(monkeypatch: pyte
     reader = opened("127.0.0.1:1", "quiet-signal")
     seen = []
     for now[0] in (100.0, 109.9, 110.0, 10_000.0):
-        assert reader.taken() == []
+        assert reader.take() == []
         seen.append((reader._consumer.assigned, reader.heard))  # type: ignore[attr-defined] # the silent one
     assert seen == [(1, False), (1, False), (2, True), (2, True)]
 
@@ -184,7 +184,7 @@ def test_a_denial_counts_as_heard_and_is_reported_once(monkeypatch: pytest.Monke
     reader = opened("127.0.0.1:1", "denied-signal")
     seen = []
     for now[0] in (100.0, 101.9, 102.0, 102.1):
-        reported = len(reader.taken())
+        reported = len(reader.take())
         seen.append((reader._consumer.assigned, reported, reader.heard))  # type: ignore[attr-defined] # ours
     assert seen == [(1, 1, True), (1, 0, True), (2, 0, True), (2, 0, True)]
 
@@ -272,7 +272,7 @@ def test_a_topic_that_may_not_be_read_is_told_once_until_it_is_heard(
         True,
     )
     send(strict.bootstrap, topic, b"server")
-    assert [reader.taken() for _ in range(50)] == [[]] * 50
+    assert [reader.take() for _ in range(50)] == [[]] * 50
     for gone in admin.delete_acls([rights]).values():
         gone.result(20)
     assert ids(heard(reader, 1)) == [f"{topic}-0"]

@@ -84,7 +84,7 @@ class World:
         del seconds
         self.told.append(f"{topic} +{read.offsets}")
 
-    def looked(self) -> None:
+    def round_done(self) -> None:
         self.rounds.append(len(self.told))
 
     def stands(self, topic: str, standing: TableRetryState) -> None:

@@ -67,7 +67,7 @@ def served(figures: ConsumerFigures) -> dict[str, float]:
 
 
 def test_what_is_committed_is_counted_and_how_late_it_was(figures: ConsumerFigures, clock: Clock) -> None:
-    figures.looked({TOPIC: {0: 7, 1: 0}})
+    figures.take_ends({TOPIC: {0: 7, 1: 0}})
     figures.batch(batch(5, {"c": 3, "r": 1}, LatestChange("0a", 1000, 1200)))
     figures.batch(batch(5, {}, start=5))  # nothing new: no batch
     clock.seconds += 4
@@ -92,12 +92,12 @@ def test_what_is_committed_is_counted_and_how_late_it_was(figures: ConsumerFigur
 
 def test_a_busy_table_that_keeps_up_is_not_behind_for_long(figures: ConsumerFigures, clock: Clock) -> None:
     for end in range(2, 20, 2):
-        figures.looked({TOPIC: {0: end, 1: 0}})
+        figures.take_ends({TOPIC: {0: end, 1: 0}})
         figures.batch(batch(end - 1, {"u": 1}))
         clock.seconds += 1
     assert served(figures)["wrackline_consume_behind_seconds{}"] <= 2
     for end in range(20, 40):  # it merges no more
-        figures.looked({TOPIC: {0: end, 1: 0}})
+        figures.take_ends({TOPIC: {0: end, 1: 0}})
         clock.seconds += 1
     assert served(figures)["wrackline_consume_behind_seconds{}"] >= 20
 
@@ -131,11 +131,11 @@ def test_failures_and_upkeep_are_counted_by_table(figures: ConsumerFigures) -> N
 
 
 def test_every_declared_metric_has_its_family_and_its_labels(figures: ConsumerFigures) -> None:
-    figures.looked({TOPIC: {0: 7, 1: 0}})
+    figures.take_ends({TOPIC: {0: 7, 1: 0}})
     figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
     figures.stands(TOPIC, TableRetryState(BUSY, 1))
     figures.tended(UpkeepOutcome(TOPIC, 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1}, 0)))
-    figures.kept({TOPIC: {0: 1, 1: 0}})
+    figures.retention_risks({TOPIC: {0: 1, 1: 0}})
     found = {family.name: family for family in families(figures)}
     assert list(found) == [metric.name for metric in metric_names.METRICS]
     for metric in metric_names.METRICS:
@@ -153,7 +153,7 @@ def test_two_flows_into_one_table_are_told_apart() -> None:
 
 
 def test_the_document_is_what_status_asks_for(figures: ConsumerFigures) -> None:
-    figures.looked({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
+    figures.take_ends({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
     figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
     figures.stands(TOPIC, TableRetryState(OperatorNeeded("test.ask", "broken", "mend it"), 1, stopped=True))
     told = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 1, 2)))

@@ -137,10 +137,10 @@ def test_the_last_batches_are_told_by_a_look_that_finds_no_more(capsys: pytest.C
     for at in (0.0, 1.0, 2.0):
         now[0] = at
         teller.merged("s.d.p.t", READ, 1.5)
-        teller.looked()  # a trickle does not bring a line a look
+        teller.round_done()  # a trickle does not bring a line a look
     for at in (9.9, 10.0, 30.0):
         now[0] = at
-        teller.looked()
+        teller.round_done()
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["event"], line["batches"], line["offsets"]) for line in lines] == [
         ("merged", 1, 4),

@@ -24,7 +24,7 @@ class Heard:
         self.reported: list[Change] = []
         self.said: list[WracklineError] = []
         telling = WorkerLog(lambda *_: None, log_through(lambda _: None), str)
-        supervisor = Supervisor({}, telling, for_somebody=lambda _: False, asked=lambda: True)
+        supervisor = Supervisor({}, telling, for_somebody=lambda _: False, must_stop=lambda: True)
         self.hands = WorkerTasks(TOPICS, supervisor, _never, self.reported.append, self.said.append)
         self.hands.begin("b")
         self.hands.owns(frozenset([SHOP.slot]))

@@ -133,7 +133,7 @@ def test_a_worker_says_states_lines_and_what_was_printed() -> None:
         lambda *stand: stands.append(stand), log_to(out, for_programs=True), Redactor([]).clean
     )
     telling.changed("shop", TaskStatus(TaskState.RUNNING, 1.0), 7, None)
-    telling.said("shop", "java says password=c4n4ry")
+    telling.output("shop", "java says password=c4n4ry")
     telling.reported("shop", {"line": {"event": "tables", "level": "info", "line": "tables: 1", "ts_ms": 5}})
     telling.reported("shop", {"error": BUSY.document()})
     telling.changed("shop", TaskStatus(TaskState.FAILED, 2.0), None, 3)
@@ -183,7 +183,7 @@ def test_repeats_are_remembered_within_a_bound() -> None:
     repeats = RepeatFilter(lambda: 0.0)
     for number in range(2000):
         repeats.admit("x" * number)
-    assert len(repeats._said) <= 200
+    assert len(repeats._recent) <= 200
 
 
 def test_libraries_are_said_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,7 @@ def test_a_request_waits_for_the_coordinator_and_is_done_once_and_whole(
     assert status == 201
     done = follower if chosen == "itself" else coordinator
     assert done.asked == ["put shop"]
-    assert dict(done.given("shop")) == {**CONFIG, "name": "shop"}
+    assert dict(done.stored_settings("shop")) == {**CONFIG, "name": "shop"}
 
 
 def test_who_loses_the_office_before_it_writes_passes_the_request_on(
@@ -174,7 +174,7 @@ def test_who_loses_the_office_before_it_writes_passes_the_request_on(
     status, _ = client.ask("POST", "/connectors", SHOP)
     assert status == 201
     assert coordinator.asked == ["put shop"]
-    assert dict(coordinator.given("shop")) == {**CONFIG, "name": "shop"}
+    assert dict(coordinator.stored_settings("shop")) == {**CONFIG, "name": "shop"}
 
 
 def test_while_the_group_chooses_one_asks_again(client: Client, follower: FakeGroup) -> None:

@@ -75,7 +75,7 @@ def test_a_client_of_connect_makes_changes_and_removes_a_connector(connect: Any,
     assert connect.update_connector("shop", changed)["config"] == shown(
         **tls, **{"table.include.list": "public.a"}
     )
-    assert group.given("shop") == {**changed, "name": "shop"}
+    assert group.stored_settings("shop") == {**changed, "name": "shop"}
     connect.delete_connector("shop")
     assert connect.list_connectors() == []
 
@@ -127,7 +127,7 @@ def test_a_patch_changes_what_it_names(client: Client, group: FakeGroup) -> None
     patch = {"table.include.list": None, "database.port": 5433, "database.password": "***"}
     status, told = client.ask("PATCH", "/connectors/shop/config", sent(patch))
     assert (status, told["config"]) == (200, shown(**{"database.port": "5433"}))
-    assert group.given("shop") == {**CONFIG, "name": "shop", "database.port": "5433"}
+    assert group.stored_settings("shop") == {**CONFIG, "name": "shop", "database.port": "5433"}
     assert group.standing("shop").state is TaskState.STOPPED
 
 
@@ -137,7 +137,7 @@ def test_a_setting_that_has_no_effect_here_stops_nothing_and_comes_back(
     config = {**CONFIG, "name": "shop", "poll.interval.ms": "250"}
     assert client.ask("PUT", "/connectors/shop/config", sent(config))[0] == 201
     assert client.ask("PUT", "/connectors/shop/config", sent(group.config("shop")))[0] == 200
-    assert group.given("shop") == config
+    assert group.stored_settings("shop") == config
 
 
 def test_the_answer_names_what_has_no_effect_and_what_was_left_to_its_default(client: Client) -> None:
@@ -180,7 +180,7 @@ def test_what_get_shows_may_be_edited_and_put(client: Client, group: FakeGroup) 
     config = client.ask("GET", "/connectors/shop/config")[1]
     assert config["database.password"] == "***"
     assert client.ask("PUT", "/connectors/shop/config", sent({**config, "database.port": 5433}))[0] == 200
-    assert group.given("shop") == {**CONFIG, "name": "shop", "database.port": "5433"}
+    assert group.stored_settings("shop") == {**CONFIG, "name": "shop", "database.port": "5433"}
 
 
 def test_stars_for_which_nothing_is_stored_are_no_secret(client: Client, group: FakeGroup) -> None:
@@ -230,7 +230,7 @@ def test_of_many_errors_some_are_told(client: Client, group: FakeGroup) -> None:
 def test_a_secret_is_taken_where_the_worker_allows_it(client: Client, group: FakeGroup) -> None:
     good = {**CONFIG, "database.password": "${env:WRACKLINE_PW}"}
     assert client.ask("PUT", "/connectors/shop/config", sent(good))[0] == 201
-    assert group.given("shop")["database.password"] == "${env:WRACKLINE_PW}", "kept as a reference"
+    assert group.stored_settings("shop")["database.password"] == "${env:WRACKLINE_PW}", "kept as a reference"
     bad = {**CONFIG, "database.password": "${env:HOME}", "secrets.allow.env": "*"}
     status, told = client.ask("PUT", "/connectors/shop/config", sent(bad))
     assert (status, "secret.not_allowed" in told["message"], SECRET in str(told)) == (400, True, False)
@@ -285,7 +285,7 @@ def test_of_two_changes_at_once_none_undoes_the_other(
         path = "/connectors/shop/config"
         asked = [pool.submit(client.ask, "PATCH", path, sent(patch)) for patch in patches]
         assert [one.result()[0] for one in asked] == [200, 200]
-    assert group.given("shop") == {**CONFIG, "name": "shop", **patches[0], **patches[1]}
+    assert group.stored_settings("shop") == {**CONFIG, "name": "shop", **patches[0], **patches[1]}
 
 
 def test_what_is_too_large_for_a_record_is_not_kept(client: Client, group: FakeGroup) -> None:
@@ -293,4 +293,4 @@ def test_what_is_too_large_for_a_record_is_not_kept(client: Client, group: FakeG
     patch = sent({"column.include.list": "y" * 500_000})
     status, told = client.ask("PATCH", "/connectors/shop/config", patch)
     assert (status, told["code"]) == (400, "rest.not_settings")
-    assert "column.include.list" not in group.given("shop")
+    assert "column.include.list" not in group.stored_settings("shop")

@@ -63,7 +63,7 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
     """What a consumer of one table for each error, and one that goes on, would answer."""
     figures = ConsumerFigures("s", lambda: 0.0)
     tables = ["orders", *(f"bad_{number}" for number in range(len(wrong)))]
-    figures.looked({f"s.shop.public.{table}": {0: 9000} for table in tables})
+    figures.take_ends({f"s.shop.public.{table}": {0: 9000} for table in tables})
     figures.batch(
         BatchReport(
             BatchRange("s.shop.public.orders", {0: 0}, {0: 7766}),
@@ -93,7 +93,7 @@ def worker(log: LogState = SLOT) -> Mapping[str, Any]:
     here = SourcePartition("s", "shop")
     measures = TaskMeasures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
     measures.health(Health.RUNNING, None)
-    measures.looked(here, log)
+    measures.log_state(here, log)
     told: Mapping[str, Any] = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
     return told
 

@@ -60,7 +60,7 @@ def test_the_line_says_rate_lag_and_position() -> None:
     line = StatusLine(measures, lambda saved: f"place {saved['lsn']}", clock)
     assert line()[0] == "0 events/s  0 in all  lag -, -  at -"
     measures.published([publication(3000)], 0.1)
-    measures.looked(PARTITION, LogState("slot", None, 9, 1_234_567, None, None, None))
+    measures.log_state(PARTITION, LogState("slot", None, 9, 1_234_567, None, None, None))
     clock.now += 2
     text, told = line()
     assert text == "1,500 events/s  3,000 in all  lag 1.2 MB, 12 ms  at place 7"

@@ -47,7 +47,7 @@ def test_what_is_written_has_its_answer_and_bad_ones_change_nothing(
     case: Case, worker: tuple[int, Group]
 ) -> None:
     port, group = worker
-    before = {name: group.given(name) for name in group.names()}
+    before = {name: group.stored_settings(name) for name in group.names()}
     body = body_of(case)
     headers = {name: value for name, value in {**JSON, **case.get("headers", {})}.items() if value}
     heard = exchange(port, request(case["ask"], headers, body))
@@ -59,9 +59,11 @@ def test_what_is_written_has_its_answer_and_bad_ones_change_nothing(
     if heard.status >= 400:
         assert (told["error_code"], bool(told["message"])) == (heard.status, True)
         assert len(heard.body) < LONGEST_ERROR, "what was sent is not sent back"
-        assert {name: group.given(name) for name in group.names()} == before
+        assert {name: group.stored_settings(name) for name in group.names()} == before
     elif "***" in str(case):
-        assert group.given("shop") == {"name": "shop", **GOOD}, "the stars stand for what was stored"
+        assert group.stored_settings("shop") == {"name": "shop", **GOOD}, (
+            "the stars stand for what was stored"
+        )
 
 
 def test_the_cases_are_those_promised() -> None:

@@ -52,11 +52,11 @@ class Topic:
         self.looks = 0
         self.heard = True
 
-    def taken(self) -> Collection[Read]:
+    def take(self) -> Collection[Read]:
         self.looks += 1
         return [row(EXECUTE, name=f"message {self.looks}")]
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         raise NotImplementedError
 
     def close(self) -> None:

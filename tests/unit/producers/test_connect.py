@@ -162,7 +162,7 @@ class Heard:
         del pid, code
         self.states.append((task, status.state.value))
 
-    def said(self, task: str, line: str) -> None:
+    def output(self, task: str, line: str) -> None:
         """Nothing is printed here."""
 
     def reported(self, task: str, report: Mapping[str, object]) -> None:
@@ -174,7 +174,7 @@ def test_a_worker_whose_tasks_have_all_failed_ends() -> None:
         name: way([sys.executable, "-c", f"raise SystemExit({code})"]) for name, code in (("a", 4), ("b", 5))
     }
     listener = Heard()
-    Supervisor(commands, listener, for_somebody=lambda code: code in (4, 5), asked=lambda: False).run()
+    Supervisor(commands, listener, for_somebody=lambda code: code in (4, 5), must_stop=lambda: False).run()
     assert sorted(listener.states) == sorted(
         (name, state) for name in ("a", "b") for state in ("STARTING", "FAILED")
     )
@@ -184,7 +184,10 @@ def test_a_worker_whose_tasks_are_all_done_ends() -> None:
     says = HELD.replace("RUNNING", "COMPLETED").replace("time.sleep(60)", "").format(before="")
     listener = Heard()
     Supervisor(
-        {"a": way([sys.executable, "-c", says])}, listener, for_somebody=lambda _: False, asked=lambda: False
+        {"a": way([sys.executable, "-c", says])},
+        listener,
+        for_somebody=lambda _: False,
+        must_stop=lambda: False,
     ).run()
     assert listener.states == [("a", "STARTING"), ("a", "COMPLETED")]
 
@@ -193,7 +196,9 @@ def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
     """Paused, resumed, begun anew, stopped: its process ends or begins, and no end is a crash."""
     listener, over = Heard(), Event()
     commands = {"a": way([sys.executable, "-c", HELD.format(before="")])}
-    supervisor = Supervisor(commands, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True)
+    supervisor = Supervisor(
+        commands, listener, for_somebody=lambda _: False, must_stop=over.is_set, stays=True
+    )
     running = Thread(target=supervisor.run)
     running.start()
     try:
@@ -242,7 +247,9 @@ def test_the_last_wish_counts_while_a_process_still_ends(
     listener, over = Heard(), Event()
     slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
     commands = {"a": way([sys.executable, "-c", HELD.format(before=slow)])}
-    supervisor = Supervisor(commands, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True)
+    supervisor = Supervisor(
+        commands, listener, for_somebody=lambda _: False, must_stop=over.is_set, stays=True
+    )
     running = Thread(target=supervisor.run)
     running.start()
     try:
@@ -266,7 +273,12 @@ def running_with(
     listener: Heard, over: Event, tasks: Mapping[str, Begin], most_memory: int | None = None
 ) -> tuple[Supervisor, Thread]:
     supervisor = Supervisor(
-        tasks, listener, for_somebody=lambda _: False, asked=over.is_set, stays=True, most_memory=most_memory
+        tasks,
+        listener,
+        for_somebody=lambda _: False,
+        must_stop=over.is_set,
+        stays=True,
+        most_memory=most_memory,
     )
     running = Thread(target=supervisor.run)
     running.start()
@@ -381,7 +393,7 @@ def test_a_process_with_too_much_memory_is_ended_and_begun_again(over: Event) ->
     class Hearing(Heard):
         lines: tuple[str, ...] = ()
 
-        def said(self, task: str, line: str) -> None:
+        def output(self, task: str, line: str) -> None:
             self.lines += (f"{task} {line}",)
 
     listener, fat = Hearing(), 'held = bytearray(b"x") * (200 << 20)'

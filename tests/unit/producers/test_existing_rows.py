@@ -50,11 +50,11 @@ class Topic:
         self.kepts = 0
         self.heard = True
 
-    def taken(self) -> Collection[Read]:
+    def take(self) -> Collection[Read]:
         taken, self.waiting = self.waiting, []
         return taken
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         self.kepts += 1
 
     def close(self) -> None:

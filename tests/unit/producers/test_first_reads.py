@@ -34,7 +34,7 @@ BASED = "snapshot.mode.configuration.based."
 def test_a_start_asks_for_what_its_mode_says(
     mode: str, known: Sequence[TableId], wanted: Sequence[TableId]
 ) -> None:
-    made = FirstReads(MODES[mode]).asked([ORDERS, GIFTS], known, "7f")
+    made = FirstReads(MODES[mode]).request_at_start([ORDERS, GIFTS], known, "7f")
     assert (() if made is None else made.tables) == wanted
     if made is not None:
         assert made.id == ("start-7f" if mode == "always" else "initial")
@@ -42,7 +42,7 @@ def test_a_start_asks_for_what_its_mode_says(
         assert not made.anew
 
 
-@pytest.mark.parametrize("ask", [FirstReads.asked, None], ids=["at a start", "when it comes"])
+@pytest.mark.parametrize("ask", [FirstReads.request_at_start, None], ids=["at a start", "when it comes"])
 def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., SnapshotRequest | None] | None) -> None:
     first = FirstReads(include=(Listed.of("snapshot.include.collection.list", "public.gifts"),))
     if ask is None:
@@ -76,7 +76,7 @@ def test_each_mode_that_may_be_named_means_something() -> None:
 
 def test_after_a_gap_all_tables_are_read_anew_whatever_else_the_mode_says() -> None:
     for mode in (SnapshotMode(mends=True), SnapshotMode(Reads.NONE, mends=True)):
-        made = FirstReads(mode).mended([ORDERS, GIFTS], "lost-1")
+        made = FirstReads(mode).request_after_gap([ORDERS, GIFTS], "lost-1")
         assert made is not None
         assert (made.id, made.tables, made.purpose, made.anew) == (
             "lost-1",
@@ -94,10 +94,10 @@ def test_a_statement_of_ones_own_becomes_the_condition_of_its_table_alone() -> N
         f"{overrides.LIST}.public.typo": "SELECT * FROM public.typo WHERE id > 5",
     }
     first = FirstReads.of(values(**{"snapshot.mode": "initial", **given}))
-    made = first.asked([ORDERS, GIFTS], [], "7f")
+    made = first.request_at_start([ORDERS, GIFTS], [], "7f")
     assert made is not None
     assert made.conditions == {ORDERS: "not_here = 0 AND note LIKE 'a%'"}
-    come, anew = first.comes(ORDERS, "r"), first.mended([ORDERS], "r")
+    come, anew = first.comes(ORDERS, "r"), first.request_after_gap([ORDERS], "r")
     assert come is not None
     assert anew is not None
     assert come.conditions == anew.conditions == made.conditions

@@ -182,27 +182,27 @@ def test_where_tables_stand_follows_their_committed_states_also_over_a_restart(c
 
 def test_the_time_until_the_slot_is_lost_follows_the_rate_of_the_log(clock: Clock) -> None:
     measures = clock.measures()
-    measures.looked(PARTITION, log(1000, 5000))
+    measures.log_state(PARTITION, log(1000, 5000))
     assert served(measures)["wrackline_slot_seconds_until_lost{}"] == inf  # no rate is known yet
     clock.seconds += 2
-    measures.looked(PARTITION, log(1200, 5000))
+    measures.log_state(PARTITION, log(1200, 5000))
     found = served(measures)
     assert found["wrackline_log_bytes_per_second{}"] == 100
     assert found["wrackline_slot_seconds_until_lost{}"] == 50
     assert found["wrackline_lag_bytes{}"] == 70
     assert found["wrackline_position_bytes{}"] == 1130
     assert found["wrackline_slot_retained_bytes{}"] == 300
-    measures.looked(PARTITION, log(1200, None))
+    measures.log_state(PARTITION, log(1200, None))
     assert served(measures)["wrackline_slot_safe_bytes{}"] == inf
-    measures.looked(PARTITION, replace(log(1200, None), kept_s=3600, expires_s=120.0))
+    measures.log_state(PARTITION, replace(log(1200, None), kept_s=3600, expires_s=120.0))
     found = served(measures)
     assert (found["wrackline_slot_seconds_until_lost{}"], found["wrackline_log_kept_seconds{}"]) == (
         120,
         3600,
     )
-    measures.looked(PARTITION, replace(log(1200, 5000), expires_s=120.0))
+    measures.log_state(PARTITION, replace(log(1200, 5000), expires_s=120.0))
     assert served(measures)["wrackline_slot_seconds_until_lost{}"] < 120, "whichever comes first"
-    measures.looked(PARTITION, None)  # the server does not answer: nothing old is shown as new
+    measures.log_state(PARTITION, None)  # the server does not answer: nothing old is shown as new
     assert not [name for name in served(measures) if name.startswith("wrackline_slot")]
 
 
@@ -216,11 +216,11 @@ def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Cloc
 
 def test_a_loss_that_lies_far_away_is_not_foretold_to_people(clock: Clock) -> None:
     measures = clock.measures()
-    measures.looked(PARTITION, log(1000, 5000))
+    measures.log_state(PARTITION, log(1000, 5000))
     clock.seconds += 2
-    measures.looked(PARTITION, log(1200, 100 * 7 * 7 * 86_400))
+    measures.log_state(PARTITION, log(1200, 100 * 7 * 7 * 86_400))
     assert _lost_in(measures) == 7 * 7 * 86_400
-    measures.looked(PARTITION, log(1200, 10**18))
+    measures.log_state(PARTITION, log(1200, 10**18))
     assert _lost_in(measures) is None
 
 

@@ -109,10 +109,10 @@ class Ear:
         self.closed = False
         self.heard = True
 
-    def taken(self) -> Sequence[Read]:
+    def take(self) -> Sequence[Read]:
         return ()
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         pass
 
     def close(self) -> None:

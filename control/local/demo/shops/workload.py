@@ -79,9 +79,9 @@ class Workload:
         elif kind < 0.75:
             self._commit(shop.update(self._some(30)), shop.rewrite(self._some(3), self._next_seed(1)))
         elif kind < 0.85:
-            self._commit(shop.rekey(self._taken(8)))
+            self._commit(shop.rekey(self._take_ids(8)))
         elif kind < 0.95:
-            self._commit(shop.delete(self._taken(12)), shop.update(self._some(5)))
+            self._commit(shop.delete(self._take_ids(12)), shop.update(self._some(5)))
         else:
             shop.insert(5, self._next_seed(5))
             shop.delete(self._some(10))
@@ -101,7 +101,7 @@ class Workload:
     def _some(self, rows: int) -> list[int]:
         return self._chance.sample(self._ids, min(rows, len(self._ids)))
 
-    def _taken(self, rows: int) -> list[int]:
+    def _take_ids(self, rows: int) -> list[int]:
         """Choose rows whose ids end with this transaction."""
         chosen = self._some(rows)
         gone = set(chosen)

@@ -84,7 +84,7 @@ class WritableConnectors(Connectors, Protocol):
         """Return the URL of the worker that writes, None if it is this one; NO_COORDINATOR meanwhile."""
         ...
 
-    def given(self, name: str) -> Mapping[str, str]:
+    def stored_settings(self, name: str) -> Mapping[str, str]:
         """The flat map as it was given, secrets unmasked, references unresolved: never to be shown."""
         ...
 

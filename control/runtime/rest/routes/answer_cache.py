@@ -47,7 +47,7 @@ class AnswerCache:
 
     def __init__(self, patience: float = _PATIENCE, clock: Callable[[], float] = time.monotonic) -> None:
         self._patience, self._clock = patience, clock
-        self._asked: dict[Hashable, _Question] = {}
+        self._questions: dict[Hashable, _Question] = {}
         self._waiting = 0
 
     async def answer(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> Any:  # noqa: ANN401 - the question's
@@ -66,14 +66,14 @@ class AnswerCache:
         return heard.result()
 
     def _question(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> _Question:
-        found = self._asked.get(name)
+        found = self._questions.get(name)
         if found is not None and (found.ended is None or self._good(found, fresh)):
             return found
-        under_way = sum(one.ended is None for one in self._asked.values())
+        under_way = sum(one.ended is None for one in self._questions.values())
         if under_way >= AT_ONCE:
             raise _busy()
-        self._asked = {one: kept for one, kept in self._asked.items() if self._good(kept, _KEPT)}
-        made = self._asked[name] = _Question(background.start_call(ask, "rest-look"))
+        self._questions = {one: kept for one, kept in self._questions.items() if self._good(kept, _KEPT)}
+        made = self._questions[name] = _Question(background.start_call(ask, "rest-look"))
 
         def ended(_: Future[Any]) -> None:
             made.ended = self._clock()

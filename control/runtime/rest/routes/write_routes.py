@@ -146,22 +146,22 @@ class ConnectorWriter:
         good = self._good(name, sent)
         if name in self._group.names():
             raise EXISTS(name=name)
-        return self._kept(name, good, wish)
+        return self._store(name, good, wish)
 
     def put(self, name: str, sent: Mapping[str, str]) -> Response:
         """Make a connector, or give it other settings."""
         if name in self._group.names():
-            stored = self._group.given(name)
+            stored = self._group.stored_settings(name)
             sent = restore_secrets(self._group.check(stored).registry, stored, sent)
-        return self._kept(name, self._good(name, sent), None)
+        return self._store(name, self._good(name, sent), None)
 
     def patch(self, name: str, sent: Mapping[str, str | None]) -> Response:
         """Change some settings of a connector."""
         self._known(name)
-        stored = self._group.given(name)
+        stored = self._group.stored_settings(name)
         patched = {**stored, **restore_secrets(self._group.check(stored).registry, stored, sent)}
         left = {setting: text for setting, text in patched.items() if text is not None}
-        return self._kept(name, self._good(name, left), None)
+        return self._store(name, self._good(name, left), None)
 
     def remove(self, name: str) -> Response:
         """Remove a connector."""
@@ -198,7 +198,7 @@ class ConnectorWriter:
             raise BAD_NAME(name=shown_name(name))
         return config, (*checked.problems, *checked.registry.left_out(checked.given))
 
-    def _kept(
+    def _store(
         self, name: str, good: tuple[Mapping[str, str], Sequence[Problem]], wish: DesiredState | None
     ) -> Response:
         """Write settings that were found good, and show the result."""

@@ -97,7 +97,7 @@ class Forward:
                 if "user" in scope:
                     permit(route, scope["user"])
                 url = self._elsewhere()
-                answer = await (self._done(scope, request) if url is None else self._asked(request, url))
+                answer = await (self._done(scope, request) if url is None else self._ask(request, url))
             except WracklineError as error:
                 answer = error_response(_STATUS.get(error.code, 409), error.sentence, error.code, error.hint)
                 if error.code not in _PASS or MARK in request.headers or time.monotonic() > deadline:
@@ -125,7 +125,7 @@ class Forward:
 
         return answer
 
-    async def _asked(self, request: "_WholeRequest", url: str) -> ASGIApp:
+    async def _ask(self, request: "_WholeRequest", url: str) -> ASGIApp:
         if MARK in request.headers:
             unknown = NO_COORDINATOR()
             raise unknown

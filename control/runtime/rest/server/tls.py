@@ -27,7 +27,7 @@ class ServerTls:
     def __init__(self, certificate: Path, key: Path, client_ca: Path | None) -> None:
         """Read all; the authority of clients' certificates is not read again."""
         self._certificate, self._key = certificate, key
-        self._marks = self._found()
+        self._marks = self._read_marks()
         self.context = _server()
         _show(self.context, certificate, key)
         if client_ca is not None:
@@ -36,14 +36,14 @@ class ServerTls:
 
     def look(self) -> None:
         """Load a certificate that was replaced; one with a fault is reported once, and changes nothing."""
-        found = self._found()
+        found = self._read_marks()
         if found == self._marks:
             return
         self._marks = found
         _show(_server(), self._certificate, self._key)  # else a fault could half change the context
         _show(self.context, self._certificate, self._key)
 
-    def _found(self) -> tuple[Mark, Mark]:
+    def _read_marks(self) -> tuple[Mark, Mark]:
         return private_file.mark(self._certificate), private_file.mark(self._key)
 
 

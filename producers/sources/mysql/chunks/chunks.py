@@ -103,7 +103,7 @@ class MySqlRowQueries:
         self._begin, self._connect, self._decode = begin, connect, decode
         self._labels, self._begin_whole, self._given_up = labels, begin_whole, given_up
         self._indexes: dict[tuple[TableId, tuple[str, ...]], str | None] = {}
-        self.session = self._begun()
+        self.session = self._begin_session()
 
     @property
     def marks(self) -> MySqlMarks:
@@ -212,7 +212,7 @@ class MySqlRowQueries:
         """End the connection."""
         close(self.session.connection)
 
-    def _begun(self) -> MySqlReadSession:
+    def _begin_session(self) -> MySqlReadSession:
         session = self._begin()
         with translate_errors(session.connection, "take a session's settings"):
             set_up_session(session.connection)
@@ -243,7 +243,7 @@ class MySqlRowQueries:
         try:
             rows = StatementRows(connection, statement, self._given_up)
             taking = slicing(rows.columns)
-            whole = rows.taken(
+            whole = rows.pass_rows(
                 taking, lambda: taking.full or (late is not None and late.passed(taking.count))
             )
         except StatementRefusedError as refused:
@@ -259,7 +259,7 @@ class MySqlRowQueries:
             raise
         if not whole:
             end_statement(connection, statement, self._connect)
-            self.session = self._begun()
+            self.session = self._begin_session()
         return taking, whole
 
     def _planned(self, request: ChunkRequest, shape: Projection) -> int:

@@ -184,7 +184,7 @@ class MySqlWholeSelect:
             return taking.full or (not taking.begun and late.passed(taking.count))
 
         with translate_errors(self._connection, read_action(table), table):
-            self._complete = self._rows.taken(taking, ended)
+            self._complete = self._rows.pass_rows(taking, ended)
         return taking.end(), taking.count, self._complete
 
     def close(self) -> None:

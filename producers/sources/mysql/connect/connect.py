@@ -83,7 +83,7 @@ class MySqlServer:
     """The address of the server, and our login."""
 
     def __init__(self, settings: Values) -> None:
-        self.asked = LoginAttempt(
+        self.login = LoginAttempt(
             settings.text("database.hostname"),
             str(settings.integer("database.port")),
             settings.text("database.user"),
@@ -101,10 +101,10 @@ class MySqlServer:
         try:
             return self._connected()
         except _KeyAskedError:
-            error: WracklineError = PUBLIC_KEY(host=self.asked.host, user=self.asked.user)
+            error: WracklineError = PUBLIC_KEY(host=self.login.host, user=self.login.user)
             reason = ""
         except _InClearError as exc:
-            error = IN_CLEAR(host=self.asked.host, user=self.asked.user, method=exc)
+            error = IN_CLEAR(host=self.login.host, user=self.login.user, method=exc)
             reason = ""
         except pymysql.err.Error as exc:
             number, reason = _error_parts(exc)
@@ -115,7 +115,7 @@ class MySqlServer:
             reason = exc.strerror or type(exc).__name__
         if reason:
             clean = self._settings.redactor.clean(" ".join(reason.split()))
-            error = refusal(number, clean, self.asked, tls=tls_fault)
+            error = refusal(number, clean, self.login, tls=tls_fault)
         raise error  # out here, without the driver's frames, which contain the password
 
     def connect_to_ask(self) -> "Connection[Any]":
@@ -130,9 +130,9 @@ class MySqlServer:
         verified = tls.mode(self._settings) in {tls.VERIFY_CA, tls.VERIFY_IDENTITY}
         trusted = verified or self._settings.flag("database.password.clear.allowed")
         made = _CautiousConnection(
-            host=self.asked.host,
-            port=int(self.asked.port),
-            user=self.asked.user,
+            host=self.login.host,
+            port=int(self.login.port),
+            user=self.login.user,
             password=self._password(),  # bytes: the driver would write text as Latin 1
             charset=CHARSET,
             sql_mode="",
@@ -146,7 +146,7 @@ class MySqlServer:
             defer_connect=True,
         )
         made.any_key, made.in_clear = not careful, trusted
-        address = (self.asked.host, int(self.asked.port))
+        address = (self.login.host, int(self.login.port))
         made.connect(_with_keepalive(socket.create_connection(address, self._patience), self.most_silence))
         made._read_timeout = None  # type: ignore[attr-defined] # noqa: SLF001 - a chunk may take its time
         return made

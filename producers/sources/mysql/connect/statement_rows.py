@@ -99,7 +99,7 @@ class StatementRows:
         count, _ = length_at(self._packet(), 0)
         self.columns = self._definitions(count)
 
-    def taken(self, taker: Taker, ended: Callable[[], bool]) -> bool:
+    def pass_rows(self, taker: Taker, ended: Callable[[], bool]) -> bool:
         """Pass rows to `taker` until they end or are ended; return whether they are over, socket at rest."""
         while True:
             self._start = taker.fill(self._buffer, self._start, self._end)

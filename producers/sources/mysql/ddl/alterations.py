@@ -64,8 +64,8 @@ class Alteration:
     added: list[str] = field(default_factory=list)  # columns
     moved_to: TableId | None = None
     swapped: TableId | None = None  # EXCHANGE PARTITION: its rows change too
-    made: TableId | None = None  # CONVERT PARTITION: from rows that were this table's
-    taken: TableId | None = None  # CONVERT TABLE: it is a partition from here on
+    new_table: TableId | None = None  # CONVERT PARTITION: from rows that were this table's
+    old_table: TableId | None = None  # CONVERT TABLE: it is a partition from here on
 
 
 def alteration(words: TokenReader) -> Alteration:
@@ -226,11 +226,11 @@ def _exchanges(words: TokenReader, found: Alteration) -> bool:
 def _converts(words: TokenReader, found: Alteration) -> bool:
     words.need("CONVERT")
     if words.got("TABLE"):
-        found.taken = words.table()
+        found.old_table = words.table()
     elif words.got("PARTITION"):
         words.name()
         words.need("TO", "TABLE")
-        found.made = words.table()
+        found.new_table = words.table()
         found.loses = True
     return False
 

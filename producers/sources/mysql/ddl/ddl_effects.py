@@ -278,10 +278,10 @@ def _alters_table(words: TokenReader, table: TableId, *, ignores: bool) -> tuple
         done.append(TableAltered(table, keeps, tuple(found.renamed.items()), tuple(found.dropped), loses))
     if found.swapped is not None:
         done.append(TableAltered(found.swapped, keeps=False, loses=True))
-    if found.made is not None:
-        done.append(TableCreated(found.made, complete=False))
-    if found.taken is not None:
-        done.append(TableDropped(found.taken))
+    if found.new_table is not None:
+        done.append(TableCreated(found.new_table, complete=False))
+    if found.old_table is not None:
+        done.append(TableDropped(found.old_table))
     if found.moved_to is not None:
         done.append(TableRenamed(table, found.moved_to))
     return tuple(done)

@@ -70,16 +70,16 @@ class MySqlCatalogue:
     ) -> None:
         """Take the maker of shapes, and the columns that were renamed so far in the log."""
         self._connection, self._shapes, self._names = connection, shapes, names
-        self._kept: dict[TableId, MySqlTableFacts] = {}
+        self._cache: dict[TableId, MySqlTableFacts] = {}
         self._folds: bool | None = None
 
     def keep(self, tables: Collection[TableId]) -> None:
         """Look up many tables together; from here on their facts do not change."""
-        self._kept |= self.facts_of(tables)
+        self._cache |= self.facts_of(tables)
 
     def tables(self) -> list[TableId]:
         """List the tables that this user can see."""
-        return [TableId(database, database, name) for database, name in self._asked(_TABLES, _SYSTEM)]
+        return [TableId(database, database, name) for database, name in self._query(_TABLES, _SYSTEM)]
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's current shape, and the part of it that is published.
@@ -100,27 +100,27 @@ class MySqlCatalogue:
         """Return the facts of many tables, with few statements; missing tables are left out."""
         by_database: dict[str, list[TableId]] = defaultdict(list)
         for table in tables:
-            if table not in self._kept:
+            if table not in self._cache:
                 by_database[self._same(table)[0]].append(table)
-        found = {table: self._kept[table] for table in tables if table in self._kept}
+        found = {table: self._cache[table] for table in tables if table in self._cache}
         for database, wanted in by_database.items():
             few = len(wanted) <= SINGLY
             asked = [self._same(table) for table in wanted] if few else [(database,)]
-            there = {self._same(facts.table): facts for names in asked for facts in self._told(names)}
+            there = {self._same(facts.table): facts for names in asked for facts in self._read_facts(names)}
             found |= {table: there[same] for table in wanted if (same := self._same(table)) in there}
         return found
 
-    def _told(self, names: tuple[str, ...]) -> list[MySqlTableFacts]:
+    def _read_facts(self, names: tuple[str, ...]) -> list[MySqlTableFacts]:
         """Describe one table, or all tables of a database."""
         where = _IN_DATABASE if len(names) == 1 else _ONE
-        found = list(self._asked(_FOUND.format(where=where), *names))
+        found = list(self._query(_FOUND.format(where=where), *names))
         columns: dict[str, list[MySqlColumnFacts]] = defaultdict(list)
-        for table, column, written, nullable, expression in self._asked(_COLUMNS.format(where=where), *names):
+        for table, column, written, nullable, expression in self._query(_COLUMNS.format(where=where), *names):
             columns[table].append(
                 MySqlColumnFacts(column, parse(written), nullable == "YES", bool(expression))
             )
         indexes: dict[str, dict[str, list[_Part]]] = defaultdict(lambda: defaultdict(list))
-        for table, index, column, prefix, nullable in self._asked(_INDEXES.format(where=where), *names):
+        for table, index, column, prefix, nullable in self._query(_INDEXES.format(where=where), *names):
             indexes[table][index].append((column, prefix, nullable == "YES"))
         return [
             MySqlTableFacts(
@@ -144,28 +144,28 @@ class MySqlCatalogue:
         unique = _unique(indexes)
         if len(unique) > 1:
             name = f"{identifier(database)}.{identifier(table)}"
-            order = [row[2] for row in self._asked(f"SHOW INDEX FROM {name}")]
+            order = [row[2] for row in self._query(f"SHOW INDEX FROM {name}")]
             unique = {index: unique[index] for index in order if index in unique}
         return next(iter(unique.values()), ()), False
 
     def _same(self, table: TableId) -> tuple[str, ...]:
         """Return the names to query a table by, which are the same for all its spellings."""
         if self._folds is None:
-            [[setting]] = self._asked("SELECT @@lower_case_table_names")
+            [[setting]] = self._query("SELECT @@lower_case_table_names")
             self._folds = bool(setting)
         names = table.schema, table.name
         return tuple(map(str.lower, names)) if self._folds else names
 
     def collations(self) -> dict[int, str]:
         """Return the character set of each collation of the server, also of those that its owner made."""
-        [[there]] = self._asked(
+        [[there]] = self._query(
             "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'information_schema'"
             " AND table_name = 'COLLATION_CHARACTER_SET_APPLICABILITY' AND column_name = 'ID'"
         )
         where = "collation_character_set_applicability" if there else "collations"
-        return {int(number): str(name) for number, name in self._asked(_COLLATIONS.format(where=where))}
+        return {int(number): str(name) for number, name in self._query(_COLLATIONS.format(where=where))}
 
-    def _asked(self, statement: str, *values: object) -> Iterator[Any]:
+    def _query(self, statement: str, *values: object) -> Iterator[Any]:
         with self._connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             yield from cursor.fetchall()

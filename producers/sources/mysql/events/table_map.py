@@ -125,14 +125,14 @@ def _key(fields: Mapping[int, bytes], count: int) -> tuple[int, ...]:
 
 
 def _shapes(reader: "_FieldReader", table: str) -> list[_ColumnDraft]:
-    types = reader.taken(reader.packed())
-    meta = _FieldReader(reader.taken(reader.packed()))
-    nulls = reader.taken((len(types) + 7) // 8)
+    types = reader.take(reader.packed())
+    meta = _FieldReader(reader.take(reader.packed()))
+    nulls = reader.take((len(types) + 7) // 8)
     made = []
     for place, kind in enumerate(types):
         if kind not in wire.META_BYTES:
             raise WIRE_TYPE_UNKNOWN(table=table, number=kind)
-        real, value = _meta(kind, meta.taken(wire.META_BYTES[kind]))
+        real, value = _meta(kind, meta.take(wire.META_BYTES[kind]))
         made.append(_ColumnDraft(real, value, bool(nulls[place >> 3] >> (place & 7) & 1)))
     return made
 
@@ -247,7 +247,7 @@ class _FieldReader:
     def __init__(self, raw: bytes) -> None:
         self._raw, self._at = raw, 0
 
-    def taken(self, length: int) -> bytes:
+    def take(self, length: int) -> bytes:
         """Return the next bytes."""
         end = self._at + length
         if end > len(self._raw):
@@ -257,11 +257,11 @@ class _FieldReader:
 
     def skip(self, length: int) -> None:
         """Leave some bytes out."""
-        self.taken(length)
+        self.take(length)
 
     def number(self, length: int) -> int:
         """Return a number of so many bytes."""
-        return int.from_bytes(self.taken(length), "little")
+        return int.from_bytes(self.take(length), "little")
 
     def packed(self) -> int:
         """Return a number that contains its own length."""
@@ -270,7 +270,7 @@ class _FieldReader:
 
     def text(self) -> bytes:
         """Return a text after its length."""
-        return self.taken(self.packed())
+        return self.take(self.packed())
 
     def name(self) -> str:
         """Return a name, which also ends with a zero byte."""

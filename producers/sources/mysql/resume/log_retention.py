@@ -38,8 +38,8 @@ class LogRetention:
 
     def __init__(self, begun: Callable[[str], int]) -> None:
         """Take a function that returns when a file was begun, in seconds; it is called once for each file."""
-        self._begun = begun
-        self._asked: tuple[str, int] = ("", 0)
+        self._begin_time = begun
+        self._known_time: tuple[str, int] = ("", 0)
         self._seen: tuple[int, int] | None = None  # the newest file at the last look, and its size
         self._written = 0
 
@@ -49,9 +49,9 @@ class LogRetention:
         """Return the log's figures; None where the place is in another server's log."""
         if position.history is None or position.history.server != facts.identity:
             return None
-        return self.told(self._files(connection, facts, position), facts, position)
+        return self.state_of(self._files(connection, facts, position), facts, position)
 
-    def told(self, files: LogFiles, facts: MySqlServerFacts, position: MySqlPosition) -> LogState:
+    def state_of(self, files: LogFiles, facts: MySqlServerFacts, position: MySqlPosition) -> LogState:
         """Return what these files mean for a stream that continues at this position."""
         needed, limit, kept = oldest_file(position), facts.log_limit, facts.log_kept_s
         ahead = sum(size for number, size in files.sizes.items() if number >= position.file)
@@ -95,12 +95,12 @@ class LogRetention:
         if not later or not facts.log_kept_s:
             return LogFiles(sizes)
         [clock] = query_dicts(connection, "SELECT UNIX_TIMESTAMP() AS now")
-        return LogFiles(sizes, int(clock["now"]) - self._begun_of(names[min(later)]))
+        return LogFiles(sizes, int(clock["now"]) - self._begin_time_of(names[min(later)]))
 
-    def _begun_of(self, file: str) -> int:
-        if self._asked[0] != file:
-            self._asked = file, self._begun(file)
-        return self._asked[1]
+    def _begin_time_of(self, file: str) -> int:
+        if self._known_time[0] != file:
+            self._known_time = file, self._begin_time(file)
+        return self._known_time[1]
 
 
 def oldest_file(position: MySqlPosition) -> int:

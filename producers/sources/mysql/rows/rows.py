@@ -438,7 +438,7 @@ class ResultDecoder(MySqlRows):
                 raise self.unreadable(len(row))
             if self.odd:
                 self.make(row, self.new, None)
-            return self.found(row, self.new)
+            return self.chunk_row(row, self.new)
         except BROKEN as exc:
             try:
                 settled = self.settled_row(row, self.new, self.unmade(row, self.new, None), exc)

@@ -114,7 +114,7 @@ class DiscardedTransactions:
             raise ROLLED_BACK(**_named(opened))
         place = opened.start.behind(first)
         steps[:] = [step for step in steps if not _is_behind(step, place)]
-        opened.taken_back(mark)
+        opened.forget_after(mark)
 
 
 def _is_behind(step: Step, place: MySqlPosition) -> bool:

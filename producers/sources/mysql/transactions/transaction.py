@@ -78,7 +78,7 @@ class Transaction:
             self.done, self.total, array("Q", [frame.of_table for frame in counted])
         )
 
-    def taken_back(self, mark: TransactionMark) -> None:
+    def forget_after(self, mark: TransactionMark) -> None:
         """Forget the counts behind this mark, which are not published."""
         self.told, self.total = mark.done, mark.total
         of_tables = chain(mark.of_tables, repeat(0))  # later tables had no events

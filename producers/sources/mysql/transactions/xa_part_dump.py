@@ -19,7 +19,7 @@ class XaPartDump:
 
     def __init__(self, part: XaPart, flow: Callable[[], Packets], end: Callable[[], None]) -> None:
         self._part, self._end = part, end
-        self._packets = self._asked(flow)
+        self._packets = self._call(flow)
 
     def fileno(self) -> int:
         """The socket's number, for select."""
@@ -31,14 +31,14 @@ class XaPartDump:
 
     def take(self) -> tuple[bytes, int, int] | None:
         """Return the next whole event."""
-        return self._asked(self._packets.take)
+        return self._call(self._packets.take)
 
     def close(self) -> None:
         """End it here and on the server."""
         self._packets.close()
         self._end()
 
-    def _asked(self, ask: Callable[[], Answer]) -> Answer:
+    def _call(self, ask: Callable[[], Answer]) -> Answer:
         try:
             return ask()
         except Definite as exc:

@@ -132,7 +132,7 @@ class PgRowQueries:
         """Take the functions that connect, and that begin the one read of a table without a key."""
         self._begin, self._labels, self._register, self._begin_whole = begin, labels, register, begin_whole
         self._given_up = given_up
-        self.session = self._begun()
+        self.session = self._begin_session()
 
     @property
     def marks(self) -> PgMarks:
@@ -238,7 +238,7 @@ class PgRowQueries:
             raise
         if not whole:
             connection.close()
-            self.session = self._begun()
+            self.session = self._begin_session()
         return slicing.end(), whole and slicing.count < request.most_rows
 
     def rows_at(self, request: ChunkRequest, shape: Projection, bound: Bound) -> int:
@@ -280,7 +280,7 @@ class PgRowQueries:
         explained: Any = connection.execute(query.encode()).fetchone()
         return int(explained[0][0]["Plan"]["Plan Rows"])
 
-    def _begun(self) -> PgReadSession:
+    def _begin_session(self) -> PgReadSession:
         session = self._begin()
         session.connection.given_up = self._given_up
         with translate_errors(session.connection, "take a session's settings"):

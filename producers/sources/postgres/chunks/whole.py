@@ -82,12 +82,12 @@ class PgWholeReader:
         connection = self.connect().connection
         connection.given_up = given_up
         try:
-            return self._begun(connection, catalogue, table)
+            return self._begin_read(connection, catalogue, table)
         except BaseException:
             connection.close()
             raise
 
-    def _begun(self, connection: TimedConnection, catalogue: PgCatalogue, table: TableId) -> WholeRows:
+    def _begin_read(self, connection: TimedConnection, catalogue: PgCatalogue, table: TableId) -> WholeRows:
         with translate_errors(connection, read_action(table), table):
             connection.execute(_LOCKS)
             ((standby,),) = connection.execute("SELECT pg_is_in_recovery()")

@@ -146,7 +146,7 @@ class PgCatalogue:
         self._database = database
         self._rules, self._instants, self._publication = rules, instants, publication
         self._types: dict[int, PgType] = {}
-        self._kept: dict[TableId, PgTableFacts] = {}
+        self._cache: dict[TableId, PgTableFacts] = {}
 
     def keep(self, tables: Collection[TableId]) -> None:
         """Look up many tables together; from here on their facts do not change."""
@@ -158,7 +158,7 @@ class PgCatalogue:
         oids = list(named)
         for first in range(0, len(oids), AT_ONCE):
             some = {oid: named[oid] for oid in oids[first : first + AT_ONCE]}
-            self._kept |= {facts.table: facts for facts in self._stored(some).values()}
+            self._cache |= {facts.table: facts for facts in self._stored(some).values()}
 
     def tables(self) -> list[TableId]:
         """List the tables that this role can read, partitions as their root."""
@@ -169,7 +169,7 @@ class PgCatalogue:
 
     def describe(self, table: TableId) -> Projection:
         """Return a table's current shape, and the part of it that is published."""
-        return self.projected(self.carried(self._found(table)))
+        return self.projected(self.carried(self._facts(table)))
 
     def projected(self, facts: PgTableFacts) -> Projection:
         """Return the shape that these facts describe, and the part of it that is published."""
@@ -266,7 +266,7 @@ class PgCatalogue:
 
     def types(self, table: TableId) -> list[tuple[str, PgType, int, bool]]:
         """Return each column's name, type, typmod and whether the log carries it; also of unknown types."""
-        stored = self._found(table)
+        stored = self._facts(table)
         carried = {column.number for column in self.carried(stored).columns if column.name is not None}
         live = [(column.name, column) for column in stored.columns if column.name is not None]
         self._learn(column.type_oid for _, column in live)
@@ -277,7 +277,7 @@ class PgCatalogue:
 
     def key(self, table: TableId) -> tuple[str, ...]:
         """Return the columns of the primary key, else of the unique index that replaces it."""
-        facts = self.carried(self._found(table))
+        facts = self.carried(self._facts(table))
         names = {column.number: column.name for column in facts.columns}
         key = tuple(name for number in facts.key if (name := names[number]) is not None)
         return key if len(key) == len(facts.key) else ()
@@ -309,9 +309,9 @@ class PgCatalogue:
             raise NotOurs
         return bool(partitioned)
 
-    def _found(self, table: TableId) -> PgTableFacts:
-        if table in self._kept:
-            return self._kept[table]
+    def _facts(self, table: TableId) -> PgTableFacts:
+        if table in self._cache:
+            return self._cache[table]
         found = self._connection.execute(_OID, [table.schema, table.name]).fetchone()
         if found is None:
             raise self._missing(table)

@@ -3,7 +3,7 @@ from wrackline.schemas.events.avro_writer cimport AvroWriter
 
 cdef class ColumnMasking:
     cdef int count
-    cdef int kept
+    cdef int column_count
     cdef dict masks
     cdef bytes actions
     cdef Py_ssize_t growth

@@ -33,7 +33,7 @@ class ColumnMasking:
 
     def __init__(self, projection: Projection) -> None:
         self.count = len(projection.actions)
-        self.kept = len(projection.table.columns)
+        self.column_count = len(projection.table.columns)
         self.masks = {
             i: action for i, action in enumerate(projection.actions) if not isinstance(action, Plain)
         }
@@ -80,8 +80,8 @@ class ColumnMasking:
         cell: cython.Py_ssize_t
         if end - at < 2 or (data[at] << 8 | data[at + 1]) != self.count:
             return 0
-        out[self.at] = self.kept >> 8
-        out[self.at + 1] = self.kept & 255
+        out[self.at] = self.column_count >> 8
+        out[self.at + 1] = self.column_count & 255
         self.at += 2
         at += 2
         run: cython.Py_ssize_t = at  # the cells that are kept and not yet copied begin here

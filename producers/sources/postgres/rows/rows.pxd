@@ -18,6 +18,6 @@ cdef class PgRowDecoder(RowEvents):
     cdef TupleCells old
     cdef Py_ssize_t put(self, bytes message, Py_ssize_t at, Frame frame, long long ordinal, list events) except -1
     cpdef object read_line(self, bytes line)
-    cdef object _found(self, bytes row)
+    cdef object _chunk_row(self, bytes row)
     cdef Py_ssize_t _settle(self, unsigned char letter, bytes message, TupleCells old, TupleCells new, object unsent, Frame frame, long long ordinal, list events, object failed) except -1
     cdef bint _unsent(self, TupleCells old) noexcept

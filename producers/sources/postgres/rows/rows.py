@@ -249,7 +249,7 @@ class PgRowDecoder(RowEvents):
             row = self.veil.row(row)
         if self.new.split(row, 0, len(row)) == 0:
             raise self._unreadable(row)
-        return self._found(row)
+        return self._chunk_row(row)
 
     @cython.ccall
     def read_line(self, line: bytes) -> ChunkRow | None:
@@ -260,12 +260,12 @@ class PgRowDecoder(RowEvents):
             end -= 1
         if self.veil is not None or not self.new.split_line(data, end):
             return None
-        return self._found(line)
+        return self._chunk_row(line)
 
     @cython.cfunc
-    def _found(self, row: bytes) -> ChunkRow:
+    def _chunk_row(self, row: bytes) -> ChunkRow:
         try:
-            return self.found(row, self.new)
+            return self.chunk_row(row, self.new)
         except (ValueError, LookupError, ArithmeticError) as exc:
             try:
                 settled = self.settled_row(row, self.new, {}, exc)

@@ -127,7 +127,7 @@ def test_a_batch_that_changes_nothing_is_a_commit(world: DeltaWorld) -> None:
     put(world, plan_for(world, 4), change("u", A, 1, "older"))
     now = versions(world)
     assert len(now) == len(before) + 2
-    assert [one.said.number for one in now if one.said] == [3, 2, 1, 0]
+    assert [one.text.number for one in now if one.text] == [3, 2, 1, 0]
     assert world.target.applied(TABLE.id).offsets == {HERE: 4}
     assert labels(world) == {A: "x"}
 

@@ -226,7 +226,7 @@ class Worker:
         work, stage, (rows, shape), mark = self._work.pop(place)
         hidden = [one for one in work.streamed if self._db.log[int(one.transaction)].hidden]
         if isinstance(work, VisibilityCheck):
-            self.machine.looked(work.ticket, hidden)
+            self.machine.visibility(work.ticket, hidden)
             return
         if stage == "gate":
             if not hidden:

@@ -184,7 +184,7 @@ def test_somebody_looks_for_a_single_transaction_and_then_not_for_a_while() -> N
     (look,) = desk.work(60.0)
     assert isinstance(look, VisibilityCheck)
     assert reading(desk)
-    desk.machine.looked(look.ticket, look.streamed)
+    desk.machine.visibility(look.ticket, look.streamed)
     assert not reading(desk)
     assert desk.work(119.0) == []
     assert len(desk.work(120.0)) == 1

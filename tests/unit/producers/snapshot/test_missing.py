@@ -31,7 +31,7 @@ def window(
     asked: Mapping[bytes, MissingRow] = {}, job: str | None = None, *, arrived: bool = False
 ) -> Window:
     request = ChunkRequest(TABLE.id, ("id",), only=tuple(one.bound for one in asked.values()))
-    made = Window(Read(Ticket("run/1"), request, ()), 1_000, job, asked=asked)
+    made = Window(Read(Ticket("run/1"), request, ()), 1_000, job, missing=asked)
     if arrived:
         made.arrive(chunk_of(request, ROWS), Fence("run/1", 9), passed=False)
     return made

@@ -79,7 +79,7 @@ def test_rule_2_what_a_look_finds_hidden_is_kept_and_the_rest_is_let_go() -> Non
     assert names(look.streamed) == ["x0", "x1", "x2"]
     assert desk.work(2.0) == []  # one is on its way
     desk.transaction(full(4, 13))
-    desk.machine.looked(look.ticket, look.streamed[1:2])
+    desk.machine.visibility(look.ticket, look.streamed[1:2])
     assert names(desk.machine.unproven()) == ["x1", "x3"]
     assert desk.work(3.0) == []
     (later,) = desk.work(61.0)  # few, but for long
