@@ -113,14 +113,16 @@ def check(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="pipeline.toml", help="The pipeline's file.")],
     *,
-    offline: Annotated[bool, typer.Option("--offline", help="Check only the file; ask no server.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Check only the file; contact no server.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check a pipeline's file, source server, tables and target, without changing anything."""
     context.ensure_object(Options).json = json
     checked = check_file(file, Installed(), os.environ)
     if not offline:
-        with show_progress("source, Kafka and target are asked", json=json):
+        with show_progress("asking the source, Kafka and the target", json=json):
             checked = add_server_findings(checked)
     if checked.stops:
         raise UnfitFile(file, checked)

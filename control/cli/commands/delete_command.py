@@ -40,7 +40,7 @@ def delete(  # noqa: PLR0913 - each is a flag
     gone: list[str] = []
 
     with open_parts(pipeline, wanted) as at:
-        with show_progress("source, Kafka and target are asked what is there", json=json):
+        with show_progress("asking the source, Kafka and the target what is there", json=json):
             found = plan_deletion(at, pipeline, wanted)
         if not json:
             _say(at.name, found)
@@ -55,7 +55,7 @@ def delete(  # noqa: PLR0913 - each is a flag
 
 
 def _remove(at: PipelineParts, found: DeletionPlan, gone: list[str], *, json: bool) -> None:
-    with show_progress("the pipeline is fenced", json=json) as shown:
+    with show_progress("fencing the pipeline", json=json) as shown:
 
         def tell(name: str) -> None:
             gone.append(name)
@@ -73,15 +73,17 @@ def _say(name: str, found: DeletionPlan) -> None:
         say(f"to remove: {one}" + (f" (keeps {held} bytes of log)" if held is not None else ""))
     for left in found.left:
         by_hand = f"; by hand: {left.drop}" if left.drop else ""
-        say(f"stays: {left.name}: {left.why}{by_hand}")
+        say(f"remains: {left.name}: {left.why}{by_hand}")
     if not found.goes:
-        say(f"nothing of {name} is there to be removed")
+        say(f"there is nothing of {name} to remove")
 
 
 def _ask(name: str) -> None:
     if not sys.stdin.isatty():
-        raise typer.BadParameter("nobody can be asked here: repeat it with --yes, or look with --dry-run")
-    typer.confirm(f"Remove these of {name}, for good?", abort=True, err=True)
+        raise typer.BadParameter(
+            "there is no terminal to confirm on: repeat the command with --yes, or look with --dry-run"
+        )
+    typer.confirm(f"Remove these parts of {name} permanently?", abort=True, err=True)
 
 
 def _document(name: str, found: DeletionPlan, gone: list[str]) -> dict[str, Any]:

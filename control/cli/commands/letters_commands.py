@@ -45,7 +45,7 @@ def list_letters(context: typer.Context, file: File, table: Table = None, *, jso
     """Show the place of each letter's record, the time when it was set aside, and the reason."""
     context.ensure_object(Options).json = json
     found = []
-    with show_progress("the target is asked", json=json), _open_letters(file) as opened:
+    with show_progress("asking the target", json=json), _open_letters(file) as opened:
         for each in _tables(opened, table):
             found += [(each, letter) for letter in opened.letters(each)]
     if json:
@@ -67,7 +67,7 @@ def list_letters(context: typer.Context, file: File, table: Table = None, *, jso
         place = f"{letter.spot.topic}-{letter.spot.partition}@{letter.spot.offset}"
         say(f"{each}  {place}  {at}  {letter.reason}  [{letter.code}]")
     if not found:
-        say("no letter is kept")
+        say("there are no letters")
 
 
 @app.command()
@@ -75,7 +75,7 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
     """Merge the letters that can be read now, and keep the rest. Exit codes are those of consume --once."""
     context.ensure_object(Options).json = json
     told = []
-    with show_progress("Spark is started", json=json) as shown, _open_replays(file) as opened:
+    with show_progress("starting Spark", json=json) as shown, _open_replays(file) as opened:
         tables = _tables(opened.desk, table)
         for done_before, each in enumerate(tables):
             shown.now(escape(str(each)), done_before, len(tables))
@@ -92,7 +92,7 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
         for error in errors:
             say(str(error))
         if not errors and not any(one["merged"] or one["left"] for one in told):
-            say("no letter is kept")
+            say("there are no letters")
     if opened.exit:
         raise typer.Exit(opened.exit)
 
@@ -101,7 +101,7 @@ def replay(context: typer.Context, file: File, table: Table = None, *, json: Jso
 def drop(context: typer.Context, file: File, table: OneTable, *, json: Json = False) -> None:
     """Drop a table's letters: their rows never arrive, unless they are read again."""
     context.ensure_object(Options).json = json
-    with show_progress("the target is asked", json=json), _open_letters(file) as opened:
+    with show_progress("asking the target", json=json), _open_letters(file) as opened:
         (each,) = _tables(opened, table)
         count = opened.drop(each)
     if json:

@@ -48,7 +48,7 @@ def history(context: typer.Context, file: File, *, json: Json = False) -> None:
     for one in kept:
         say(f"{one.time}  {one.database}  {one.place}  generation {one.generation}")
     if not kept:
-        say("no position was kept yet")
+        say("no position is stored yet")
 
 
 @app.command(name="set")
@@ -117,7 +117,8 @@ def _show(opened: OffsetsService, *, json: bool) -> None:
 def _say_what_stays(opened: OffsetsService, file: Path, *, json: bool) -> None:
     """Report each table that is set aside, because it is not read again with the log, and the remedy."""
     for table in [] if json else opened.set_aside():
-        say(f"{table} stays set aside; to have it again: wrackline snapshot start {file} {quote(str(table))}")
+        again = f"wrackline snapshot start {file} {quote(str(table))}"
+        say(f"{table} is still set aside; to copy it again: {again}")
 
 
 def _object(text: str) -> dict[str, Any]:

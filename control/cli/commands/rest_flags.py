@@ -78,7 +78,7 @@ def if_asked(port: int | None, given: RestSettings) -> RestSettings | None:
     if port is not None:
         return given
     if given != RestSettings(0):
-        raise typer.BadParameter("what is said of REST needs a port too: --rest-port <port>")
+        raise typer.BadParameter("the options for REST need a port: --rest-port <port>")
     return None
 
 

@@ -26,7 +26,7 @@ from wrackline.schemas.settings.filters import TableFilter
 
 app = typer.Typer(
     name="snapshot",
-    help="Have existing rows read, alongside the log, and show the progress.",
+    help="Read existing rows alongside the log, and show the progress.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -49,7 +49,7 @@ def status(
     if again:
         code = watch(ask, partial(page, wanted=wanted), every, json=json)
     else:
-        with show_progress("both sides are asked", json=json):
+        with show_progress("asking both halves", json=json):
             found = ask()
         code = found.exit
         if json:
@@ -59,6 +59,6 @@ def status(
             for line in page(found, StatusStyle(width, now_ms()), wanted):
                 say(line)
             for one in unknown_tables(found, wanted):
-                raise typer.BadParameter(f"neither side knows a table {one}")
+                raise typer.BadParameter(f"neither half has a table {one}")
     if code:
         raise typer.Exit(code)

@@ -40,7 +40,7 @@ def tables(
     """List the tables that a pipeline captures, with keys, columns and topics, without changing anything."""
     context.ensure_object(Options).json = json
     pipeline = good_pipeline(file)
-    with show_progress("the source is asked for its tables", json=json):
+    with show_progress("asking the source for its tables", json=json):
         found = survey_tables(pipeline)
     if json:
         print_json(survey_document(found, everything=everything))
@@ -55,7 +55,7 @@ def tables(
 def survey_lines(survey: TableSurvey, *, everything: bool) -> Iterator[Text]:
     """Return the survey for people."""
     if isinstance(survey.held, WracklineError):
-        yield Text.assemble(("topics", "bold"), "  can't be said: ", (str(survey.held), "yellow"))
+        yield Text.assemble(("topics", "bold"), "  unknown: ", (str(survey.held), "yellow"))
     for one in survey.captured:
         yield Text(escape(str(one.table)), "bold")
         if isinstance(one.shape, TableSchema):

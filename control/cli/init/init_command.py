@@ -308,7 +308,7 @@ def _wrap(text: str) -> str:
 def _refuse_gaps(missing: Sequence[str], *, json: bool) -> None:
     if not missing:
         return
-    why = f"nobody can be asked here, and these are missing: {', '.join(missing)}"
+    why = f"there is no terminal to ask on, and these are missing: {', '.join(missing)}"
     if not json:
         raise typer.BadParameter(why)
     print_json({"error": USAGE(why=why, command="wrackline init").document(), "missing": missing})
@@ -366,5 +366,5 @@ def _say_written(file: Path, given: Mapping[str, str], unset: Sequence[str], *, 
         return
     say(f"written: {file_writer.printable_path(file.absolute())}, {len(given)} settings")
     for one in unset:
-        say(f"not yet there: {one}")
+        say(f"not there yet: {one}")
     say(f"next: {following}")

@@ -209,10 +209,11 @@ def _tell(
     if json:
         print_json({"name": name, "asked": verb, **({} if wait is None else _fields(found))})
     elif wait is None:
-        say(f"{escape(name)}: told to {verb}; see: wrackline connectors")
+        say(f"{escape(name)}: asked to {verb}; see: wrackline connectors")
     else:
         asleep = verb is Verb.RESTART and found.state in RESTS
-        say(f"{escape(name)} is {found.state}{'; restart leaves it so, resume wakes it' if asleep else ''}")
+        more = "; restart does not change that, resume does" if asleep else ""
+        say(f"{escape(name)} is {found.state}{more}")
 
 
 def _wait_for_end(

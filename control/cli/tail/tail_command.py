@@ -83,7 +83,7 @@ def tail(
     try:
         shown = _print(values, _TailOptions(tuple(tables or ()), begins, count, follow), json=json)
         if not shown and not json:
-            say("no event is there")
+            say("there are no events")
         sys.stdout.flush()
     except KeyboardInterrupt:
         return

@@ -96,7 +96,7 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
     """Return all that is known of one table."""
     source, target = status.of_source(table), status.of_target(table)
     yield Text(status.own_name(table), "bold")
-    unsure = "" if _state(status, table) != "-" else "unknown" if source is None else "unknown; at last "
+    unsure = "" if _state(status, table) != "-" else "unknown" if source is None else "unknown; last known: "
     yield Text(f"  source   {unsure}{'' if source is None else requests.state_in_words(source)}")
     if target is None:
         yield Text("  target   unknown")
@@ -125,14 +125,14 @@ def details(status: PipelineStatus, table: str, look: StatusStyle) -> Iterator[T
         yield Text(f"  upkeep   {upkeep['done']} done, {upkeep['failed']} failed, in {took}{gone}")
     if target["incomplete"]:
         rows = f"{target['incomplete']:,} rows are hidden from readers"
-        yield Text(f"  lacking  {rows}: a value of theirs has not come; a full image brings it")
+        yield Text(f"  lacking  {rows}: each lacks a value until its next full image")
     yield from _wrong(table, status)
 
 
 def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     """Report which processes run, and which side does not answer."""
     if isinstance(status.source, WracklineError):
-        yield Text.assemble(("source", "bold"), "  can't be said: ", (str(status.source), "yellow"))
+        yield Text.assemble(("source", "bold"), "  unknown: ", (str(status.source), "yellow"))
     yield from _log(status.log)
     for database, read in status.first.items():
         style = "bold red" if read["state"] == "failed" else ""
@@ -157,12 +157,12 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
     if isinstance(log, WracklineError):
         yield Text.assemble(("log", "bold"), "     unknown: ", str(log))
         return
-    waits = "" if log["running"] else "; the worker waits"
+    waits = "" if log["running"] else "; the worker is waiting"
     for database, its in log["databases"].items():
-        behind = "unknown how far" if its["behind_bytes"] is None else size_text(its["behind_bytes"])
+        behind = "unknown bytes" if its["behind_bytes"] is None else size_text(its["behind_bytes"])
         late = "" if its["lag_ms"] is None else f", its newest event came {_time(its['lag_ms'])} late"
         lost = its["lost_in_s"]
-        soon = "" if lost is None else f"; what waits there is lost in {_time(lost * 1000)}"
+        soon = "" if lost is None else f"; what is not read is lost in {_time(lost * 1000)}"
         yield Text.assemble(
             ("log", "bold"), f"     {database}: {behind} behind{late}{waits}", (soon, "yellow")
         )
@@ -210,8 +210,8 @@ def _wrong(table: str, status: PipelineStatus) -> Iterator[Text]:
         if error:
             yield Text.assemble((status.own_name(table), "bold"), f": {error_text(error)}")
     if held := target.get("held"):
-        waits = f"{_count(held)} more offsets wait behind a Kafka transaction of some producer"
-        since = f"open for {_time(target['held_s'] * 1000)} at least; wrackline errors consume.held"
+        waits = f"{_count(held)} more offsets wait behind some producer's Kafka transaction"
+        since = f"open for at least {_time(target['held_s'] * 1000)}; wrackline errors consume.held"
         yield Text.assemble((status.own_name(table), "bold"), f": {waits}, {since}")
 
 

@@ -104,4 +104,4 @@ def _sender(values: Values) -> tuple[Send, str] | None:
 
 
 def _warn(log: Log, error: WracklineError) -> None:
-    log.warning("goes on without", line=f"goes on without: {error}", error=error.document())
+    log.warning("continues without", line=f"continues without: {error}", error=error.document())

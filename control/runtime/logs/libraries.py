@@ -60,7 +60,7 @@ class LibraryHandler(logging.Handler):
         if left_out is None:
             return
         often = {"repeated": left_out} if left_out else {}
-        more = f" (and {left_out} times since it was said)" if left_out else ""
+        more = f" (and {left_out} times since it was last logged)" if left_out else ""
         told = {"logger": record.name, **often}
         self._log.log(_level(record), "library", line=f"{record.name}: {said}{more}", **told)
 

@@ -88,13 +88,13 @@ class ConsumerLog:
 
     def recovered(self, topic: str) -> None:
         """Log that a table continues."""
-        self._log.info("goes on", line=f"{_table(topic)} goes on", table=_table(topic))
+        self._log.info("continues", line=f"{_table(topic)} continues", table=_table(topic))
 
     def outage(self, error: WracklineError | None) -> None:
         """Log that Kafka is away, or back."""
         self._figures.went(error)
         if error is None:
-            self._log.info("goes on", line="Kafka answers again")
+            self._log.info("continues", line="Kafka answers again")
         else:
             self._log.warning("waits", line=f"waits: {error}", error=error.document())
 
@@ -121,7 +121,7 @@ class ConsumerLog:
 
     def ends(self, *, whole: bool) -> None:
         """Log how it ended, and the totals."""
-        left = "" if whole else "; a batch under way was let go, and is merged again by the next start"
+        left = "" if whole else "; a batch under way was given up, and the next start merges it again"
         line = f"stopped: merged {self._in_all()}{left}"
         self._log.info("stopped", line=line, whole=whole, batches=self._batches, offsets=self._offsets)
 

@@ -157,10 +157,10 @@ def _last_words(source: Source, log: Log, *, completed: bool) -> None:
     for one in left:
         if one is not None:
             line = (
-                f"{one.name} stays, and the server keeps all of its log from here on: go on from it with"
+                f"{one.name} is kept, and the server keeps all of its log from here on: continue with"
                 f' snapshot.mode = "initial", or drop it: {one.drop}'
             )
-            log.warning("log stays", line=line, name=one.name, drop=one.drop)
+            log.warning("log kept", line=line, name=one.name, drop=one.drop)
 
 
 Begun = tuple[Task, ExitStack]
@@ -245,12 +245,12 @@ def _claim(ownership: Ownership, source: Source, log: Log, name: str) -> int:
         offset = claim.state.resume(name, partition)
         begins = None if offset is None else place(orjson.loads(offset.position))
         state = source.log_state(partition) if isinstance(source, Attended) else None
-        kept = "" if state is None else f"; {state.name} is there"
+        kept = "" if state is None else f"; {state.name} exists"
         told = {"database": partition.database, "position": begins}
         said = "starts with no stored position" if begins is None else f"begins at {begins}"
         log.info("begins", line=f"{partition.database}: {said}{kept}", **told)
         if state is not None and state.held_by is not None:
-            line = f"takes over from {state.held_by}, which still reads {state.name}: it is shut out"
+            line = f"takes over from {state.held_by}, which still reads {state.name} and is now shut out"
             log.warning("takes over", line=line, held_by=state.held_by, database=partition.database)
     line = f"owner: generation {claim.generation} of {group_of(name)}.{name}.{TASK}"
     log.info("owner", line=line, generation=claim.generation, task=TASK)

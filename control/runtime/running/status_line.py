@@ -109,8 +109,8 @@ class Narration:
                 self._wrong[key.table] = table.reason
                 stays = "set aside" if table.set_aside else "without all of its rows"
                 error = asdict(table.reason)
-                line = f"{key.table} stays {stays}: {error_text(error)}"
-                self._log.warning(f"stays {stays}", line=line, table=str(key.table), error=error)
+                line = f"{key.table} is still {stays}: {error_text(error)}"
+                self._log.warning(f"still {stays}", line=line, table=str(key.table), error=error)
         for found in state.findings:
             told = {"fault": found.fault.value, "place": str(found.place)}
             self._log.warning("offsets", line=f"offsets: {found.fault.value} at {found.place}", **told)
@@ -125,7 +125,7 @@ class Narration:
 
     def notice(self, error: WracklineError) -> None:
         """Log what does not work beside the stream."""
-        self._log.warning("goes on without", line=f"goes on without: {error}", error=error.document())
+        self._log.warning("continues without", line=f"continues without: {error}", error=error.document())
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
         """Count them; log which tables are right again."""

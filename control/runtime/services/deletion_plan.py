@@ -59,7 +59,7 @@ CONSUMER_RUNS = define(
     hint="stop it (SIGTERM to wrackline consume), then repeat the command",
 )
 
-_ONLY_NOW = "{} removes them, together with the rest and not after it"
+_ONLY_NOW = "{} removes them, but only together with the rest"
 _NEVER_WROTE = "no stored position shows that the pipeline wrote there"
 _DELETE_TOPIC = "kafka-topics --bootstrap-server <brokers> --delete --topic '<topic>'"
 
@@ -167,7 +167,7 @@ def plan_deletion(at: PipelineParts, pipeline: Pipeline, wanted: DeletionRequest
         left.append(Leftover(_list_topics(topics), why, _DELETE_TOPIC))
         topics = []
     if topics:
-        left.append(Leftover("the topics' schemas in the registry", "others may still read by them"))
+        left.append(Leftover("the topics' schemas in the registry", "other readers may still need them"))
     ours = set(_in_order(at.name))
     internal = [topic for topic in _in_order(at.name) if topic in there & ours]
     return DeletionPlan(source, tuple(own), tuple(topics), tuple(internal), tuple(left))
@@ -180,9 +180,7 @@ def _of_source(
         _see_that_none_wrote_just_now(at)
         return {}, [Leftover("what the source's server keeps for it", "the source was not asked")]
     if not isinstance(at.source, Removable):
-        return {}, [
-            Leftover("what the source's server keeps for it", "this kind of source can't tell what it is")
-        ]
+        return {}, [Leftover("what the source's server keeps for it", "this kind of source can't list it")]
     going: dict[SourcePartition, tuple[ServerObject, ...]] = {}
     left = []
     begun = bool(state.positions) or at.ownership.last_written_ms() is not None
@@ -259,7 +257,9 @@ def _of_target(at: PipelineParts, tables: list[TableId]) -> tuple[list[TableId],
             own.append(table)
         else:
             left.append(
-                Leftover(f"table {table} of the target", "this kind of target drops none; do it by hand")
+                Leftover(
+                    f"table {table} of the target", "this kind of target drops no tables; drop it by hand"
+                )
             )
     return own, left
 
@@ -281,7 +281,7 @@ def _topics(
     others = sorted(t for t in there if t.startswith(f"{server}.") and t not in own | of_server)
     left = []
     if others:
-        left.append(Leftover(_list_topics(others), "no table of this pipeline writes there now"))
+        left.append(Leftover(_list_topics(others), "no table of this pipeline is published there now"))
         if of_server:
             left.append(
                 Leftover(_list_topics(sorted(of_server)), "another pipeline may have the same topic.prefix")

@@ -77,7 +77,7 @@ class WorkerLog:
 
     def wrong(self, task: str, error: WracklineError) -> None:
         """Log what does not work beside a pipeline; it may be called on any thread."""
-        self._log.warning("goes on without", line=str(error), pipeline=task, error=error.document())
+        self._log.warning("continues without", line=str(error), pipeline=task, error=error.document())
 
     def output(self, task: str, line: str) -> None:
         """Log a line that other code in a pipeline's process printed."""

@@ -90,7 +90,7 @@ def _a_table_without_a_place(world: World, consuming: Consuming) -> None:
     world.sql.execute(f'ALTER TABLE wrackline."{COPY}.items" DROP CONSTRAINT no')
     consuming.process.send_signal(signal.SIGHUP)
     world.arrives("items")
-    consuming.told("goes on", table=table)
+    consuming.told("continues", table=table)
 
 
 def _forgotten_deletes(world: World, consuming: Consuming) -> None:

@@ -103,7 +103,7 @@ def test_the_figures_say_how_far_the_log_is_ahead_and_when_it_is_dropped(pipe: P
             pipe.execute("FLUSH BINARY LOGS")
             pipe.execute(f"INSERT INTO {database}.orders VALUES (4)")
             wait_until(lambda: 0 < metric("slot_seconds_until_lost") <= 86400)
-            assert "what waits there is lost in 24 h" in pipe.command("status").stdout
+            assert "what is not read is lost in 24 h" in pipe.command("status").stdout
             cursor.execute(f"XA COMMIT '{pipe.prefix}'")
             wait_until(lambda: metric("slot_seconds_until_lost") == inf)
         finally:

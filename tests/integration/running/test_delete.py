@@ -361,7 +361,7 @@ def test_tables_of_a_lake_go_only_if_they_are_copies_of_the_pipelines(
     for table in (others, ours._replace(database="elsewhere")):
         put(lake, plan_for(lake, 1, table=replace(TABLE, id=table)), change("c", A, 1, "x"))
     looked = command(world, "--tables", "--dry-run")  # another's copy stands where ours would
-    assert f"stays: table {ours} of the target: " in looked.stdout, looked.stderr
+    assert f"remains: table {ours} of the target: " in looked.stdout, looked.stderr
     assert f"is not the copy of {ours}" in looked.stdout
     assert dropping(lake).drop(ours._replace(database="elsewhere"))
 

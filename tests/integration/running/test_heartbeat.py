@@ -90,7 +90,7 @@ def test_an_idle_database_lets_a_busy_neighbours_log_go(world: World) -> None:
     assert world.events(f"{world.prefix}.message") == []
     assert len(world.events()) == 1
     assert running.stop() == Exit.OK
-    assert "goes on without:" not in running.output
+    assert "continues without:" not in running.output
 
 
 def test_a_busy_database_needs_none(world: World) -> None:
@@ -122,4 +122,4 @@ def test_what_can_not_be_written_is_said_once_and_stops_nothing(world: World, li
     world.insert(1, 3)
     world.arrived(3)
     assert running.stop() == Exit.OK
-    assert running.output.count("goes on without:") == 1
+    assert running.output.count("continues without:") == 1

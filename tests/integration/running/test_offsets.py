@@ -134,11 +134,11 @@ def test_a_table_that_is_set_aside_is_named_at_each_start_kept_by_a_set_and_forg
     assert running.stop() == Exit.OK
     assert aside() == ["pg.value_unfit"]
     again = world.run()
-    assert "orders stays set aside: [pg.value_unfit]" in again.output
+    assert "orders is still set aside: [pg.value_unfit]" in again.output
     assert again.stop() == Exit.OK
     table = f"{world.database.name}.public.orders"
     edited = world.command("offsets", "set", json.dumps(world.position()["position"]))
-    assert f"{table} stays set aside; to have it again: wrackline snapshot start" in edited.stdout
+    assert f"{table} is still set aside; to copy it again: wrackline snapshot start" in edited.stdout
     assert aside() == ["pg.value_unfit"]
     world.offsets("reset", "--force")
     assert aside() == []

@@ -89,7 +89,7 @@ def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_th
     assert running.stop() == Exit.OK
     world.sql.execute('DROP TABLE new_a; INSERT INTO "new.a" VALUES (2)')
     running = world.run()
-    running.says("new.a stays set aside: [topic.collision]")
+    running.says("new.a is still set aside: [topic.collision]")
     assert world.command("snapshot", "start", "public.new.a").returncode == Exit.OK
     world.sql.execute('INSERT INTO "new.a" VALUES (3)')
     wait_until(lambda: len(world.events(topic)) >= 4)  # behind the first one a truncate and two rows
@@ -139,7 +139,7 @@ def test_a_column_that_the_publication_does_not_list_sets_its_table_aside_until_
     assert len(world.events(topic)) == 1
     assert running.stop() == Exit.OK
     running = world.run()
-    running.says("new_a stays set aside: [pg.publication_column]")
+    running.says("new_a is still set aside: [pg.publication_column]")
     for way in ("DROP", "ADD"):
         world.sql.execute(sql.SQL(f"ALTER PUBLICATION {{}} {way} TABLE new_a").format(name))
     assert world.command("snapshot", "start", "public.new_a").returncode == Exit.OK

@@ -125,7 +125,7 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     teller.outage(None)
     teller.ends(whole=True)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["event"] for line in lines] == ["merged", "stopped", "goes on", "stopped"]
+    assert [line["event"] for line in lines] == ["merged", "stopped", "continues", "stopped"]
     assert (lines[0]["batches"], lines[0]["offsets"], lines[0]["pipeline"]) == (1, 4, "shop")
     assert (lines[3]["batches"], lines[3]["offsets"], lines[3]["whole"]) == (2, 8, True)
     assert lines[1]["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
@@ -155,7 +155,7 @@ def test_the_last_batches_are_told_by_a_look_that_finds_no_more(capsys: pytest.C
 @pytest.mark.parametrize(
     ("done", "said"),
     [
-        (ReplayResult(0, {}), "no letter is kept\n"),
+        (ReplayResult(0, {}), "there are no letters\n"),
         (ReplayResult(2, {}), "d.p.t: merged 2, left 0\n"),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_verb_is_asked_as_kafka_connect_takes_it(
     worker.states("RUNNING")
     worker.answers.append((202, b""))
     said = wrackline(verb[0], "shop", *verb[1:])
-    assert (said.code, said.out) == (Exit.OK, f"shop: told to {verb[0]}; see: wrackline connectors\n")
+    assert (said.code, said.out) == (Exit.OK, f"shop: asked to {verb[0]}; see: wrackline connectors\n")
     assert worker.asked == ["GET /connectors/shop/status", asked]
 
 
@@ -157,7 +157,7 @@ def test_a_verb_is_asked_as_kafka_connect_takes_it(
         ("resume", ["RUNNING", "RUNNING"], "shop is RUNNING"),
         ("restart", ["RUNNING", "RUNNING", "UNASSIGNED", "RUNNING"], "shop is RUNNING"),
         ("restart", ["FAILED", "FAILED", "UNASSIGNED", "RUNNING"], "shop is RUNNING"),
-        ("restart", ["PAUSED", "PAUSED"], "shop is PAUSED; restart leaves it so, resume wakes it"),
+        ("restart", ["PAUSED", "PAUSED"], "shop is PAUSED; restart does not change that, resume does"),
         ("restart --only-failed", ["RUNNING", "RUNNING"], "shop is RUNNING"),
         ("restart --only-failed", ["FAILED", "FAILED", "RESTARTING", "RUNNING"], "shop is RUNNING"),
     ],

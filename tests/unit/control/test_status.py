@@ -123,7 +123,7 @@ def test_a_line_for_each_table_fits_the_terminal() -> None:
 def test_a_log_that_goes_by_its_age_says_when() -> None:
     aged = LogState("binary log", None, 9, 5, None, None, None, kept_s=86_400, expires_s=5400.0)
     said = next(iter(heads(PipelineStatus("shop", {}, worker(aged), None), StatusStyle(80, NOW))))
-    assert said.plain == "log     shop: 5 B behind; what waits there is lost in 90 min"
+    assert said.plain == "log     shop: 5 B behind; what is not read is lost in 90 min"
 
 
 def test_a_long_name_is_shortened_for_a_terminal_alone() -> None:
@@ -147,7 +147,7 @@ def test_all_that_is_known_of_one_table() -> None:
         "  reached  0a0b; next offsets 0: 7766",
         "  time     read 250 ms, apply 1.5 s",
         "  upkeep   1 done, 0 failed, in 2.0 s; removed 1,200 files",
-        "  lacking  3 rows are hidden from readers: a value of theirs has not come; a full image brings it",
+        "  lacking  3 rows are hidden from readers: each lacks a value until its next full image",
     ]
 
 
@@ -162,7 +162,7 @@ def test_nobody_says_that_work_goes_on_while_no_worker_answers(state: str) -> No
     assert shown(dead)[-1].split()[:3] == ["public.orders", "-", "going"]
     assert shown(alive)[-1].split()[:3] == ["public.orders", state, "going"]
     said = [line.plain for line in details(dead, "shop.public.orders", StatusStyle(80, NOW))]
-    assert said[1] == f"  source   unknown; at last {state}"
+    assert said[1] == f"  source   unknown; last known: {state}"
 
 
 @pytest.mark.parametrize("state", ["paused", "failed", "gone"])

@@ -130,8 +130,9 @@ def test_a_start_names_the_tables_that_stay_set_aside_or_unread(capsys: pytest.C
     narration.sees(PARTITION, captured)
     narration.resumed(OffsetsState({}, of, ()))
     assert capsys.readouterr().out == (
-        "shop.public.orders stays set aside: [test.status_lost] a try failed\n  hint: none\n"
-        "shop.public.unread stays without all of its rows: [test.unread] it has no key\n  hint: give it one\n"
+        "shop.public.orders is still set aside: [test.status_lost] a try failed\n  hint: none\n"
+        "shop.public.unread is still without all of its rows: [test.unread] it has no key\n"
+        "  hint: give it one\n"
     )
 
 

@@ -45,17 +45,17 @@ _TASK_ID: Final = _object(connector=_TEXT, task={"type": "integer"})
 _WARNING: Final = _object(setting=_TEXT, code=_TEXT, kind=_TEXT, sentence=_TEXT, hint=_TEXT)
 _WRONG_TABLE: Final = _object(table=_TEXT, code=_TEXT, sentence=_TEXT, hint=_TEXT)
 _MAYBE: Final[Schema] = {"type": ["string", "null"]}
-_NUMBER: Final[Schema] = {"type": ["number", "null"], "description": "null: nobody can say"}
+_NUMBER: Final[Schema] = {"type": ["number", "null"], "description": "null: not known"}
 _LATE: Final = _object(publish=_NUMBER, wait=_NUMBER, merge=_NUMBER, whole=_NUMBER)
-_APART: Final[Schema] = {**_map(_ref("Wrong")), "description": "by side, where one can't be told of"}
+_APART: Final[Schema] = {**_map(_ref("Wrong")), "description": "by half: why its part is missing"}
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "Error": {
         **_object(
             error_code={"type": "integer", "description": "the status"},
             message={"type": "string", "description": "what is wrong"},
-            code={"type": "string", "description": "ours: wrackline errors <code>"},
-            hint={"type": "string", "description": "ours: what to do"},
+            code={"type": "string", "description": "not in Kafka Connect; see: wrackline errors <code>"},
+            hint={"type": "string", "description": "not in Kafka Connect: what to do"},
         ),
         "required": ["error_code", "message"],
     },
@@ -72,11 +72,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Settings": {**_map(_TEXT), "description": "flat; a secret is shown as ***"},
     "SentSettings": {
         **_map({"type": ["string", "number", "boolean"]}),
-        "description": "flat; what is no text is taken as JSON writes it",
+        "description": "flat; a value that is not a string is stored as its JSON text",
     },
     "ChangedSettings": {
         **_map({"type": ["string", "number", "boolean", "null"]}),
-        "description": "some of them; null takes one out",
+        "description": "only the settings to change; null removes a setting",
     },
     "NewConnector": _object(
         optional=("initial_state",),
@@ -90,7 +90,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         config=_ref("Settings"),
         tasks=_list(_TASK_ID),
         type=_SOURCE,
-        warnings={**_list(_WARNING), "description": "ours, where settings were sent: what has no effect"},
+        warnings={
+            **_list(_WARNING),
+            "description": "not in Kafka Connect; in answers to sent settings: those without effect",
+        },
     ),
     "Status": _object(
         optional=("tables_with_errors",),
@@ -100,7 +103,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         type=_SOURCE,
         tables_with_errors={
             **_object(count={"type": "integer"}, first=_list(_WRONG_TABLE)),
-            "description": "ours, if there are any: set aside, or without all of their rows; the first 20",
+            "description": "not in Kafka Connect: the first 20 tables that are set aside, or lack rows",
         },
     ),
     "TaskStatus": _object(
@@ -196,7 +199,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         **_object(
             optional=("id",),
             id=_TEXT,
-            type={"type": "string", "description": "as Debezium's: execute-snapshot, …"},
+            type={"type": "string", "description": "as in Debezium: execute-snapshot, …"},
             data={"type": "object"},
         ),
         "additionalProperties": True,

@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Wrackline",
             "version": OURS,
-            "summary": "A worker's REST: Kafka Connect's, and requests for existing rows",
+            "summary": "A worker's REST: that of Kafka Connect, and requests for existing rows",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
