@@ -19,7 +19,7 @@ from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 from wrackline.schemas.versions import SPARK
 
-PEER = "peer"  # the catalogue of who merges by plain SQL
+PEER = "peer"  # the catalogue of a program that merges by plain SQL
 _SIZE = {"spark.master": "local[2]", "spark.driver.memory": "4g"}
 _PEER = {
     f"spark.sql.catalog.{PEER}": "org.apache.iceberg.spark.SparkCatalog",

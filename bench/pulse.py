@@ -17,11 +17,11 @@ from bench.address import Address
 from bench.peers.slot import connect
 
 _EVERY_S: Final = 0.001
-_KEY_AT: Final = 5  # behind the wire format's head stands the id as Avro's long
+_KEY_AT: Final = 5  # behind the wire format's head the id follows as Avro's long
 
 
 class Writer(threading.Thread):
-    """Inserts rows with ids that count up, so many or until it is asked to stop."""
+    """Inserts rows with ids that count up, this many or until it is asked to stop."""
 
     def __init__(self, at: Address, table: str, insert: str, most: int | None = None) -> None:
         """Take the statement, with one place for the id."""
@@ -67,7 +67,7 @@ class Reader:
         self._consumer.assign([TopicPartition(topic, 0, 0)])
 
     def read(self, enough: Callable[[], bool], check: Callable[[float], None]) -> None:
-        """Read until it is enough; `check` is told for how many seconds nothing came, and may raise."""
+        """Read until it is enough; `check` gets the number of seconds without news, and may raise."""
         since = time.monotonic()
         while not enough():
             for message in self._consumer.consume(100, 0.001):

@@ -106,7 +106,7 @@ def _stop(process: multiprocessing.process.BaseProcess) -> None:
 
 
 def _child(answer: Connection, contender: Contender) -> None:
-    memory_tuning.use_one_heap()  # as our own worker does, so that it is no advantage over a peer in Python
+    memory_tuning.use_one_heap()  # as our own worker does, so it is no advantage over a peer in Python
     # being asked to end must run the blocks that stop what this turn has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -120,7 +120,7 @@ def _child(answer: Connection, contender: Contender) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ask this process to end when whoever runs the bench is gone, be it by `kill -9`."""
+    """Ask this process to end when the process that runs the bench is gone, be it by `kill -9`."""
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)

@@ -50,7 +50,7 @@ class Seen(NamedTuple):
 
 def make_topic(bootstrap: str, topic: str) -> None:
     """Create a topic with one partition, as every contender of a bench gets one."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})  # its farewell is no news
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})  # its farewell is not news
     admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
 
 
@@ -66,7 +66,7 @@ class Watch:
         self._first_at = 0.0
 
     def until(self, expected: int, check: Callable[[], None]) -> Seen:
-        """Wait for so many events, tombstones not counted; `check` raises when none can come any more."""
+        """Wait for this many events, tombstones not counted; `check` raises when none can come any more."""
         checked_at = time.time()
         while True:
             time.sleep(LOOK_EVERY_S)

@@ -118,7 +118,7 @@ def _beat(at: Address, tasks: int, number: int) -> None:
 
 
 def _arrived(bootstrap: str, ours: Group, tasks: int, count: int) -> None:
-    """Wait until every table's topic has so many committed events."""
+    """Wait until every table's topic has this many committed events."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "bench", "isolation.level": "read_committed"}
     with closing(Consumer({**settings, "enable.auto.commit": False})) as consumer:
         consumer.assign([TopicPartition(ours.topic(number), 0, 0) for number in range(tasks)])

@@ -22,7 +22,7 @@ QUICK = Size(40_000, 1)
 
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
-    """Note where the log stands, write the backlog once; everyone reads it from there."""
+    """Note the log's position, write the backlog once; everyone reads it from there."""
     with stage.servers() as stack:
         bootstrap, registry = stack.kafka().bootstrap, stack.registry().url
         rivals: list[Contender] = []

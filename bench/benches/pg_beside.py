@@ -37,7 +37,7 @@ WARM_UP = 2_000  # changes that are not counted
 
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
-    """Debezium reads its log only after the initial snapshot, so it is no peer here."""
+    """Debezium reads its log only after the initial snapshot, so it is not a peer here."""
     with stage.servers() as stack:
         at, bootstrap, registry = stage.postgres(stack), stack.kafka().bootstrap, stack.registry().url
         stage.fill_postgres(at, rows)
@@ -75,7 +75,7 @@ def beside(at: Address, bootstrap: str, registry: str, rows: int) -> Outcome:
 
 
 class _Growth(threading.Thread):
-    """Sees when a topic's one partition begins to grow, and when it has so many records."""
+    """Sees when a topic's one partition begins to grow, and when it has this many records."""
 
     def __init__(self, bootstrap: str, topic: str, rows: int) -> None:
         super().__init__(daemon=True)

@@ -28,7 +28,7 @@ INSERT = f"insert into {TABLE} values (%s, 1, 'sku', 1, 1.5, 'new', null, now(),
 
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
-    """Debezium's poll interval alone is 50 ms, so it is no peer here; Sequin publishes p50 55, p99 253."""
+    """Debezium's poll interval alone is 50 ms, so it is not a peer here; Sequin publishes p50 55, p99 253."""
     with stage.servers() as stack:
         at, bootstrap, registry = stage.postgres(stack), stack.kafka().bootstrap, stack.registry().url
         yield [Contender(ours.NAME, latency, (at, bootstrap, registry, rows), ours=True)]
@@ -45,7 +45,7 @@ def latency(at: Address, bootstrap: str, registry: str, changes: int) -> Outcome
             session.execute(INSERT.replace("%s", f"(select coalesce(max(id), 0) + 1 from {TABLE})"))
         with ours.running(given) as process, metered(process.pid) as meter:
             check = ours.attended(process)
-            reader.read(lambda: bool(reader.seen), check)  # a task's start is no latency of its stream
+            reader.read(lambda: bool(reader.seen), check)  # a task's start is not latency of its stream
             writer = Writer(at, TABLE, INSERT, changes + WARM_UP)
             writer.start()
             reader.read(lambda: len(reader.seen) > changes + WARM_UP, check)

@@ -45,7 +45,7 @@ WHERE c.relkind = 'r' AND a.attnum > 0 AND c.relnamespace = 'public'::regnamespa
 
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
-    """Make the tables once, empty; every contender publishes them anew."""
+    """Make the tables once, empty; every contender publishes them again."""
     with stage.servers() as stack:
         at = stage.postgres(stack)
         with connect(at) as session:

@@ -119,7 +119,7 @@ class Group:
         return f"{self.name(number)}.{self.at.database}.public.t{number}"
 
     def until_running(self, worker: Worker, count: int, elsewhere: str = "") -> None:
-        """Wait until so many tasks run, none on a worker that is gone."""
+        """Wait until this many tasks run, none on a worker that is gone."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             found = worker.running()

@@ -78,7 +78,7 @@ def snapshot(metric: str, source: Source, rows: int) -> Outcome:
 
 
 def _published(metric: str, source: Source, events: int, mode: str, start: Saved | None) -> Outcome:
-    """Run a pipeline until so many events of the table are visible."""
+    """Run a pipeline until this many events of the table are visible."""
     prefix = f"wrackline{secrets.token_hex(4)}"
     topic = f"{prefix}.{source.at.database}.{source.at.database}.{TABLE}"
     make_topic(source.bootstrap, topic)

@@ -66,7 +66,7 @@ def incremental(metric: str, at: Address, bootstrap: str, registry: str, rows: i
 def _published(
     metric: str, at: Address, bootstrap: str, registry: str, events: int, given: Mapping[str, str]
 ) -> Outcome:
-    """Run a task until so many events of the table are visible."""
+    """Run a task until this many events of the table are visible."""
     prefix = f"wrackline{secrets.token_hex(4)}"
     topic = f"{prefix}.{at.database}.public.{TABLE}"
     make_topic(bootstrap, topic)

@@ -16,7 +16,7 @@ from wrackline.producers.contract.steps import Saved
 from wrackline.schemas.errors import Definite, define
 
 NAME = "drain"
-_DUMP, _AND_END = 0x12, 1  # the command; its flag for who does not wait for more
+_DUMP, _AND_END = 0x12, 1  # the command; its flag to end without waiting for more
 _SERVER_ID = 7301
 _EVENT, _END_SIZE = 0, 9
 _KNOWN = (

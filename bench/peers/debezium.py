@@ -80,7 +80,7 @@ def postgres_stream(metric: str, source: Source, backlog: str, changes: int) -> 
 
 
 def binlog_start(source: Source) -> BinlogStart:
-    """Let a connector learn the empty table, and return where it stands: a backlog will begin there."""
+    """Let a connector learn the empty table, and return its position: a backlog will begin there."""
     prefix = _new_prefix()
     with _worker(source) as connect:
         make_topic(source.bootstrap, f"{prefix}.{source.table}")

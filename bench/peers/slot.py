@@ -46,7 +46,7 @@ def held(at: Address) -> Iterator[str]:
 
 @contextmanager
 def copied(at: Address, slot: str) -> Iterator[str]:
-    """Copy a slot with its backlog; end whoever still uses the copy, and drop it, at the end."""
+    """Copy a slot with its backlog; end the session that still uses the copy, and drop it, at the end."""
     name = _name()
     with connect(at) as session:
         session.execute("select pg_copy_logical_replication_slot(%s, %s)", [slot, name])
@@ -62,7 +62,7 @@ def _drop(session: psycopg.Connection, slot: str) -> None:
         session.execute(LET_GO, [slot])
         try:
             session.execute("select pg_drop_replication_slot(%s)", [slot])
-        except psycopg.errors.ObjectInUse:  # whoever used it needs a moment to end
+        except psycopg.errors.ObjectInUse:  # the session that used it needs a moment to end
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)

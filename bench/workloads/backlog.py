@@ -33,7 +33,7 @@ class Record(NamedTuple):
 
 
 def changes(events: int, seed: int = SEED) -> list[Record]:
-    """Make so many changes, in the order of partition and offset."""
+    """Make this many changes, in the order of partition and offset."""
     chance, encoder = random.Random(seed), RowEncoder(TABLE, KEY_ID, VALUE_ID)
     new, there = orders(1, events), list[Order]()
     written: list[list[Record]] = [[] for _ in range(PARTITIONS)]
@@ -58,7 +58,7 @@ def changes(events: int, seed: int = SEED) -> list[Record]:
 
 
 def reads(rows: int) -> Iterator[tuple[bytes | None, bytes]]:
-    """Make keys and values of a first load, in chunks of so many rows as a transaction has."""
+    """Make keys and values of a first load, in chunks of as many rows as a transaction has."""
     encoder = RowEncoder(TABLE, KEY_ID, VALUE_ID)
     source = source_bytes({**SOURCE, "snapshot": "true"})
     prefix = snapshot_prefix(1, _FIRST_LSN.to_bytes(8, "big"))

@@ -30,7 +30,7 @@ _SEQ, _OP = _OURS
 
 @dataclass(frozen=True, slots=True)
 class PreparedFeed:
-    """A feed with its sequence as text; the columns of both kinds stand in it."""
+    """A feed with its sequence as text; it has the columns of both kinds."""
 
     frame: DataFrame
     keys: tuple[str, ...]

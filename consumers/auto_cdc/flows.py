@@ -112,7 +112,7 @@ class Flows:
         return wanted
 
     def letters(self, target: str) -> list[DeadLetter]:
-        """Return a table's dead letters: where each record stands, why it is there, and its bytes."""
+        """Return a table's dead letters: the place of each record, the reason, and its bytes."""
         return list(self._target.letters.kept(TableId(*target.split("."))))
 
     def replay(self, target: str) -> ReplayResult:

@@ -355,7 +355,7 @@ def translate_errors(topic: str, table: TableId) -> Iterator[None]:
         if is_gone(exc):
             gone = SPARK_GONE()
             raise gone from exc
-        text = str(exc)  # what ended a task may come as the cause of another, whose text alone names it
+        text = str(exc)  # what ended a task may come as the cause of another, and only the text names it
         unfit = next((name for name in _UNFIT if f"[{name}" in text), None)
         if unfit is not None:
             raise VALUE_UNFIT(topic=topic, table=table, condition=unfit) from exc

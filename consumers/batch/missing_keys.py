@@ -2,7 +2,7 @@
 
 In: the outlines of a batch, what the table has applied, and what the value schemas say of the key.  Out: the
 pairs of schemas whose changes lack the key.  A record may lose its key on its way (a copy made by hand, a
-replicator that drops keys), so a missing key alone never says that the table has none.
+replicator that drops keys), so a missing key by itself never says that the table has none.
 
 The value's schema says which columns are the key.  Schemas of older workers do not say it.  There the order
 decides: a table loses its key once, so no change with a key is as new as one without it, until a `t` event

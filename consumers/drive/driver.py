@@ -5,7 +5,7 @@
                     turn comes late is read up to where the newest look saw its topic
     upkeep          beside both, one table at a time (upkeep_worker.py)
 
-A table fails on its own: retry_state.py says how long it is left alone.  While Kafka does not answer, no
+A table fails on its own: retry_state.py says how long it rests.  While Kafka does not answer, no
 table is handed out, and the look is tried again without end.  What is known here of progress (`reached`) only
 saves questions: every batch asks the table itself.
 """

@@ -58,7 +58,7 @@ _WHY = """\
   (Debezium 3 carries an infinite `date` as days of the years 5877611 or -5877611, in some versions with one
   sign for both, so its days are not taken over.)
 - `varbit`, and `bit` without a length, travel as text: a number would lose how many zeros lead.
-- PostgreSQL's `money` has two decimal places, for its text is read with `lc_monetary` C.
+- PostgreSQL's `money` has two decimal places, because its text is read with `lc_monetary` C.
 - MySQL's geometry is the bytes that the server keeps: four bytes of SRID, lowest first, then WKB.
 - An array is one kind of element in one dimension. Arrays of `box`, whose elements no comma parts, and
   arrays of arrays (through a domain) travel as text.

@@ -84,5 +84,5 @@ class TaskStatus:
 
 
 def wait_before(ends: int) -> float:
-    """Return how long to wait before the next start, after so many ends in a row."""
+    """Return how long to wait before the next start, after this many ends in a row."""
     return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(ends - 1, 30))

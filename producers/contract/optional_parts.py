@@ -25,7 +25,7 @@ class LogState:
     spare: int | None  # bytes that may be written before what we need is lost; None: no limit
     status: str | None  # the server's own word for it
     drop: str | None = None  # the statement that gives up what is kept
-    kept_s: int | None = None  # the server keeps its log for so many seconds; None: no limit by time
+    kept_s: int | None = None  # the server keeps its log for this many seconds; None: no limit by time
     expires_s: float | None = None  # seconds until what we need is that old; None: never, at present
 
 

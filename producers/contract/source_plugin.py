@@ -102,7 +102,7 @@ class ChunkReader(Protocol):
         ...
 
     def cuts(self, request: ChunkRequest, parts: int) -> Sequence[Bound]:
-        """Return keys, in key order, that cut the range into so many parts of about the same size.
+        """Return keys, in key order, that cut the range into this many parts of about the same size.
 
         No keys where that is not worth it; an estimate is good enough, but a wrong order is not.
         """

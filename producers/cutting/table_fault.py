@@ -80,7 +80,7 @@ class StateKeeper(Protocol):
         ...
 
     def counted(self, unfit: Mapping[Unfitting, int]) -> Mapping[TableId, Json]:
-        """Render the states after so many more values that do not fit, for the transaction that has them."""
+        """Render the states after more values that do not fit, for the transaction that has them."""
         ...
 
     def beside(self) -> Json | None:

@@ -74,7 +74,7 @@ class UnpublishableTables:
     def takes(
         self, table: TableId, records: Iterable[Record | Headed], size: int
     ) -> tuple[bool, Fault | None]:
-        """Return whether rows that were read, of so many bytes, are published, and the fault if not."""
+        """Return whether rows that were read, of this many bytes, are published, and the fault if not."""
         if table in self._left:
             return False, None
         if size > self._bounds.surely_fits:

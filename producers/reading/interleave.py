@@ -145,7 +145,7 @@ class Interleaver:
         return unread_error(self._machine.states)
 
     def took(self, size: int, seconds: float) -> None:
-        """Note that Kafka took so many bytes of this lane in so many seconds."""
+        """Note that Kafka took this many bytes of this lane in this many seconds."""
         self._room.took(size, seconds)
 
     def saved(self) -> None:

@@ -190,7 +190,7 @@ class ReadRate:
         self._noted: deque[tuple[float, int]] = deque()
 
     def note(self, now: float, rows: int) -> None:
-        """Note that so many rows are out; fewer than before: the read has started over."""
+        """Note that this many rows are out; fewer than before: the read has started over."""
         noted = self._noted
         if noted and rows < noted[-1][1]:
             noted.clear()

@@ -28,7 +28,7 @@ class ReleaseBudget:
         self._lively = now + _LIVELY
 
     def took(self, size: int, seconds: float) -> None:
-        """Note that Kafka took so many bytes in so many seconds."""
+        """Note that Kafka took this many bytes in this many seconds."""
         if size and seconds > 0:
             wanted = min(max(size * _MOMENT / seconds, _LEAST), _MOST)
             self._paced = (self._paced + wanted) / 2

@@ -132,7 +132,7 @@ class SnapshotTable:
             self.change(incomplete_rows.remember_letters(self.state, (key,)))
 
     def counted(self, column: str, times: int, *, letter: bool) -> None:
-        """Note that so many values of a column that do not fit are reported with the next save."""
+        """Note that this many values of a column that do not fit are reported with the next save."""
         self.change(self.state.counting(column, times, letter=letter))
 
     def partial(self, op: str, key: bytes, value: bytes, unsent: Unsent, shape: TableSchema) -> None:

@@ -173,7 +173,7 @@ class TableState:
         return request_id in self.ended or any(job.id == request_id for job in self.jobs)
 
     def counting(self, column: str, times: int, *, letter: bool) -> "TableState":
-        """Return the state after so many more values of a column that do not fit."""
+        """Return the state after this many more values of a column that do not fit."""
         if letter:
             return replace(self, letters={**self.letters, column: self.letters.get(column, 0) + times})
         return replace(self, nulls={**self.nulls, column: self.nulls.get(column, 0) + times})

@@ -40,7 +40,7 @@ class SnapshotLimits:
     look_every: float = 60.0  # seconds between two looks for fewer of them: their names don't last forever
 
     def wait(self, tries: int) -> float:
-        """Return the seconds to wait after so many tries."""
+        """Return the seconds to wait after this many tries."""
         return min(self.first_wait * 2.0 ** min(tries - 1, 64), self.longest_wait)
 
     @property

@@ -33,7 +33,7 @@ def _run(call: Callable[[], T], future: Future[T]) -> None:
 
 
 def wait_for_call(future: Future[T], stopping: Event, patience: float) -> bool:
-    """Wait for a call, and so many more seconds after a stop is asked for; return whether it has ended."""
+    """Wait for a call, and this many more seconds after a stop is asked for; return whether it has ended."""
     while not wait([future], LOOK).done:
         if stopping.is_set():
             return bool(wait([future], patience).done)

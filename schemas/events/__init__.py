@@ -8,6 +8,6 @@ In: a table's shape, and what the settings hide of it.  Out: schemas, and Avro b
     avro_writer.py     Avro's primitives, written into a growing buffer (compiled)
     frame.py           the bytes around a row, made once for a transaction or a chunk (compiled)
     splice.py          takes columns out of one event and puts them into another
-    unavailable.py     what stands for a value that the log did not send
+    unavailable.py     what replaces a value that the log did not send
     control_events.py  heartbeats, transactions, schema changes, messages and notifications
 """

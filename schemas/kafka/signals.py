@@ -137,7 +137,7 @@ class ResumeSnapshot:
 
 
 class WindowEdge(Enum):
-    """The end of a window that a mark stands for."""
+    """The end of a window that a mark means."""
 
     OPEN = "open"
     CLOSE = "close"

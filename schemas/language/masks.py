@@ -1,7 +1,7 @@
 """Masks for values that must not be published as they are: a value's text comes in, another text goes out.
 
     hash       the salted digest in hex; equal values stay equal (Debezium's two versions)
-    stars      so many stars, whatever the value was
+    stars      this many stars, whatever the value was
     truncate   its first characters
 
 Null stays null: masks are called only with values.  A mask's repr never shows its salt.

@@ -154,7 +154,7 @@ def one_of(*words: str) -> OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """Every item of a list passes, and there are at least so many."""
+    """Every item of a list passes, and there are at least this many."""
 
     item: Validator
     least: int
@@ -194,7 +194,7 @@ def matching(pattern: str, expected: str) -> Validator:
 
 
 def in_bytes(most: int, expected: str) -> Validator:
-    """The text has 1 to so many bytes as UTF-8, because a server cuts what is longer."""
+    """The text has 1 to this many bytes as UTF-8, because a server cuts what is longer."""
 
     def check(value: Value) -> str | None:
         return None if 0 < len(str(value).encode("utf-8", "replace")) <= most else f"expected {expected}"

@@ -47,7 +47,7 @@ NEWER_FORMAT = rule(
     " <pipeline.toml> '{source}'",
 )
 
-_FOLDER = re.compile(r"file:(//[^/]*)?(?P<path>/.*)", re.DOTALL)  # no letter of it stands for another
+_FOLDER = re.compile(r"file:(//[^/]*)?(?P<path>/.*)", re.DOTALL)  # no letter of it means another
 
 
 def check(

@@ -71,7 +71,7 @@ class VerbCourse:
     moved: bool = False
 
     def over(self, state: str, seconds: float) -> bool:
-        """Take the state so many seconds after the verb was sent; return whether the verb has ended."""
+        """Take the state this many seconds after the verb was sent; return whether the verb has ended."""
         self.moved |= state != self.before or seconds > UNSEEN
         if self.verb in _GOALS:
             return state == _GOALS[self.verb]

@@ -42,7 +42,7 @@ def under_our_names(schema: Schema) -> Schema:
 
 
 def day(days: int) -> str:
-    """Write the day so many days after 1970-01-01, in the calendar of today, which ISO carries backwards."""
+    """Write the day this many days after 1970-01-01, in today's calendar, which ISO carries backwards."""
     ordinal = days + _EPOCH - 1
     cycle, left = divmod(ordinal, _CYCLE_DAYS)
     found = date.fromordinal(left + 1)
@@ -62,7 +62,7 @@ def clock(micros: int) -> str:
 
 
 def moment(micros: int, zone: str = "") -> str:
-    """Write so many microseconds after 1970-01-01 00:00."""
+    """Write this many microseconds after 1970-01-01 00:00."""
     days, left = divmod(micros, _DAY)
     return f"{day(days)}T{clock(left)}{zone}"
 

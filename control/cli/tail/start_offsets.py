@@ -40,7 +40,7 @@ def first_offset(begin: str | int, span: OffsetSpan) -> int:
 
 
 def stretch_back(span: OffsetSpan, most: int, tries: int) -> int:
-    """Return where to begin so as to find so many events before the end, at the first try or a later one."""
+    """Return where to begin to find this many events before the end, at the first try or a later one."""
     return span.within(span.end - _STRETCH * most * _LONGER**tries)
 
 

@@ -140,7 +140,7 @@ def _batches(
 
 
 def _limit(batches: Iterator[Sequence[TopicRecord]], most: int | None) -> Iterator[Sequence[TopicRecord]]:
-    """Yield at most so many, and read none after them."""
+    """Yield at most this many, and read none after them."""
     left = most
     for batch in batches:
         yield batch if left is None else batch[:left]

@@ -44,7 +44,7 @@ class Ending:
 
 
 class Story:
-    """One telling; `parts` run, the screen shows."""
+    """One run of the story; `parts` run, the screen shows."""
 
     def __init__(self, parts: Parts, screen: DemoScreen, *, seconds: float, seed: int) -> None:
         self._parts, self._screen = parts, screen

@@ -1,4 +1,4 @@
-"""A server as a child process that ends with whoever started it.
+"""A server as a child process that ends with the process that started it.
 
 process   start, wait until ready, stop, kill, pause, resume
 launch    becomes the server, and leaves a watcher behind

@@ -22,7 +22,7 @@ At = Callable[[TableId], Located]
 
 
 def kafka_at(brokers: str) -> str:
-    """Return the namespace of a Kafka's topics: the first of its brokers stands for all."""
+    """Return the namespace of a Kafka's topics: named after the first of its brokers."""
     return f"kafka://{brokers.partition(',')[0].strip().rpartition('://')[2]}"
 
 

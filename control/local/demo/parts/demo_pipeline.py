@@ -58,7 +58,7 @@ def write_pipeline(
     file = folder / FILE
     unfinished = file.with_suffix(".part")
     unfinished.write_text(text)
-    return unfinished.replace(file)  # whoever waits for the file finds all of it
+    return unfinished.replace(file)  # a process that waits for the file finds all of it
 
 
 def read_pipeline(file: Path) -> Values:

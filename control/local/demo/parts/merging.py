@@ -106,7 +106,7 @@ class LakeMerger:
 
 
 def open_lake(folder: Path) -> tuple[SparkSession, LakeTarget[IcebergApplied]]:
-    """Start Spark over the warehouse of a folder; whoever calls it ends both."""
+    """Start Spark over the warehouse of a folder; the caller ends both."""
     given = {"target.warehouse": str(folder / WAREHOUSE)}
     values = SettingsRegistry(SETTINGS).read(given, Resolver(Allowed(), {})).values
     if values is None:

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-FAILURES: Final = 10  # within so many seconds
+FAILURES: Final = 10  # within this many seconds
 SECONDS: Final = 60.0
 _MOST: Final = 1000  # pairs; the one that failed longest ago is forgotten
 

@@ -1,7 +1,7 @@
 """The worker's REST as OpenAPI 3.1 describes it: committed as docs/openapi.json, served as /openapi.json.
 
 In: `route_descriptions.py`, `json_schemas.py`, `roles.py`.  Out: the document.  Each route says its role as
-`x-wrackline-role`, and how to log in, unless it is open; a worker without users asks nobody who he is.
+`x-wrackline-role`, and how to log in, unless it is open; a worker without users asks nobody to log in.
 """
 
 import re

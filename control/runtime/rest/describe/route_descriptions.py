@@ -1,6 +1,6 @@
 """What each route is asked with and answers, for the committed description of the worker's REST.
 
-In: nothing.  Out: a line for each route; what it names stands in `json_schemas.py`, the roles in `roles.py`.
+In: nothing.  Out: a line for each route; what it names is in `json_schemas.py`, the roles are in `roles.py`.
 `openapi.py` puts all together, and a test holds it against the application's own routes and answers.
 """
 

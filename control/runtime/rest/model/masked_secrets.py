@@ -1,7 +1,7 @@
 """Replaces the stars that GET shows for a secret, when they come back in settings.  Pure.
 
-    GET, edit, PUT      the stars stand for what is stored, and it is put back
-    a new connector     nothing is stored that they could stand for
+    GET, edit, PUT      the stars mean what is stored, and it is put back
+    a new connector     nothing is stored that they could mean
 
 A name may be masked too, if it contains a salt.  So the names that are sent are looked up among those shown.
 """

@@ -51,7 +51,7 @@ class AnswerCache:
         self._waiting = 0
 
     async def answer(self, name: Hashable, ask: Callable[[], Any], fresh: float) -> Any:  # noqa: ANN401 - the question's
-        """Return an answer that is at most so many seconds old, or wait for the next one."""
+        """Return an answer that is at most this many seconds old, or wait for the next one."""
         if self._waiting >= _WAITING:
             raise _busy()
         heard = asyncio.wrap_future(self._question(name, ask, fresh).future)

@@ -260,7 +260,7 @@ class _FieldReader:
         self.take(length)
 
     def number(self, length: int) -> int:
-        """Return a number of so many bytes."""
+        """Return a number of this many bytes."""
         return int.from_bytes(self.take(length), "little")
 
     def packed(self) -> int:

@@ -123,7 +123,7 @@ class NotVisible(Exception):  # noqa: N818 - not an error: it says to ask again
     """The log is ahead of the catalogue here."""
 
 
-class NotOurs(Exception):  # noqa: N818 - not an error: such a table is left alone
+class NotOurs(Exception):  # noqa: N818 - not an error: such a table is ignored
     """The role may not read this table, or it is a partition, whose rows arrive as rows of its root."""
 
 
