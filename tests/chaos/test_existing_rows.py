@@ -40,7 +40,7 @@ def test_rows_from_before_and_changes_meanwhile_give_the_table(world: World) -> 
 
 
 @pytest.mark.full
-def test_killed_again_and_again_it_goes_on_where_it_was(world: World) -> None:
+def test_killed_again_and_again_it_continues_where_it_was(world: World) -> None:
     chance = random.Random(7)
     world.insert("orders", 400)
     with world.writing(count=2) as writers:

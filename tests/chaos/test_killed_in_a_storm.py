@@ -125,7 +125,7 @@ def test_a_storm_over_pgbench(world: World, seed: int) -> None:
 
 @pytest.mark.deep
 @pytest.mark.timeout(1200)
-def test_a_million_rows_in_parts_while_all_else_goes_on(world: World) -> None:
+def test_a_million_rows_in_parts_while_all_else_continues(world: World) -> None:
     """T-W27."""
     rows = 1_000_000
     world.settings["incremental.snapshot.chunk.size"] = "10000"

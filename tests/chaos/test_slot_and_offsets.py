@@ -87,7 +87,7 @@ def test_a_slot_that_is_dropped_while_it_is_read_ends_the_run(world: World) -> N
 
 
 @pytest.mark.deep
-def test_a_slot_that_is_made_anew_while_nobody_runs_is_refused(world: World) -> None:
+def test_a_slot_that_is_created_again_while_nobody_runs_is_refused(world: World) -> None:
     assert written(world).stop() == Exit.OK
     drop_slot(world)
     world.sql("INSERT INTO lines (id) VALUES (-100)")

@@ -72,10 +72,10 @@ _BROKER = "tests/integration/kafka/"
 _TOPICS = (
     f"{_UNIT}test_topic_groups.py",
     f"{_BROKER}test_publisher.py::test_topics_are_made_as_their_group_says",
-    f"{_BROKER}test_publisher.py::test_a_topic_that_cannot_be_made_asks_for_somebody",
+    f"{_BROKER}test_publisher.py::test_a_topic_that_cannot_be_created_needs_an_operator",
     f"{_BROKER}test_publisher.py::test_a_topic_is_made_once_and_one_that_others_made_is_no_error",
     f"{_BROKER}test_publisher.py::test_an_error_that_may_pass_is_not_blamed_on_a_topic",
-    f"{_BROKER}test_denied_topics.py::test_of_many_topics_the_one_that_may_not_be_written_is_told",
+    f"{_BROKER}test_denied_topics.py::test_the_topic_that_may_not_be_written_is_reported_among_many",
 )
 
 _SQL = ("dialect", "key_order", "condition_sql", "chunk_sql")
@@ -111,7 +111,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_UNIT}test_offsets_topic.py",
         f"{_UNIT}test_recovery.py",
         f"{_BROKER}test_publisher.py",
-        f"{_BROKER}test_security.py::test_who_is_refused_while_it_runs_is_told_and_does_not_try_for_ever",
+        f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_for_ever",
     ),
     "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py",),
     "producers/kafka/requests_topic.py": (f"{_BROKER}test_receipts_read.py",),

@@ -70,7 +70,7 @@ def wrong_kcat(hint: str) -> list[str]:
     ]
 
 
-def test_kcat_is_told_where_to_look() -> None:
+def test_kcat_gets_the_place_to_look() -> None:
     assert not import_everything()
     hints = {code: made.hint for code, made in all_codes().items()}
     hints |= {name: made.suggestion for name, made in rules().items()}

@@ -46,7 +46,7 @@ def test_its_environment_and_folder_are_its_own(tmp_path: Path) -> None:
     assert "WRACKLINE_DB_USER" not in there.stdout + there.stderr
 
 
-def test_a_signal_reaches_it_and_its_end_is_told(tmp_path: Path) -> None:
+def test_a_signal_reaches_it_and_its_end_is_reported(tmp_path: Path) -> None:
     (tmp_path / "shop.toml").write_text(FILE)
     with Forked(
         ["run", str(tmp_path / "shop.toml")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

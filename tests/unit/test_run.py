@@ -114,7 +114,7 @@ def test_a_clone_that_was_moved_is_installed_again(clone: Clone) -> None:
     assert kinds(clone.run("bench")[2]) == ["pip", "bench"]
 
 
-def test_a_venv_that_is_not_whole_is_made_anew(clone: Clone) -> None:
+def test_a_venv_that_is_not_whole_is_created_again(clone: Clone) -> None:
     (clone.folder / ".venv" / "bin").mkdir(parents=True)
     assert kinds(clone.run("bench")[2]) == ["venv", "pip", "bench"]
     (clone.folder / ".venv" / "bin" / "python").unlink()

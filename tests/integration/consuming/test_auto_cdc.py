@@ -243,7 +243,7 @@ def test_records_that_can_not_be_read_are_set_aside_and_come_once_the_view_can(f
     assert feed.merge(flows) == 0, "no offset has moved"
 
 
-def test_a_topic_made_anew_is_not_taken_for_the_one_that_was_read(feed: Feed) -> None:
+def test_a_topic_created_again_is_not_taken_for_the_one_that_was_read(feed: Feed) -> None:
     chance = random.Random(2)
     feed.send([event(at, at, name="a", city=None) for at in range(3)], chance)
     feed.merge(feed.flows())
@@ -293,7 +293,7 @@ def test_type_two_keeps_each_version_whatever_comes_first(feed: Feed) -> None:
     ], "as the sequence has it"
 
 
-def test_a_topic_that_is_not_there_is_told(feed: Feed) -> None:
+def test_a_topic_that_is_not_there_is_reported(feed: Feed) -> None:
     feed.topic += "-another"
     with pytest.raises(Transient) as raised:
         feed.merge(feed.flows())

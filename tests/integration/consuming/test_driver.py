@@ -49,7 +49,9 @@ def world(
     made.close()
 
 
-def test_tables_are_copied_fail_alone_and_go_on(world: World, ways: tuple[CutProxy, CutProxy]) -> None:
+def test_tables_are_copied_fail_by_themselves_and_continue(
+    world: World, ways: tuple[CutProxy, CutProxy]
+) -> None:
     world.sql.execute(
         "CREATE TABLE odd (id int PRIMARY KEY, _wl_seq text);"
         "CREATE TABLE items (id int PRIMARY KEY, price numeric(10,2), big text);"

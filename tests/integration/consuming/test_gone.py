@@ -41,7 +41,7 @@ def test_events_that_went_unread_stop_the_table_until_it_is_read_again(world: Wo
 
 
 @pytest.mark.deep
-def test_a_topic_made_anew_stops_its_table_however_much_it_holds(world: World) -> None:
+def test_a_topic_created_again_stops_its_table_however_much_it_holds(world: World) -> None:
     """T-E18."""
     running = world.run()
     world.insert(1, 3)
@@ -71,7 +71,7 @@ class LakeWorld(World):
 
 
 @pytest.mark.deep
-def test_a_full_disk_is_told_and_passes(
+def test_a_full_disk_is_reported_and_passes(
     tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
 ) -> None:
     world = LakeWorld(tmp_path, database, kafka, registry, topic_prefix, 0)

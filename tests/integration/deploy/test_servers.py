@@ -90,7 +90,7 @@ def test_kafka_takes_its_settings(tmp_path: Path) -> None:
         process.stop()
 
 
-def test_the_registry_remembers_what_it_was_told(tmp_path: Path) -> None:
+def test_the_registry_keeps_its_schemas(tmp_path: Path) -> None:
     port = choose(tmp_path, "registry")["registry"]
     url = services()["registry"]["environment"]["REGISTRY_DATASOURCE_URL"]
     folder = services()["registry"]["volumes"][0].partition(":")[2]

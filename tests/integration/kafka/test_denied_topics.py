@@ -123,7 +123,7 @@ def test_a_topic_that_may_not_be_deleted_is_named(strict: Broker, topic_prefix: 
     assert topic in list_topics(admin)
 
 
-def test_of_many_topics_the_one_that_may_not_be_written_is_told(strict: Broker, topic_prefix: str) -> None:
+def test_the_topic_that_may_not_be_written_is_reported_among_many(strict: Broker, topic_prefix: str) -> None:
     admin = AdminClient({"bootstrap.servers": strict.bootstrap})
     unknown, mine, denied = (f"{topic_prefix}.{name}" for name in "abc")
     for future in admin.create_topics([NewTopic(mine, 1, 1), NewTopic(denied, 1, 1)]).values():

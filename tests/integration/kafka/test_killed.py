@@ -54,7 +54,7 @@ def run(orders: child.Orders, armed: str = "") -> tuple[int, str]:
         return process.returncode, said.strip()
 
 
-def test_killed_anywhere_a_restart_goes_on_exactly(kafka: Broker, given: child.Orders) -> None:
+def test_killed_anywhere_a_restart_continues_exactly(kafka: Broker, given: child.Orders) -> None:
     """T-E14."""
     for number, name in enumerate(failpoints.COMMIT):
         ended, _ = run(given, f"{name}=kill@{2 + number % 3}")

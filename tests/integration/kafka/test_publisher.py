@@ -177,7 +177,7 @@ def _config(admin: AdminClient, topic: str, name: str) -> object:
     return admin.describe_configs([resource])[resource].result(30)[name].value
 
 
-def test_a_topic_that_cannot_be_made_asks_for_somebody(kafka: Broker, names: Names) -> None:
+def test_a_topic_that_cannot_be_created_needs_an_operator(kafka: Broker, names: Names) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     topics = TopicCreator(admin, TopicCreation(TopicGroup(1, 7)), most_record_bytes=1000)
     with pytest.raises(TopicRefusedError) as refused:

@@ -155,7 +155,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_refusal_asks_for_somebody_names_the_setting_and_tells_no_secret(
+def test_a_refusal_asks_for_somebody_names_the_setting_and_shows_no_secret(
     door: Guarded, case: str, capfd: pytest.CaptureFixture[str], log: io.StringIO
 ) -> None:
     """A-TLS-06."""
@@ -197,7 +197,7 @@ def test_who_reads_is_told_the_same(
     no_canary(*traceback.format_exception(refused.value), repr(refused.value.args), *capfd.readouterr())
 
 
-def test_who_is_refused_while_it_runs_is_told_and_does_not_try_for_ever(
+def test_a_refusal_while_it_runs_is_reported_and_not_tried_for_ever(
     door: Guarded, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(offsets_topic, "SECONDS", 1.0)

@@ -253,7 +253,7 @@ def test_a_topic_that_is_missing_and_may_not_be_made_has_nothing_to_say(
 
 
 @pytest.mark.servers
-def test_a_topic_that_may_not_be_read_is_told_once_until_it_is_heard(
+def test_a_topic_that_may_not_be_read_is_reported_once_until_it_is_heard(
     strict: Broker, topic_prefix: str
 ) -> None:
     topic, admin = f"{topic_prefix}-signal", AdminClient({"bootstrap.servers": strict.bootstrap})

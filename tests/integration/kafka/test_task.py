@@ -194,7 +194,7 @@ def _set_aside(given: child.Orders, made: child.Databases) -> list[str]:
         ("kafka.record_refused", child.POLICY, TopicGroup(1, config={"max.message.bytes": "2000"}), 1),
     ],
 )
-def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_go_on(
+def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_continue(
     given: child.Orders, code: str, policy: CutPolicy, group: TopicGroup | None, rows: int
 ) -> None:
     """T-E21."""

@@ -85,7 +85,7 @@ def command(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
     return run(words, env=environment(), stdin=subprocess.DEVNULL)
 
 
-def test_it_removes_what_the_pipeline_made_says_what_stays_and_finds_nothing_the_second_time(
+def test_it_removes_what_the_pipeline_created_names_the_rest_and_then_finds_nothing(
     world: World,
 ) -> None:
     ran(world)
@@ -251,7 +251,7 @@ def test_what_a_crash_cuts_short_is_finished_by_the_same_command(
     assert topics(world) == set()
 
 
-def test_a_task_that_lives_between_two_connections_makes_nothing_anew(world: World) -> None:
+def test_a_task_that_lives_between_two_connections_creates_nothing_again(world: World) -> None:
     running = world.run()
     world.insert(1, 1)
     world.arrived(1)

@@ -27,7 +27,7 @@ def write(world: World, user: str, prefix: str, size: int) -> None:
         session.execute("SELECT pg_logical_emit_message(false, %s, repeat('a', %s))", [prefix, size])
 
 
-def test_a_message_that_is_too_large_is_left_out_with_one_notice_and_the_rows_behind_it_come(
+def test_a_message_that_is_too_large_is_left_out_with_one_notice_and_the_next_rows_come(
     world: World,
 ) -> None:
     stranger = f"stranger_{world.prefix}"

@@ -77,7 +77,7 @@ def test_initial_only_ends_by_itself_and_reads_nothing_twice(world: World) -> No
     assert kept.rowcount == 0
 
 
-def test_initial_only_ends_with_an_error_where_not_all_rows_can_be_read_until_somebody_mends_it(
+def test_initial_only_ends_with_an_error_until_all_rows_can_be_read(
     world: World,
 ) -> None:
     have(
@@ -144,7 +144,7 @@ def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equa
 
 
 @pytest.mark.deep
-def test_when_needed_goes_on_also_where_the_log_is_lost_under_it_and_not_for_ever(world: World) -> None:
+def test_when_needed_continues_also_if_the_log_is_lost_while_it_runs_but_not_for_ever(world: World) -> None:
     have(world, "when_needed")
     running = world.run()
     world.arrived(30)

@@ -117,7 +117,7 @@ def test_a_rewind_publishes_again_what_came_after_with_the_same_seq(world: World
     assert epochs(world) == [1] * 6
 
 
-def test_a_table_that_is_set_aside_is_named_at_each_start_kept_by_a_set_and_forgotten_by_a_reset(
+def test_a_table_set_aside_is_named_at_each_start_kept_by_set_and_forgotten_by_reset(
     world: World,
 ) -> None:
     def aside() -> list[str]:

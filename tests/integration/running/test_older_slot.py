@@ -26,7 +26,7 @@ def slots(world: World) -> list[str]:
     return [str(name) for (name,) in found]
 
 
-def test_a_pipeline_that_began_with_another_slot_goes_on_with_it_and_the_check_looks_at_it(
+def test_a_pipeline_that_began_with_another_slot_continues_with_it_and_check_looks_there(
     world: World,
 ) -> None:
     world.insert(1, 3)

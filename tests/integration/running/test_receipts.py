@@ -139,7 +139,7 @@ def test_what_becomes_of_a_request_can_be_read_in_kafka_and_by_the_command(world
         ),
     ],
 )
-def test_a_receipt_goes_on_where_the_task_was_killed_between_two(
+def test_a_receipt_continues_where_the_task_was_killed_between_two(
     world: World, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.setenv(failpoints.VARIABLE, place)

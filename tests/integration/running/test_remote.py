@@ -40,7 +40,7 @@ def wrackline(working: Working, *words: str | Path) -> tuple[int, Any]:
     return done.returncode, json.loads(done.stdout)
 
 
-def test_a_pipeline_is_told_to_rest_and_to_go_on(world: World, working: Working) -> None:
+def test_a_pipeline_is_paused_and_resumed(world: World, working: Working) -> None:
     working.waits_for(world.prefix, "RUNNING")
     world.insert(1, 3)
     world.arrived(3)
@@ -64,7 +64,7 @@ def test_a_pipeline_is_told_to_rest_and_to_go_on(world: World, working: Working)
     assert working.stop() == Exit.OK
 
 
-def test_one_that_fails_is_told_of_until_it_is_mended(world: World, tmp_path: Path) -> None:
+def test_a_failing_part_is_reported_until_it_is_repaired(world: World, tmp_path: Path) -> None:
     text = world.file.read_text()
     world.file.write_text(text.replace("${env:WRACKLINE_DB_PASSWORD}", WRONG))
     asks_for_its_password(world)

@@ -54,7 +54,7 @@ def test_it_says_that_no_table_passes_the_filters(world: World) -> None:
     assert running.stop() == Exit.OK
 
 
-def test_it_streams_ends_cleanly_and_goes_on_without_loss_or_doubles(world: World) -> None:
+def test_it_streams_ends_cleanly_and_continues_without_loss_or_doubles(world: World) -> None:
     first = world.run()
     assert "tables: 1 (public.orders)" in first.output
     assert "starts with no stored position" in first.output
@@ -147,7 +147,7 @@ def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> N
     assert len({value for _, value in world.events()}) == len(world.events()) == 10
 
 
-def test_it_waits_for_a_server_that_is_not_there_as_often_as_it_is_told(world: World) -> None:
+def test_it_waits_for_a_missing_server_as_often_as_the_setting_says(world: World) -> None:
     text = world.file.read_text()
     text = text.replace(world.kafka.bootstrap, "127.0.0.1:1").replace(f"port = {world.port}", "port = 0", 1)
     world.file.write_text("errors.max.retries = 1\n" + text)

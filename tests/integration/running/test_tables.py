@@ -73,7 +73,7 @@ def test_tables_that_come_and_go_while_it_runs(world: World) -> None:
 
 
 @pytest.mark.deep
-def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_the_others_go_on(
+def test_a_table_that_wants_anothers_topic_is_set_aside_at_a_restart_and_others_continue(
     world: World,
 ) -> None:
     world.sql.execute("CREATE TABLE new_a (id int PRIMARY KEY)")
@@ -96,7 +96,7 @@ def test_a_table_that_wishes_for_anothers_topic_at_a_restart_is_set_aside_and_th
     assert running.stop() == Exit.OK
 
 
-def test_tables_whose_names_beyond_ascii_fall_together_are_set_aside_and_nothing_is_mixed(
+def test_tables_whose_non_ascii_names_collide_are_set_aside_and_nothing_is_mixed(
     world: World,
 ) -> None:
     """T-H05."""
@@ -119,7 +119,7 @@ def test_tables_whose_names_beyond_ascii_fall_together_are_set_aside_and_nothing
 
 
 @pytest.mark.deep
-def test_a_column_that_the_publication_does_not_list_sets_its_table_aside_until_it_is_mended(
+def test_a_column_missing_in_the_publication_sets_its_table_aside_until_it_is_repaired(
     world: World,
 ) -> None:
     world.sql.execute("CREATE TABLE new_a (id int PRIMARY KEY)")

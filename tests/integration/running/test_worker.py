@@ -245,7 +245,7 @@ def test_a_client_of_connect_manages_a_pipeline_while_the_other_streams(
     no_doubles(one, 14)
 
 
-def test_a_pipeline_that_failed_is_begun_again_by_rest_once_it_is_mended(
+def test_a_pipeline_that_failed_is_begun_again_by_rest_once_it_is_repaired(
     worlds: tuple[World, World], start: Callable[..., Working]
 ) -> None:
     one, _ = worlds

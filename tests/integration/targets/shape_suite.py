@@ -72,7 +72,7 @@ class ShapesByHand:
         alter(world, plan, TABLE)
         assert labels(world) == {A: "x"}
 
-    def test_a_user_s_column_stays_and_is_told_when_it_is_in_the_way(self, world: SparkWorld) -> None:
+    def test_a_user_s_column_stays_and_is_reported_when_it_is_in_the_way(self, world: SparkWorld) -> None:
         put(world, plan_for(world, 1), change("c", A, 1, "x"))
         world.spark.newSession().sql(f"ALTER TABLE {world.name(TABLE.id)} ADD COLUMN extra string")
         wider = replace(TABLE, columns=(*COLUMNS, Column("extra", 5, ColumnType(Kind.STRING, "text"))))

@@ -117,7 +117,7 @@ def test_once_brings_every_table_to_its_end_and_tells_what_failed() -> None:
     assert World().driver().once() == []
 
 
-def test_a_look_that_finds_no_more_is_told_too() -> None:
+def test_a_look_that_finds_no_more_is_reported_too() -> None:
     world = World()
     assert world.driver().run(world.until(lambda: 5 in world.rounds))
     assert 5 in world.rounds, "two batches of one table, three of the other, then a look"
@@ -129,7 +129,7 @@ def test_once_waits_for_no_table_that_may_take_nothing_yet() -> None:
     assert world.at == {"s.d.p.a": 2, "s.d.p.b": 6}
 
 
-def test_a_table_that_asks_for_somebody_is_told_once_and_the_others_go_on() -> None:
+def test_a_table_that_asks_for_somebody_is_reported_once_and_the_others_continue() -> None:
     world = World(wrong={"s.d.p.a": BROKEN})
 
     def more() -> bool:
@@ -213,7 +213,7 @@ def test_a_driver_that_can_merge_no_table_ends(error: WracklineError) -> None:
         world.driver().run(world.until(lambda: False))
 
 
-def test_upkeep_runs_beside_the_batches_and_its_failure_is_told() -> None:
+def test_upkeep_runs_beside_the_batches_and_its_failure_is_reported() -> None:
     world = World(every=1e-9, tending=threading.Event())
 
     def more() -> bool:

@@ -144,7 +144,7 @@ def test_every_declared_metric_has_its_family_and_its_labels(figures: ConsumerFi
         assert {"server", *metric.labels} == samples[0].labels.keys() - {"le"}
 
 
-def test_two_flows_into_one_table_are_told_apart() -> None:
+def test_two_flows_into_one_table_are_distinguished() -> None:
     feeds = ConsumerFigures("")
     for flow in ("new", "old"):
         feeds.batch(replace(batch(5, {}), read=BatchRange(f"{flow}.d.p.orders", {0: 0}, {0: 5})))

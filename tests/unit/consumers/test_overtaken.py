@@ -80,7 +80,7 @@ def ended() -> None:
     raise ENDED
 
 
-def test_a_batch_that_ended_behind_its_alteration_goes_on(
+def test_a_batch_that_ended_behind_its_alteration_continues(
     spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Changing(spark, namespace)

@@ -30,7 +30,7 @@ def plan(since: Applied, upto: Applied) -> MergePlan:
     return replace(plan_merge(ORDERS, CAN.identifiers, upto), since=since)
 
 
-def test_offsets_are_told_apart_by_their_topics() -> None:
+def test_offsets_are_distinguished_by_their_topics() -> None:
     assert Applied({HERE: 5, THERE: 7, ELSEWHERE: 9}).of_topic("t") == {0: 5, 1: 7}
 
 

@@ -63,7 +63,7 @@ def test_a_cut_range_is_a_first_part_and_never_empty(sizes: dict[int, tuple[int,
     assert cut.empty == whole.empty
 
 
-def test_a_topic_made_anew_is_another_however_far_it_reaches() -> None:
+def test_a_topic_created_again_is_another_however_far_it_reaches() -> None:
     before = same_topic("s.d.p.t", Applied({HERE: 5}), "0a")
     assert before == Applied({HERE: 5}, topic_ids={"s.d.p.t": "0a"})
     assert same_topic("s.d.p.t", before, "0a") == before

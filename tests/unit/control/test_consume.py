@@ -56,7 +56,7 @@ def test_a_pipeline_that_ends_in_kafka_is_not_consumed() -> None:
         ((Transient, OperatorNeeded), Exit.OPERATOR),
     ],
 )
-def test_one_round_ends_with_what_is_hardest_to_mend(
+def test_one_round_ends_with_what_is_hardest_to_repair(
     kinds: tuple[type[WracklineError], ...], code: Exit
 ) -> None:
     assert exit_of_all([kind("test.code", "", "") for kind in kinds]) == code
@@ -131,7 +131,9 @@ def test_lines_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1]["error"] == {"code": "test.busy", "kind": "Transient", "sentence": "busy", "hint": "wait"}
 
 
-def test_the_last_batches_are_told_by_a_look_that_finds_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_batches_are_reported_by_a_look_that_finds_no_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     now = [0.0]
     teller = ConsumerLog(log_to(sys.stdout, for_programs=True), ConsumerFigures("s"), clock=lambda: now[0])
     for at in (0.0, 1.0, 2.0):
@@ -173,7 +175,7 @@ def test_a_replay_without_letters_says_so(
     assert capsys.readouterr().out == said
 
 
-def test_new_dead_letters_are_told_with_their_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_dead_letters_are_reported_with_their_number(capsys: pytest.CaptureFixture[str]) -> None:
     figures = ConsumerFigures("s")
     teller = ConsumerLog(log_to(sys.stdout, for_programs=True), figures, clock=lambda: 0.0)
     for letters in (2, 0, 1):

@@ -20,7 +20,7 @@ CONNECTORS = st.builds(
 
 
 @given(st.lists(st.tuples(st.booleans(), CONNECTORS)))
-def test_what_was_kept_and_not_removed_is_there_also_once_the_topic_is_compacted(
+def test_records_that_were_not_removed_are_there_after_compaction(
     changes: list[tuple[bool, Connector]],
 ) -> None:
     expected: dict[str, Connector] = {}
@@ -52,7 +52,7 @@ def test_a_connector_that_is_half_there_is_not_there() -> None:
         assert kept.connectors == {}
 
 
-def test_a_restart_is_told_and_not_kept() -> None:
+def test_a_restart_is_reported_and_not_kept() -> None:
     kept = GroupConfig()
     assert kept.apply(*config_records.restart_record("shop", 1)) == "shop"
     assert kept.apply(b"restart-shop", None) is None
@@ -133,7 +133,7 @@ def test_a_report_that_cannot_be_read_changes_nothing(key: bytes, value: bytes) 
     assert (heard.owners, heard.since, heard.tasks) == ({5: "b"}, {"b": 1}, {})
 
 
-def test_a_late_word_on_a_connector_that_was_deleted_does_not_outweigh_the_one_made_again() -> None:
+def test_a_late_status_of_a_deleted_connector_does_not_replace_that_of_its_successor() -> None:
     heard = GroupState()
     heard.apply(*status_records.task_record("shop", TaskReport(TaskState.RUNNING, "b", 1, 8)))
     assert told(heard, "a", 5, TaskState.STARTING) == "shop"

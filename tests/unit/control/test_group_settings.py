@@ -73,7 +73,7 @@ def test_who_names_another_registry_gets_no_password_of_this_one(group: WorkerGr
         ('group.id = "x"\ntopic.prefix = "shop"', "settings.unknown"),
     ],
 )
-def test_a_faulty_file_is_told_of_without_what_it_holds(tmp_path: Path, line: str, code: str) -> None:
+def test_a_faulty_file_is_reported_without_what_it_holds(tmp_path: Path, line: str, code: str) -> None:
     file = tmp_path / "group.toml"
     file.write_text(FILE.replace('group.id = "prod"', line))
     found = load_group(file, {})

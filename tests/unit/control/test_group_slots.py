@@ -40,9 +40,7 @@ ALONE = dict.fromkeys(range(SLOTS), "a")
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=SLOTS, max_size=SLOTS), st.integers(1, 140))
-def test_no_slot_has_two_tasks_while_its_worker_has_a_free_one_and_the_least_loaded_get_more(
-    workers: list[str], count: int
-) -> None:
+def test_no_slot_gets_two_tasks_while_its_worker_has_a_free_slot(workers: list[str], count: int) -> None:
     owners = dict(enumerate(workers))
     made = placed(count, owners)
     loads = shares(made, owners)

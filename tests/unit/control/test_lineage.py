@@ -123,7 +123,7 @@ def test_what_goes_into_a_copy_says_what_was_renamed(events: list[Any]) -> None:
     assert events[0]["outputs"][0]["facets"]["schema"]["fields"][0]["type"] == "array<int32>"
 
 
-def test_a_shape_is_told_once_and_an_end_has_a_beginning(events: list[Any]) -> None:
+def test_a_shape_is_reported_once_and_an_end_has_a_beginning(events: list[Any]) -> None:
     run = run_into(events)
     flow = publish_flow(TABLE, ColumnRules(), AT, TOPIC)
     run.begins([LineageFlow(Dataset(AT), Dataset(TOPIC))])
@@ -283,7 +283,7 @@ def test_settings_that_go_together() -> None:
     assert CANARY not in str(good)
 
 
-def test_a_pipeline_that_names_no_place_tells_nobody() -> None:
+def test_a_pipeline_that_names_no_place_reports_to_nobody() -> None:
     with report_run(values(), "run", log_through(lambda _: None)) as run:
         assert run is None
 
@@ -296,7 +296,7 @@ def test_a_pipeline_that_names_no_place_tells_nobody() -> None:
         (ValueError("c4n4ry"), "FAIL", "ValueError"),
     ],
 )
-def test_how_a_run_ends_is_told_in_the_file(
+def test_how_a_run_ends_is_reported_in_the_file(
     tmp_path: Path, error: Exception | None, became: str, message: str | None
 ) -> None:
     file = tmp_path / "lineage.jsonl"

@@ -192,7 +192,7 @@ def test_a_file_has_an_event_a_line_whoever_writes(tmp_path: Path) -> None:
     assert sorted(line["number"] for line in lines) == sorted(list(range(200)) * 4)
 
 
-def test_a_file_that_can_not_be_written_is_told_once(tmp_path: Path, told: list[WracklineError]) -> None:
+def test_a_file_that_can_not_be_written_is_reported_once(tmp_path: Path, told: list[WracklineError]) -> None:
     outbox = Outbox(file_sender(tmp_path), str(tmp_path), told.append)
     for number in range(5):
         outbox.offer(number)
@@ -227,7 +227,7 @@ send(b"whole again")
 """
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     done = run([executable, "-c", FULL, str(tmp_path / "f")], capture_output=True, text=True, check=True)
     assert done.stdout == "it is full\nFile too large\n"
     assert (tmp_path / "f").read_text() == "0123456789\n0123\nwhole again\n"

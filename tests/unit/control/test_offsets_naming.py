@@ -114,7 +114,7 @@ class Remembering(Kafka):
         return [(1000, OffsetsRecord(RecordPlace("history", 0, 0), KEY, offset)) for offset in self._kept]
 
 
-def test_a_position_that_is_broken_is_reset_into_the_epoch_behind_the_newest_that_was_kept() -> None:
+def test_a_broken_position_is_reset_into_the_epoch_after_the_newest_kept_one() -> None:
     def anew(saved: Saved | None, newest: Saved | None) -> Saved:
         return slot_health.anew(saved, newest, "slot")
 

@@ -81,7 +81,7 @@ def test_each_says_its_role_its_log_in_and_its_errors(route: str) -> None:
         assert {"401", "403", "429", "503"} <= answers.keys()
 
 
-def test_names_of_operations_are_told_apart() -> None:
+def test_names_of_operations_are_distinguished() -> None:
     names = [one["operationId"] for path in document()["paths"].values() for one in path.values()]
     assert len(names) == len(set(names))
 

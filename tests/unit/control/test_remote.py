@@ -200,7 +200,7 @@ def test_waiting_has_an_end(wrackline: Wrackline, worker: Told, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("ended", ["FAILED", "RUNNING"])
-def test_what_is_as_before_for_long_has_begun_anew_between_two_looks(ended: str) -> None:
+def test_what_is_as_before_for_long_has_started_over_between_two_looks(ended: str) -> None:
     course = VerbCourse(Verb.RESTART, ended)
     assert not course.over(ended, UNSEEN)
     assert course.over(ended, UNSEEN + 0.1)

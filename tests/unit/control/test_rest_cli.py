@@ -53,7 +53,7 @@ def working(file: Path, *words: str | Path | int) -> Iterator[str]:
             process.communicate(timeout=60)
 
 
-def test_who_was_given_a_password_or_a_token_is_let_in_from_outside_and_nobody_else(
+def test_only_a_user_with_a_password_or_a_token_is_let_in_from_outside(
     pipeline: Path, tmp_path: Path
 ) -> None:
     command = [*COMMAND, "rest", "password"]
@@ -113,7 +113,7 @@ def test_what_is_no_good_password_is_refused(given: bytes) -> None:
     assert said.exception.code == "rest.bad_password"
 
 
-def test_what_is_made_is_told_once_with_what_is_kept_of_it() -> None:
+def test_what_is_made_is_reported_once_with_what_is_kept_of_it() -> None:
     told = json.loads(made("password", "--random", "--json"))
     assert passwords.is_password(told["given"], told["password"])
     line, kept = made("password", "--random").splitlines()

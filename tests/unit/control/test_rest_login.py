@@ -71,7 +71,7 @@ def test_who_is_known_is_heard(worker: Worker) -> None:
     assert worker.told == []
 
 
-def test_a_failure_is_told_without_what_was_sent(worker: Worker) -> None:
+def test_a_failure_is_reported_without_what_was_sent(worker: Worker) -> None:
     asked(worker, "GET /connectors", basic("ann", CANARY))
     asked(worker, "GET /connectors", basic(CANARY, CANARY))
     asked(worker, "GET /connectors", {"Authorization": f"Bearer {CANARY}"})
@@ -92,7 +92,7 @@ def test_a_token_is_good_through_its_last_day(worker: Worker, users: Path) -> No
         assert asked(worker, "GET /connectors", {"Authorization": "Bearer t"}).status == status
 
 
-def test_a_file_with_a_fault_lets_nobody_in_and_is_told_once(worker: Worker, users: Path) -> None:
+def test_a_file_with_a_fault_lets_nobody_in_and_is_reported_once(worker: Worker, users: Path) -> None:
     """A-LOGIN-10."""
     assert asked(worker, "GET /connectors", bearer("admin")).status == 200
     private(users, "[users")

@@ -126,7 +126,7 @@ def test_an_answer_is_good_for_a_while(made: Looks, ask: Asking, clock: Clock) -
         assert len(made.begun) == begun
 
 
-def test_an_error_is_told_and_not_kept(made: Looks, ask: Asking) -> None:
+def test_an_error_is_reported_and_not_kept(made: Looks, ask: Asking) -> None:
     made.may_end.set()
     made.wrong = AWAY
     status, told = ask("/connectors/shop/tables")
@@ -135,7 +135,7 @@ def test_an_error_is_told_and_not_kept(made: Looks, ask: Asking) -> None:
     assert ask("/connectors/shop/tables")[0] == 200
 
 
-def test_what_takes_long_goes_on_and_is_heard_later(made: Looks, hasty: Asking) -> None:
+def test_what_takes_long_continues_and_is_heard_later(made: Looks, hasty: Asking) -> None:
     status, told = hasty("/connectors/shop/assessment")
     assert (status, told["code"]) == (503, "rest.still_looking")
     assert hasty("/connectors/shop/assessment")[0] == 503

@@ -183,7 +183,7 @@ def test_a_certificate_that_is_replaced_is_shown_to_the_next(worker: Worker, fil
     assert worker.told == []
 
 
-def test_one_with_a_fault_is_told_once_and_the_one_before_stays(worker: Worker, files: Files) -> None:
+def test_a_file_with_a_fault_is_reported_once_and_the_earlier_one_stays(worker: Worker, files: Files) -> None:
     context = client(files.ca)
     first = serial(worker.port, context)
     certificate, key = files.folder / "server.crt", files.folder / "server.key"

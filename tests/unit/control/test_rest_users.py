@@ -89,7 +89,7 @@ def test_a_token_may_have_a_last_day() -> None:
         ANN + f'[users.bob]\nrole = "viewer"\ntokens = [{{ sha256 = "{DIGEST}" }}]',
     ],
 )
-def test_a_file_with_a_fault_is_refused_and_nothing_of_it_is_told(text: str) -> None:
+def test_a_file_with_a_fault_is_refused_and_nothing_of_it_is_reported(text: str) -> None:
     with pytest.raises(OperatorNeeded, match=r"rest\.bad_users") as told:
         parse(Path("users.toml"), text.encode())
     assert CANARY not in str(told.value)
@@ -119,7 +119,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
         UsersFile(tmp_path / name)
 
 
-def test_a_file_that_changes_is_read_anew_and_one_that_breaks_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_file_that_changes_is_read_again_and_one_that_breaks_lets_nobody_in(tmp_path: Path) -> None:
     path = written(tmp_path)
     users = UsersFile(path)
     first = users.current()

@@ -218,7 +218,7 @@ def test_settings_that_are_wrong_are_all_named_as_connect_names_them(
     assert not group.asked
 
 
-def test_of_many_errors_some_are_told(client: Client, group: FakeGroup) -> None:
+def test_of_many_errors_some_are_reported(client: Client, group: FakeGroup) -> None:
     wrong = {**CONFIG, **{f"nothing.{n}.at.all": "x" for n in range(300)}}
     status, told = client.ask("PUT", "/connectors/shop/config", sent(wrong))
     assert (status, "the following 300 error(s)" in told["message"]) == (400, True)

@@ -152,7 +152,7 @@ def test_all_that_is_known_of_one_table() -> None:
 
 
 @pytest.mark.parametrize("state", ["queued", "snapshotting", "refreshing", "streaming"])
-def test_nobody_says_that_work_goes_on_while_no_worker_answers(state: str) -> None:
+def test_work_is_not_shown_as_under_way_while_no_worker_answers(state: str) -> None:
     """T-C06."""
     table = {"shop.public.orders": {**GOING, "state": state}}
     dead, alive = (
@@ -197,7 +197,7 @@ def test_colours_are_for_a_terminal() -> None:
         ),
     ],
 )
-def test_the_exit_code_is_what_is_hardest_to_mend(found: PipelineStatus, code: Exit) -> None:
+def test_the_exit_code_is_what_is_hardest_to_repair(found: PipelineStatus, code: Exit) -> None:
     assert found.exit == code
 
 

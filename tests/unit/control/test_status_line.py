@@ -95,7 +95,7 @@ def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
     assert capsys.readouterr().out == "\r\x1b[2Know\x1b[K\r\x1b[2Ksaid\nnow\n"
 
 
-def test_the_same_error_is_told_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_error_is_reported_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     measures = made(clock)
     narration = Narration(
@@ -183,7 +183,7 @@ def test_a_start_says_once_that_no_table_has_errors() -> None:
     assert told == [{}], "a report of the process before may come late"
 
 
-def test_a_table_that_is_whole_again_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_that_is_whole_again_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     log = log_to(sys.stdout, for_programs=False)
     narration = Narration(made(clock), log, clock, lambda _health, _error: None)

@@ -146,7 +146,7 @@ def test_every_service_is_watched() -> None:
         assert ours or "healthcheck" in service
 
 
-def test_a_database_is_behind_its_profile_and_the_pipeline_comes_with_it_or_alone() -> None:
+def test_a_profile_starts_its_database_and_the_pipeline_comes_with_it_or_by_itself() -> None:
     profiles = {name: set(service.get("profiles", ())) for name, service in services().items()}
     assert {name: profiles[name] for name in DATABASES} == {name: {name} for name in DATABASES}
     assert profiles["worker"] == profiles["consume"] == {"postgres", "mysql", "pipeline"}

@@ -75,7 +75,7 @@ def test_the_image_has_packages_with_hashes_in_the_range_of_the_project(
     assert outside == [], f"write deploy/{file} again: deploy/lock.sh"
 
 
-def test_the_licence_of_every_package_of_the_image_is_listed_and_lets_a_company_ship_it() -> None:
+def test_the_licence_of_every_package_in_the_image_is_listed_and_allows_shipping() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text().partition("| package | licence |")[2]
     rows = re.findall(r"^\| ([a-z0-9-]+) \| (.+) \|$", page, re.MULTILINE)
     assert dict(rows).keys() == locked("requirements.txt").keys()

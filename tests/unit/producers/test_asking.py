@@ -229,7 +229,7 @@ def test_a_table_that_comes_again_has_a_gap_in_its_log(step: Appeared | Renamed,
     assert silent.status(table) is None, "without first reads nothing is asked for"
 
 
-def test_each_table_that_is_given_up_is_told_of_also_where_its_request_goes_on(
+def test_each_table_that_is_given_up_is_reported_even_if_its_request_continues(
     told: list[WracklineError],
 ) -> None:
     made = machine()
@@ -246,7 +246,7 @@ def test_each_table_that_is_given_up_is_told_of_also_where_its_request_goes_on(
     assert len(told) == 1, "once, though the request ends as failed only now"
 
 
-def test_a_request_of_one_table_is_told_of_once_when_it_fails(told: list[WracklineError]) -> None:
+def test_a_request_of_one_table_is_reported_once_when_it_fails(told: list[WracklineError]) -> None:
     made = machine()
     asking = RequestIntake(made, [ORDERS], told.append)
     asking.row(signal())

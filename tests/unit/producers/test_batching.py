@@ -268,7 +268,7 @@ def test_the_position_alone_is_published_after_quiet_and_the_first_one_at_once()
     assert again.position == Place(0, 7), "it keeps the transactional id alive"
 
 
-def test_a_heartbeat_stands_beside_a_position_that_goes_out_alone_and_not_too_often() -> None:
+def test_a_heartbeat_goes_out_with_a_position_without_rows_and_not_too_often() -> None:
     made = cutter(CutPolicy(quiet=2.0, heartbeat=5.0), fresh=False)
 
     def published(now: float, *steps: Step) -> list[str] | None:
@@ -340,7 +340,7 @@ def values_of(taken: Publication | None, table: TableId = TABLE.id) -> list[byte
     return [value and value[-4:] for topic, _, value, *_ in taken.records if topic == str(table)]
 
 
-def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_go_on() -> None:
+def test_a_row_too_large_sets_its_table_aside_and_its_neighbours_continue() -> None:
     made = cutter(CutPolicy(linger=0.0, bounds=SMALL), fresh=False)
     large = b"\0" + b"v" * (101 + ENVELOPE_BYTES)
     log = log_of_two(
@@ -436,7 +436,7 @@ def test_a_state_alone_is_worth_a_publication() -> None:
     assert made.due() == 3.0
 
 
-def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
+def test_a_cut_transaction_that_continues_elsewhere_is_another_one() -> None:
     counted = SplitTransaction("other", {TABLE.id: 100})
     made = cutter(CutPolicy(), cut=counted, fresh=False)
     begin, rows, commit = steps_of("a")[1:]
@@ -448,7 +448,7 @@ def test_a_cut_transaction_that_goes_on_elsewhere_is_another_one() -> None:
     assert publication.records[-1][2] == b"a 1 1"
 
 
-def test_tables_that_come_and_go_are_told_in_the_logs_order() -> None:
+def test_tables_that_come_and_go_are_reported_in_the_logs_order() -> None:
     made = cutter(CutPolicy(linger=0.0), fresh=False)
     named = TABLE.id._replace(name="other")
     steps = (

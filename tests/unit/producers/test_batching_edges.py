@@ -185,7 +185,7 @@ def test_company_is_waited_for_from_the_oldest_of_what_is_finished() -> None:
     assert made.due() == 6.0
 
 
-def test_a_transaction_that_begins_behind_its_first_change_goes_on_without_a_begin() -> None:
+def test_a_transaction_that_is_resumed_after_its_first_change_continues_without_a_begin() -> None:
     made = fed(NEVER, Shape(1, TABLE, None), Begin("a", 7, first=3), rows(b"k"), Commit("a", Place(0, 2), 7))
     (one,) = all_of(made)
     assert [record[1] for record in one.records] == [b"k", b"END"]
@@ -202,7 +202,7 @@ def test_a_resumed_cut_counts_on_and_one_that_is_read_from_its_start_does_not() 
         assert one.records[-1][2] == ended
 
 
-def test_a_shape_that_replaces_another_is_told_in_its_place_with_the_transactions_moment() -> None:
+def test_a_replaced_shape_is_reported_in_its_place_with_the_time_of_the_transaction() -> None:
     made = fed(NEVER, *transaction(rows(b"k"), Shape(2, TABLE, TABLE), rows(b"l")), counts=False)
     (one,) = all_of(made)
     assert topics(one) == [NAME, "shape", NAME]

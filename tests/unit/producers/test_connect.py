@@ -125,7 +125,7 @@ def test_the_last_words_of_a_child_are_heard_although_no_line_ends_with_them() -
         child.close()
 
 
-def test_waits_grow_to_a_bound_and_begin_anew_after_a_good_run() -> None:
+def test_waits_grow_to_a_bound_and_start_over_after_a_good_run() -> None:
     """T-C05."""
     status, waits = TaskStatus(TaskState.RUNNING, 0.0), []
     for _ in range(12):
@@ -288,7 +288,7 @@ def running_with(
 HELD_WELL = way([sys.executable, "-c", HELD.format(before="")])
 
 
-def test_a_task_comes_is_given_anew_and_goes_while_the_others_run(over: Event) -> None:
+def test_a_task_comes_is_replaced_and_goes_while_the_others_run(over: Event) -> None:
     listener = Heard()
     supervisor, running = running_with(listener, over, {})
     try:
@@ -370,7 +370,7 @@ def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pyte
         running.join(60)
 
 
-def test_who_was_let_go_and_is_given_again_begins_once_its_old_process_has_ended(over: Event) -> None:
+def test_a_task_that_is_given_again_begins_once_its_old_process_has_ended(over: Event) -> None:
     """T-C02."""
     slow = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(0)))"
     listener = Heard()

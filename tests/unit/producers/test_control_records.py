@@ -115,7 +115,7 @@ def test_tables_that_come_and_go_are_schema_changes() -> None:
     assert made(subjects, schema_changes=False).coming(Vanished(TABLE.id), 5) is None
 
 
-def test_a_statement_is_told_where_it_stands_and_its_columns_once_they_are_known() -> None:
+def test_a_statement_is_reported_in_its_place_and_its_columns_once_they_are_known() -> None:
     subjects = Subjects()
     records = made(subjects)
     created = subjects.both(
@@ -229,7 +229,7 @@ def test_the_largest_message_that_is_taken_fits_the_client_s_largest_record(pref
     assert records.message(Message(prefix, content + b"x", Place(1, 0)), 0) is None
 
 
-def test_a_dead_letter_names_the_row_and_the_columns_and_is_told_once_a_minute() -> None:
+def test_a_dead_letter_names_the_row_and_the_columns_and_is_reported_once_a_minute() -> None:
     subjects, heard = Subjects(), list[WracklineError]()
     records = ControlRecords(
         control_topics("server"),

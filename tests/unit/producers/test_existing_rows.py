@@ -231,7 +231,7 @@ def test_rows_that_nobody_takes_are_told_of_at_once(opened: Callable[..., World]
     assert [(fault.table, fault.error.code) for fault in found] == [(TABLE, "test.unfit")]
 
 
-def test_a_truncate_goes_before_rows_that_are_read_anew_whatever_is_skipped(
+def test_a_truncate_goes_before_rows_that_are_read_again_whatever_is_skipped(
     opened: Callable[..., World],
 ) -> None:
     world = opened(skipped="t")

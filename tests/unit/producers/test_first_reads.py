@@ -74,7 +74,7 @@ def test_each_mode_that_may_be_named_means_something() -> None:
         assert FirstReads.of(values(**{"snapshot.mode": name})).mode == mode
 
 
-def test_after_a_gap_all_tables_are_read_anew_whatever_else_the_mode_says() -> None:
+def test_after_a_gap_all_tables_are_read_again_whatever_else_the_mode_says() -> None:
     for mode in (SnapshotMode(mends=True), SnapshotMode(Reads.NONE, mends=True)):
         made = FirstReads(mode).request_after_gap([ORDERS, GIFTS], "lost-1")
         assert made is not None

@@ -120,7 +120,7 @@ def opened_anew(lanes: SourcePartitionOpener, state: OffsetsState) -> PartitionR
     return lanes.open(PARTITION, state)
 
 
-def test_a_lost_log_is_begun_anew_with_all_tables_read_behind_a_gap() -> None:
+def test_a_lost_log_is_started_over_with_all_tables_read_behind_a_gap() -> None:
     source, told = LosingSource(), list[WracklineError]()
     aside = replace(READ, set_aside=BROKEN, gap=True)
     lanes = lanes_over(source, MENDS, told)
@@ -149,7 +149,7 @@ def test_a_table_that_went_before_a_start_and_comes_back_behind_it_is_void_first
 
 
 @pytest.mark.parametrize("mode", ["initial", "always", "no_data", "initial_only"])
-def test_a_mode_that_does_not_mend_leaves_a_lost_log_to_somebody(mode: str) -> None:
+def test_a_mode_that_does_not_repair_leaves_a_lost_log_to_somebody(mode: str) -> None:
     lanes = lanes_over(LosingSource(), FirstReads(MODES[mode]), [])
     with pytest.raises(WracklineError):
         lanes.open(PARTITION, committed(1, {TABLE: READ}))
@@ -170,7 +170,7 @@ def test_a_new_log_that_can_not_be_had_stops_the_pipeline() -> None:
     assert not lanes.begins_anew(LOST())
 
 
-def test_a_log_that_is_lost_again_before_anything_was_published_is_begun_anew_from_the_same_place() -> None:
+def test_a_log_lost_again_before_any_publication_starts_over_from_the_same_place() -> None:
     source = LosingSource()
     lanes, state = lanes_over(source, MENDS, []), committed(1, {TABLE: READ})
     opened_anew(lanes, state).existing.close()
@@ -199,7 +199,7 @@ def test_a_second_loss_is_another_one_once_something_was_published() -> None:
     assert source.renewals == [{"epoch": 1}, {"epoch": 2}]
 
 
-def test_what_somebody_asked_for_begins_again_in_a_new_log_and_what_is_the_workers_own_is_made_new() -> None:
+def test_in_a_new_log_requests_begin_again_and_the_workers_own_reads_are_made_new() -> None:
     asked = Job("mine", Purpose.REQUESTED, condition="id > 5", begun=True, key=("id",), rows=7)
     state = TableState(
         shape=SHAPE,
@@ -260,7 +260,7 @@ def test_nothing_published_is_not_all_there_is() -> None:
         (replace(READ, missing={b"k": MissingRow(("1",), 1)}, set_aside=BROKEN), True),
     ],
 )
-def test_reading_is_settled_where_only_somebody_can_have_it_go_on(
+def test_reading_is_settled_where_only_an_operator_can_continue_it(
     state: TableState, *, is_settled: bool
 ) -> None:
     assert needs_no_more_reads(state) is is_settled
@@ -291,7 +291,7 @@ def test_a_first_read_that_failed_is_made_again_once_its_statement_is_corrected(
     assert not lanes_over(LosingSource(), only, []).over(state)
 
 
-def test_a_statement_that_no_table_uses_is_told_once_however_often_the_log_is_opened() -> None:
+def test_a_statement_that_no_table_uses_is_reported_once_however_often_the_log_is_opened() -> None:
     told: list[WracklineError] = []
     lanes = lanes_over(LosingSource(), FirstReads(conditions={"public.typo": None}), told)
     for _ in range(2):

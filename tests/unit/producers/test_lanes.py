@@ -128,7 +128,7 @@ def fed(lane: PartitionRun) -> str:
     return topic
 
 
-def test_what_waits_in_all_lanes_is_told_and_when_one_of_them_was_busy() -> None:
+def test_what_waits_in_all_lanes_is_reported_and_when_one_of_them_was_busy() -> None:
     lanes = lanes_of(TwoLogs(), [])
     assert (lanes.queued, lanes.busy(PARTITION), lanes.busy(OTHER)) == (0, None, None)
     first, second = (lanes.open(one, NOTHING) for one in (PARTITION, OTHER))
@@ -157,7 +157,7 @@ def test_a_topic_that_kafka_refuses_is_a_table_s_trouble_if_it_is_a_table_s() ->
     assert fault.error.code == "test.set_aside"
 
 
-def test_a_topic_of_messages_that_kafka_refuses_is_told_and_left_out() -> None:
+def test_a_topic_of_messages_that_kafka_refuses_is_reported_and_left_out() -> None:
     told: list[WracklineError] = []
     lanes = lanes_of(TwoLogs(), told)
     lane = lanes.open(PARTITION, NOTHING)
@@ -176,7 +176,7 @@ def test_a_pipeline_is_over_once_all_of_its_logs_are() -> None:
     assert not lanes_of(TwoLogs(), [], "initial_only").over(one)
 
 
-def test_a_lost_log_is_begun_anew_only_where_it_was_opened_and_its_source_can() -> None:
+def test_a_lost_log_is_started_over_only_where_it_was_opened_and_its_source_can() -> None:
     state = committed(1, {TABLE: READ})
     assert not lanes_over(LosingSource(), MENDS, []).begins_anew(LOST())
     plain = lanes_over(AskedSource(TABLE), MENDS, [])
@@ -188,7 +188,7 @@ def test_a_lost_log_is_begun_anew_only_where_it_was_opened_and_its_source_can() 
     assert from_now_on.begins_anew(LOST())
 
 
-def test_of_two_tables_that_wish_for_one_topic_the_one_that_wrote_there_keeps_it() -> None:
+def test_if_two_tables_want_one_topic_the_table_that_wrote_there_keeps_it() -> None:
     newcomer, wrote = (TABLE._replace(name=name) for name in ("neigh.bour", "neigh_bour"))
     for tables in ((newcomer, wrote), (wrote, newcomer)):
         source = AskedSource(*tables)

@@ -245,7 +245,7 @@ def test_another_error_is_no_reason_to_ask_again(given: dict[str, list[object]])
     assert brokers.asked.count("list_offsets") <= 1
 
 
-def test_a_topic_that_is_gone_is_told() -> None:
+def test_a_topic_that_is_gone_is_reported() -> None:
     assert code_of(lambda: read(Brokers(list_topics=[1]))) == "offsets.gone"
 
 

@@ -29,7 +29,7 @@ def test_rivals_that_are_both_new_are_refused_and_their_neighbour_is_not() -> No
             topics.of(rival)
 
 
-def test_who_wrote_to_a_topic_before_a_restart_goes_on() -> None:
+def test_a_table_that_wrote_to_a_topic_before_a_restart_continues() -> None:
     topics = TableTopics("shop", Naming.WRACKLINE)
     assert list(topics.settle([DOTTED, OTHER], [PLAIN])) == [PLAIN]
     assert topics.of(DOTTED) == TOPIC

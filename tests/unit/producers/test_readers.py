@@ -133,7 +133,7 @@ def test_a_fault_that_nobody_foresaw_is_one_reads_and_shows_its_place_alone(read
     assert len(Reader.made) == 2, "the next work opens another"
 
 
-def test_every_outcome_is_told(world: FakeSourceWorld) -> None:
+def test_every_outcome_is_reported(world: FakeSourceWorld) -> None:
     told = threading.Event()
     readers = Readers(world.source, PARTITION, 1, time.monotonic, told.set)
     for condition in ("fails", None):
@@ -167,7 +167,7 @@ def test_a_plan_names_key_and_spans(readers: Readers) -> None:
     assert outcome(readers) == PlanOutcome(Ticket("run/1"), KEY, (KeySpan(upto=("a", "2")),), None, 3)
 
 
-def test_rows_of_one_value_of_a_chosen_column_are_told_apart_by_the_key(
+def test_rows_of_one_value_of_a_chosen_column_are_distinguished_by_the_key(
     world: FakeSourceWorld, readers: Readers
 ) -> None:
     assert world.databases[PARTITION].shape.key == KEY
@@ -265,7 +265,7 @@ def test_a_piece_that_nobody_wants_any_more_takes_nothing_from_the_read_begun_si
             assert done.error.code == "snapshot.read_lost"
 
 
-def test_reads_that_begin_anew_while_one_waits_to_begin_hold_one_thread_and_no_more(
+def test_reads_that_start_over_while_one_waits_to_begin_hold_one_thread_and_no_more(
     keyless: FakeSourceWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a slot waits for all transactions that write, and whoever pauses and resumes does not."""
@@ -292,7 +292,7 @@ def test_reads_that_begin_anew_while_one_waits_to_begin_hold_one_thread_and_no_m
     readers.close()
 
 
-def test_a_read_that_nobody_goes_on_with_is_closed_after_a_while(
+def test_a_read_that_nobody_continues_with_is_closed_after_a_while(
     keyless: FakeSourceWorld, closed: list[FakeWhole]
 ) -> None:
     now = [0.0]

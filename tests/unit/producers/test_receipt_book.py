@@ -216,7 +216,7 @@ def test_a_refused_request_has_one_receipt_and_what_is_known_stays_as_it_is() ->
     assert list(again.book.known.under_way) == ["one"]
 
 
-def test_a_book_goes_on_from_what_kafka_has() -> None:
+def test_a_book_continues_from_what_kafka_has() -> None:
     first = Desk()
     first.book.take([ACCEPTED, RUNS, further(4)])
     written = first.written()
@@ -245,7 +245,7 @@ def test_what_is_remembered_of_requests_that_are_over_is_bounded() -> None:
     assert len(desk.book._over) == 1000
 
 
-def test_a_change_that_may_not_be_is_told_and_stops_nothing() -> None:
+def test_a_forbidden_change_is_reported_and_stops_nothing() -> None:
     desk = Desk()
     desk.book.take([ACCEPTED, further(1), RUNS, RequestMoved("nobody", RequestState.FAILED), further(2)])
     assert [error.code for error in desk.told] == ["receipt.illegal_move"]

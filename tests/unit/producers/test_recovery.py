@@ -217,7 +217,7 @@ def test_who_is_not_let_in_is_told_so(kafka: Kafka) -> None:
     assert kafka.did() == [*START[:2], ("drop",)], "a refusal that was said needs no second question"
 
 
-def test_the_first_transaction_begins_with_one_and_the_next_ones_go_on(kafka: Kafka) -> None:
+def test_the_first_transaction_begins_with_one_and_the_next_ones_continue(kafka: Kafka) -> None:
     publisher = kafka.started()
     publisher.publish([publication(5)])
     publisher.publish([publication(6), publication(9, B)])
@@ -243,7 +243,7 @@ def last_of(kafka: Kafka, publisher: Publisher, partition: SourcePartition) -> O
     return value
 
 
-def test_a_start_goes_on_behind_its_own_last_transaction(kafka: Kafka) -> None:
+def test_a_start_continues_after_its_own_last_transaction(kafka: Kafka) -> None:
     kafka.log += [committed(A, 7, 4, 5), committed(B, 7, 6, 8)]
     last = last_of(kafka, kafka.started(), A)
     assert (last.n, last.previous) == (7, place(5))

@@ -159,7 +159,7 @@ def opened(
     return lanes.open(PARTITION, state_of(states, beside))
 
 
-def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
+def test_a_restart_continues_without_the_table_and_with_its_neighbours() -> None:
     source = AskedSource(TABLE, NEIGHBOUR)
     lane = opened(
         source, {TABLE: table_fault.fault_state(Fault(TABLE, UNFIT())), NEIGHBOUR: canonical_json({})}
@@ -168,7 +168,7 @@ def test_a_restart_goes_on_without_the_table_and_with_its_neighbours() -> None:
     assert not lane.refused
 
 
-def test_a_table_that_wishes_for_anothers_topic_is_set_aside_at_the_start_and_the_others_go_on() -> None:
+def test_a_table_that_wants_anothers_topic_is_set_aside_at_the_start_and_others_continue() -> None:
     rival, plain = (TABLE._replace(name=name) for name in ("neigh.bour", "neigh_bour"))
     source = AskedSource(TABLE, rival, plain)
     lane = opened(source, {TABLE: canonical_json({}), plain: canonical_json({})})
@@ -191,7 +191,7 @@ def test_what_is_set_aside_needs_no_topic() -> None:
 @pytest.mark.parametrize(
     "kept", [canonical_json({}), table_fault.fault_state(Fault(TABLE, UNFIT()))], ids=["read", "aside"]
 )
-def test_a_table_that_the_settings_leave_out_is_read_anew_behind_a_gap_when_it_comes_back(
+def test_a_table_that_the_settings_left_out_is_read_again_after_a_gap_when_it_comes_back(
     kept: Json,
 ) -> None:
     source = AskedSource(NEIGHBOUR)

@@ -143,7 +143,7 @@ def test_who_begins_now_runs_once_kafka_has_every_log_s_first_position() -> None
 
 
 @pytest.mark.parametrize("known", [(BEGINS,), (BEGINS, BEGINS_LATE)], ids=["one log", "both"])
-def test_who_goes_on_need_not_wait_for_what_kafka_has(known: tuple[SourcePartition, ...]) -> None:
+def test_a_continued_log_need_not_wait_for_what_kafka_has(known: tuple[SourcePartition, ...]) -> None:
     position = canonical_json(Place(0, 1).saved())
     positions = {PositionKey("c", *one): Offset(1, 1, position, None, 0, 0) for one in known}
     awaited = [] if BEGINS_LATE in known else ["Kafka has b"]

@@ -93,7 +93,7 @@ def counts(publication: Publication, table: TableId = TABLE.id) -> tuple[int, in
     return sum(state.letters.values()), sum(state.nulls.values())
 
 
-def test_a_letter_lies_with_the_rows_around_it_and_both_are_counted_in_the_table_s_state() -> None:
+def test_a_letter_is_published_with_the_rows_around_it_and_both_are_counted() -> None:
     (publication,) = Log().feed(LOG)
     topic = str(TABLE.id)
     assert told(publication) == [(topic, b"k1"), ("letter", b"k2"), (topic, b"k3"), (topic, b"k4")]

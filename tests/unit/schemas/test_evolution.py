@@ -63,7 +63,7 @@ def test_one_change_is_one_value(new: TableSchema, change: Change, stored: Store
     assert change.stored is stored
 
 
-def test_a_column_made_anew_under_its_old_name_is_another_one() -> None:
+def test_a_column_created_again_under_its_old_name_is_another_one() -> None:
     anew = replace(NAME, identity=9)
     assert changes(TABLE, columns(ID, anew, SIZE)) == (DropColumn(NAME), AddColumn(anew, 1))
 

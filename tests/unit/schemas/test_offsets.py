@@ -229,7 +229,7 @@ def test_the_highest_generation_holds_between_partitions_in_any_order() -> None:
         assert replay(records).resume("orders", SHOP) == offset(1, generation=2)
 
 
-def test_one_generation_in_two_partitions_is_told() -> None:
+def test_one_generation_in_two_partitions_is_reported() -> None:
     state = replay(transactions(1, partition=0) + transactions(2, partition=1))
     assert [finding.fault for finding in state.findings] == [ReplayFault.MIXED]
     assert state.resume("orders", SHOP) == offset(2)

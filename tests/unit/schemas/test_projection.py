@@ -91,7 +91,7 @@ def test_a_hashed_key_stays_a_key() -> None:
         ({"message.key.columns": "public.t:Name"}, "filter.key_column_missing"),
     ],
 )
-def test_a_key_that_would_not_tell_rows_apart_is_refused(values: dict[str, str], code: str) -> None:
+def test_a_key_that_would_not_distinguish_rows_is_refused(values: dict[str, str], code: str) -> None:
     with pytest.raises(OperatorNeeded) as caught:
         project(TABLE, ColumnRules.of(values))
     assert caught.value.code == code

@@ -76,7 +76,7 @@ def test_tables_that_wish_for_one_topic_are_refused_one_by_one() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("naïve", "naève"), ("заказы", "товары"), ("価格", "数量")])
 @pytest.mark.parametrize("naming", Naming)
-def test_names_beyond_ascii_that_fall_together_are_refused_and_the_hint_names_a_way(
+def test_colliding_non_ascii_names_are_refused_and_the_hint_names_a_way(
     one: str, other: str, naming: Naming
 ) -> None:
     first, second = TableId("shop", "public", one), TableId("shop", "public", other)

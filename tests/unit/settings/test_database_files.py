@@ -41,7 +41,7 @@ def test_the_systems_own_authorities_need_not_be_allowed(name: str, value: str, 
     assert [problem.error.code for problem in problems] == found
 
 
-def test_a_link_that_leads_out_of_its_folder_is_not_mended_by_allowing_that_folder(tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_its_folder_is_not_repaired_by_allowing_that_folder(tmp_path: Path) -> None:
     """A-DRIVER-10."""
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()

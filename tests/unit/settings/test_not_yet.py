@@ -152,7 +152,7 @@ def test_every_setting_is_obeyed_or_named_as_not_obeyed_yet() -> None:
         assert [one.name for one in settings if one.name not in named and not obeyed(one, texts)] == []
 
 
-def test_a_setting_that_is_handed_on_stands_in_that_file_and_is_read_nowhere_else() -> None:
+def test_a_setting_that_is_passed_on_is_in_that_file_and_read_nowhere_else() -> None:
     texts = names_read(sources())
     for path, names in HANDED_ON.items():
         nodes = ast.walk(ast.parse((ROOT / path).read_text()))
@@ -292,7 +292,7 @@ def test_every_setting_of_a_groups_member_reaches_it(
     assert 0 < int(str(made[0]["heartbeat.interval.ms"])) <= 77_777
 
 
-def test_who_sets_it_is_told_and_the_pipeline_still_starts() -> None:
+def test_a_setting_without_effect_is_reported_and_the_pipeline_still_starts() -> None:
     pipeline = checked({**GOOD, "tasks.max": "4"})
     assert codes(pipeline) == [("tasks.max", CODE)]
     assert pipeline.problems[0].warning

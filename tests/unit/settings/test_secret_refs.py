@@ -73,7 +73,7 @@ def test_what_a_reference_gives_is_not_looked_at_again(folder: Path) -> None:
         ("${file:{folder}/" + "x" * 5000 + ":c}", "secret.not_found"),
     ],
 )
-def test_a_bad_reference_is_an_error_that_tells_nothing(text: str, code: str, folder: Path) -> None:
+def test_a_bad_reference_is_an_error_that_shows_nothing(text: str, code: str, folder: Path) -> None:
     """A-SECRET-06."""
     with pytest.raises(WracklineError) as caught:
         resolve(text.replace("{folder}", str(folder)), folder, {"SHOP": CANARY, "HOME": CANARY})

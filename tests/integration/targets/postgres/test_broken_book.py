@@ -82,7 +82,7 @@ def test_what_somebody_broke_stops_that_table_alone(world: PostgresWorld) -> Non
 
 
 @pytest.mark.parametrize("broken", [BROKEN[0], BROKEN[8], "source = '5'"])
-def test_the_table_is_begun_anew_as_the_hint_says(world: PostgresWorld, broken: str) -> None:
+def test_the_table_is_started_over_as_the_hint_says(world: PostgresWorld, broken: str) -> None:
     world.sql(f"UPDATE {BOOK} SET {broken} WHERE target_table = 'orders'")
     with pytest.raises(OperatorNeeded) as caught:
         world.target.applied(TABLE.id)

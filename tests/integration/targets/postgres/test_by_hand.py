@@ -54,7 +54,9 @@ def world(database: Database) -> Iterator[PostgresWorld]:
         ("DROP VIEW orders", "pg_target.no_view"),
     ],
 )
-def test_what_was_changed_by_hand_is_found_and_mended(world: PostgresWorld, done: str, finding: str) -> None:
+def test_what_was_changed_by_hand_is_found_and_repaired(
+    world: PostgresWorld, done: str, finding: str
+) -> None:
     world.sql(done)
     (found, *_) = world.target.check([TABLE.id])
     assert (found.id, found.table, found.severity) == (finding, TABLE.id, Severity.ERROR)
@@ -73,7 +75,7 @@ def test_what_was_changed_by_hand_is_found_and_mended(world: PostgresWorld, done
     assert labels(world) == {A: "mended"}
 
 
-def test_a_dropped_column_says_how_to_begin_anew(world: PostgresWorld) -> None:
+def test_a_dropped_column_says_how_to_start_over(world: PostgresWorld) -> None:
     world.sql(f"ALTER TABLE {STORAGE} DROP COLUMN label CASCADE")
     with pytest.raises(OperatorNeeded, match=r"pg_target.in_the_way") as refused:
         put(world, plan_for(world, 2), change("u", A, 2, "y"))

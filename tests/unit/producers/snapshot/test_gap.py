@@ -54,14 +54,14 @@ def test_the_event_is_out_before_anything_is_planned() -> None:
     assert isinstance(desk.work()[0], Plan)
 
 
-def test_it_waits_for_a_place_outside_a_transaction_and_what_comes_before_it_changes_nothing() -> None:
+def test_it_waits_for_a_place_outside_a_transaction_and_ignores_what_comes_before() -> None:
     desk = taken_up()
     desk.voided(void_of(desk))
     desk.transaction(full(1, 9))
     assert (len(desk.finish()), desk.voids) == (6, [2])
 
 
-def test_rows_that_went_without_a_word_are_void_also_for_a_read_that_is_under_way() -> None:
+def test_rows_that_vanished_without_an_event_are_void_also_for_a_read_under_way() -> None:
     desk = Desk()
     desk.ask(ASK)
     desk.transaction()
@@ -81,7 +81,7 @@ def test_rows_that_went_without_a_word_are_void_also_for_a_read_that_is_under_wa
         ("id", ColumnType(Kind.INT32, "mediumint"), True),
     ],
 )
-def test_keys_that_a_narrower_type_changed_are_void_for_no_event_tells_of_the_old_ones(
+def test_keys_that_a_narrower_type_changed_are_void_because_no_event_has_the_old_keys(
     column: str, became: ColumnType, *, is_void: bool
 ) -> None:
     columns = tuple(replace(one, type=became) if one.name == column else one for one in TABLE.columns)
@@ -102,7 +102,7 @@ def test_a_crash_before_it_is_saved_lets_it_go_out_again_and_one_after_it_does_n
     assert (len(desk.finish()), desk.voids) == (6, [])
 
 
-def test_a_request_for_some_rows_of_a_table_that_was_set_aside_comes_behind_the_whole_read() -> None:
+def test_a_request_for_rows_of_a_table_set_aside_comes_after_the_whole_read() -> None:
     desk = Desk()
     desk.step(Fault(ID, REFUSED()))
     desk.machine.request(SnapshotRequest("some", (ID,), keys=(("1",),)))
@@ -122,7 +122,7 @@ def test_a_lost_log_makes_good_all_that_the_copy_has() -> None:
     assert (desk.status(), len(desk.finish()), len(desk.voids)) == (TableStatus.STREAMING, 0, 1)
 
 
-def test_a_first_read_with_a_condition_fills_the_gap_for_it_is_all_that_the_copy_has() -> None:
+def test_a_first_read_with_a_condition_closes_the_gap_because_the_copy_has_only_its_rows() -> None:
     desk = Desk()
     desk.machine.request(replace(ANEW, conditions={ID: "v > 0"}))
     desk.save(desk.machine.unsaved())
@@ -130,7 +130,7 @@ def test_a_first_read_with_a_condition_fills_the_gap_for_it_is_all_that_the_copy
 
 
 @pytest.mark.parametrize("gone", [Vanished(ID), Renamed(ID, TableId("d", "public", "another"))])
-def test_a_name_that_another_table_takes_is_read_anew_though_the_log_has_all_its_rows(
+def test_a_name_that_another_table_takes_is_read_again_although_the_log_has_all_its_rows(
     gone: Vanished | Renamed,
 ) -> None:
     desk = Desk()
@@ -186,7 +186,7 @@ def test_a_pause_holds_it_and_a_table_that_is_set_aside_again_drops_it() -> None
     assert desk.release() is None
 
 
-def test_a_state_of_before_says_of_a_table_that_is_set_aside_that_its_log_has_a_gap() -> None:
+def test_an_older_state_of_a_table_set_aside_says_that_its_log_has_a_gap() -> None:
     desk = Desk()
     desk.ask(ASK, KeySpan())
     desk.step(Fault(ID, REFUSED()))

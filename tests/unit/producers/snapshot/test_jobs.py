@@ -50,7 +50,7 @@ def test_a_request_can_not_be_stopped_where_it_makes_good_what_the_copy_needs(
     assert named(jobs.add_request(state, job, new_id)) == [("ask", Purpose.REQUESTED, needed)]
 
 
-def test_a_first_read_that_failed_is_begun_anew_beside_a_request_for_a_part(new_id: jobs.NewId) -> None:
+def test_a_first_read_that_failed_is_started_over_beside_a_request_for_a_part(new_id: jobs.NewId) -> None:
     failed = replace(FIRST, failed=WHY, begun=True, key=("id",), rows=7)
     state = jobs.add_request(TableState(jobs=(failed,)), PART, new_id)
     assert state.jobs == (replace(FIRST, id="own/1"), PART)

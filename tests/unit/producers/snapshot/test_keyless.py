@@ -54,7 +54,7 @@ def ops(released: Sequence[Release]) -> list[str]:
     return [one.op for one in released]
 
 
-def test_rule_10_rows_without_a_key_come_in_pieces_and_are_told_apart_by_their_number() -> None:
+def test_rule_10_rows_without_a_key_come_in_pieces_and_are_distinguished_by_their_number() -> None:
     desk = Desk()
     first = asked(desk)
     assert first.request.most_rows == 3, "never all rows at once"
@@ -87,7 +87,7 @@ def test_rule_10_an_empty_table_voids_what_the_copy_has() -> None:
     assert desk.status() is TableStatus.STREAMING
 
 
-def test_rule_10_a_crash_begins_the_read_anew_and_voids_what_went_out() -> None:
+def test_rule_10_a_crash_begins_the_read_again_and_voids_what_went_out() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     assert ops(out(desk)) == ["t", "r", "r"]
@@ -102,7 +102,7 @@ def test_rule_10_a_crash_begins_the_read_anew_and_voids_what_went_out() -> None:
     assert job.rows == 2, "rows that are void do not count"
 
 
-def test_rule_10_a_lost_piece_begins_the_read_anew() -> None:
+def test_rule_10_a_lost_piece_begins_the_read_again() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     late = desk.read()
@@ -111,7 +111,7 @@ def test_rule_10_a_lost_piece_begins_the_read_anew() -> None:
     assert desk.read(1.0).request.after is None
 
 
-def test_rule_10_a_truncate_or_another_shape_begins_the_read_anew() -> None:
+def test_rule_10_a_truncate_or_another_shape_begins_the_read_again() -> None:
     for step in (Truncate(1, b"", Place(0, 0, 1)), Shape(2, with_column(), TABLE)):
         desk = Desk()
         piece(desk, asked(desk), [0, 1, 2])
@@ -125,7 +125,7 @@ def test_rule_10_a_truncate_or_another_shape_begins_the_read_anew() -> None:
         assert again.request.after is None
 
 
-def test_rule_10_a_pause_begins_the_read_anew_and_a_stop_ends_it_where_nothing_is_void_yet() -> None:
+def test_rule_10_a_pause_starts_the_read_over_and_a_stop_ends_it_if_nothing_is_void() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     desk.machine.request(PauseRequest("p"))
@@ -193,7 +193,7 @@ def test_rule_10_the_next_piece_follows_the_last_one_also_when_that_is_out() -> 
     assert desk.read().request.after == (first.ticket,)
 
 
-def test_rule_10_what_goes_on_behind_a_stop_begins_the_read_anew() -> None:
+def test_rule_10_what_continues_after_a_stop_begins_the_read_again() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     assert ops(out(desk)) == ["t", "r", "r"]
@@ -201,7 +201,7 @@ def test_rule_10_what_goes_on_behind_a_stop_begins_the_read_anew() -> None:
     assert desk.read().request.after is None
 
 
-def test_rule_10_a_truncate_behind_the_last_piece_begins_the_read_anew() -> None:
+def test_rule_10_a_truncate_behind_the_last_piece_begins_the_read_again() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0], place=2, complete=True)
     desk.transaction(steps=[Truncate(1, b"", Place(0, 0, 1))])

@@ -60,7 +60,7 @@ def test_a_start_finds_nothing_to_write_where_all_was_saved_together() -> None:
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_receipts_that_nobody_has_any_more_are_written_anew(*, paused: bool) -> None:
+def test_receipts_that_nobody_has_any_more_are_written_again(*, paused: bool) -> None:
     desk = Desk()
     ask(desk, BOTH)
     read_one(desk, ID)
@@ -84,7 +84,7 @@ def test_a_receipt_ends_whose_tables_are_captured_no_more() -> None:
     assert lines(left) == {str(ID): ScanStatus.SKIPPED, str(OTHER.id): ScanStatus.EMPTY}
 
 
-def test_a_receipt_goes_on_with_the_tables_that_are_still_captured() -> None:
+def test_a_receipt_continues_with_the_tables_that_are_still_captured() -> None:
     desk = Desk()
     ask(desk, BOTH)
     (first, *_) = [work for work in desk.work() if isinstance(work, Plan)]
@@ -126,7 +126,7 @@ def test_a_table_that_comes_after_the_first_read_is_over_has_a_receipt_of_its_ow
     assert set(third.receipts) == {"initial", name}
 
 
-def test_a_table_that_is_let_in_again_begins_anew_in_a_receipt_that_runs() -> None:
+def test_a_table_that_is_let_in_again_starts_over_in_a_receipt_that_runs() -> None:
     desk = Desk()
     ask(desk, replace(BOTH, id="initial", purpose=Purpose.INITIAL))
     desk.work()
@@ -166,7 +166,7 @@ def test_a_table_that_is_dropped_while_its_request_is_held_is_finished_in_its_re
     assert desk.state_of("both") is RequestState.PAUSED
 
 
-def test_rows_are_told_beside_what_was_expected_and_a_failure_with_its_code() -> None:
+def test_rows_are_reported_beside_what_was_expected_and_a_failure_with_its_code() -> None:
     desk = Desk()
     desk.step(Found(OTHER, frozenset()))
     ask(desk, BOTH)

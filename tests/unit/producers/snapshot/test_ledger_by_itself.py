@@ -82,7 +82,7 @@ def test_a_request_that_began_elsewhere_does_not_begin_twice() -> None:
     assert said(OPEN, TableState(jobs=(BEGUN,)), ledger) == [RequestMoved("ask", RequestState.RUNNING)]
 
 
-def test_what_the_worker_goes_on_with_under_a_name_of_its_own_runs_at_once() -> None:
+def test_work_that_the_worker_continues_under_its_own_name_runs_at_once() -> None:
     own = replace(READING, id="own", purpose=Purpose.REFRESH)
     made = said(UNDER_WAY, TableState(jobs=(own,), ended={"ask": Outcome.CANCELLED}))
     assert made[:2] == [RequestAccepted("own", INCREMENTAL, (ID,)), RequestMoved("own", RequestState.RUNNING)]
@@ -145,7 +145,7 @@ def test_a_table_is_called_empty_where_nothing_of_it_was_read(job: Job, scan: Sc
     assert over == RequestMoved("ask", RequestState.SUCCEEDED)
 
 
-def test_that_a_table_was_given_up_is_told_once_and_not_beside_that_it_is_set_aside() -> None:
+def test_a_table_that_was_given_up_is_reported_once_and_not_also_as_set_aside() -> None:
     failed = TableState(jobs=(replace(READING, failed=WHY),))
     ledger = running()
     made = said(UNDER_WAY, failed, ledger)

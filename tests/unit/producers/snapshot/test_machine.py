@@ -171,7 +171,7 @@ def test_rule_6_a_changed_key_restarts_the_table() -> None:
     assert Plan in map(type, works)
 
 
-def test_rule_6_a_key_that_readers_find_changed_before_the_log_tells_is_planned_anew() -> None:
+def test_rule_6_a_key_that_readers_find_changed_before_the_log_tells_is_planned_again() -> None:
     desk = Desk()
     desk.ask(ASK)
     desk.arrive(desk.read())
@@ -233,7 +233,7 @@ def test_rule_7_a_range_ends_with_its_last_chunk_however_early_that_was_read() -
     assert desk.status() is TableStatus.STREAMING
 
 
-def test_rule_7_a_part_not_yet_released_goes_on_losing_keys() -> None:
+def test_rule_7_a_part_not_yet_released_continues_losing_keys() -> None:
     desk = Desk()
     desk.ask(ASK)
     desk.arrive(desk.read())
@@ -387,7 +387,7 @@ def test_rule_9_a_failed_read_waits_longer_each_time_and_then_its_request_fails(
     assert desk.status() is TableStatus.QUEUED
 
 
-def test_rule_9_what_no_wait_mends_fails_at_once_and_is_tried_again_when_asked() -> None:
+def test_rule_9_what_no_wait_repairs_fails_at_once_and_is_tried_again_when_asked() -> None:
     """T-W13."""
     desk = Desk()
     desk.ask(SnapshotRequest("first", (ID,), Purpose.INITIAL))
@@ -451,7 +451,7 @@ def test_a_late_ticket_frees_its_reader() -> None:
     assert len(desk.work()) == 1
 
 
-def test_a_table_that_grows_faster_than_it_is_read_is_read_to_where_it_ended_when_it_was_planned() -> None:
+def test_a_table_that_grows_faster_than_it_is_read_is_read_to_its_planned_end() -> None:
     """T-W24."""
     desk, rows, out = Desk(), dict(ROWS), []
     desk.ask(ASK)

@@ -153,7 +153,7 @@ def test_a_table_with_a_key_is_read_beside_one_without() -> None:
     assert {work.request.table for work in desk.work() if isinstance(work, Read)} == {ID, OTHER.id}
 
 
-def test_the_first_of_several_waits_is_told_and_none_that_is_over() -> None:
+def test_the_first_of_several_waits_is_reported_and_none_that_is_over() -> None:
     desk = Desk()
     desk.machine.request(SnapshotRequest("both", (ID, OTHER.id)))
     first, second = desk.work()
@@ -206,7 +206,7 @@ def test_rows_that_were_read_in_another_shape_are_let_go_and_then_nothing_is_rea
     assert not reading(desk)
 
 
-def test_a_read_that_is_given_up_of_a_table_that_wants_nothing_more_leaves_nothing_behind() -> None:
+def test_a_read_that_is_given_up_leaves_nothing_behind() -> None:
     desk = Desk(limits=SnapshotLimits(readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2))
     late = lacking_row(desk)
     desk.transaction(full(5, 8))
@@ -237,7 +237,7 @@ def test_a_transaction_that_a_position_may_lie_in_is_named(step: Step) -> None:
     assert [commit.transaction for commit in desk.machine.unproven()] == ["open"]
 
 
-def test_a_table_that_appears_has_the_shape_that_is_told() -> None:
+def test_a_table_that_appears_has_the_shape_that_is_reported() -> None:
     desk = Desk()
     desk.step(Appeared(OTHER.id, complete=True, shape=OTHER))
     assert desk.machine.states[OTHER.id].shape == OTHER

@@ -69,7 +69,7 @@ def test_letters_are_too_many_only_where_one_has_no_room() -> None:
     assert (len(state.lacking), state.lacks_more) == (MOST_KEYS, True)
 
 
-def test_a_state_that_nothing_is_told_of_is_not_made_anew() -> None:
+def test_an_unchanged_state_is_not_built_again() -> None:
     state = TableState(missing=of(1), lacking=frozenset({key_of(2)}))
     assert incomplete_rows.complete_row(state, key_of(3)) is state
     assert incomplete_rows.not_found(state, of(2), lambda: "own") is state

@@ -51,7 +51,7 @@ GONE = [Vanished(ID), Renamed(ID, TableId("d", "public", "another"))]
 
 
 @pytest.mark.parametrize("gone", GONE)
-def test_a_table_that_was_set_aside_stays_so_when_it_goes_for_the_stream_leaves_its_name_out(
+def test_a_table_set_aside_stays_so_when_it_is_dropped(
     gone: Step,
 ) -> None:
     desk = Desk()
@@ -212,7 +212,7 @@ def test_rule_12_a_window_that_would_remember_too_many_keys_is_read_again_later(
     assert desk.read(1.0).request.after is None
 
 
-def test_rule_12_reads_that_the_log_outruns_again_and_again_are_told_once_a_spell() -> None:
+def test_rule_12_reads_that_the_log_outruns_again_and_again_are_reported_once_a_spell() -> None:
     limits = SnapshotLimits(
         readers=1, most_bytes=4_000, chunk_rows=3, slice_rows=2, most_tries=3, look_every=9e9
     )

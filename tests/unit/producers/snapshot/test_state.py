@@ -61,7 +61,7 @@ def test_what_the_copy_needs_and_what_only_a_later_read_has(
     assert (job.needed, job.refreshes) == (needed, refreshes)
 
 
-def test_a_job_that_begins_anew_has_read_nothing() -> None:
+def test_a_job_that_starts_over_has_read_nothing() -> None:
     under_way = replace(
         FIRST, key=("id",), ranges=(PendingRange(0, KeySpan()),), most=("9",), rows=7, expected=9, begun=True
     )

@@ -57,7 +57,7 @@ def test_a_key_that_is_gone_takes_the_reads_of_missing_rows_with_it() -> None:
     assert table_of(desk).windows == {}
 
 
-def test_what_came_counts_failures_anew() -> None:
+def test_what_came_counts_failures_again() -> None:
     desk = Desk()
     desk.ask(ASK)
     for now in (0.0, 1.0):
@@ -67,7 +67,7 @@ def test_what_came_counts_failures_anew() -> None:
     assert desk.machine.due(3.0) == 4.0
 
 
-def test_a_new_shape_counts_failures_anew_and_ends_the_wait() -> None:
+def test_a_new_shape_counts_failures_again_and_ends_the_wait() -> None:
     desk = Desk()
     desk.ask(FIRST)
     for now in (0.0, 1.0):
@@ -77,7 +77,7 @@ def test_a_new_shape_counts_failures_anew_and_ends_the_wait() -> None:
     assert desk.machine.due(1.0) == 2.0
 
 
-def test_a_new_shape_counts_reads_in_vain_anew() -> None:
+def test_a_new_shape_counts_reads_in_vain_again() -> None:
     desk = Desk()
     desk.ask(FIRST)
     for steps in ((), (Shape(2, with_column(), TABLE),)):
@@ -145,7 +145,7 @@ def test_a_read_that_the_log_outran_waits_as_long_as_a_first_one_once_rows_went_
     assert desk.machine.due(now) - now == 1.0
 
 
-def test_a_void_that_went_out_counts_failures_anew() -> None:
+def test_a_void_that_went_out_counts_failures_again() -> None:
     desk = taken_up()
     desk.machine.failed(void_of(desk).ticket, LOST(), 0.0)
     (work,) = desk.work(1.0)
@@ -156,7 +156,7 @@ def test_a_void_that_went_out_counts_failures_anew() -> None:
     assert desk.machine.due(1.0) == 2.0
 
 
-def test_a_plan_that_was_made_counts_failures_anew() -> None:
+def test_a_plan_that_was_made_counts_failures_again() -> None:
     desk = Desk()
     desk.machine.request(ASK)
     (plan,) = desk.work()

@@ -117,7 +117,7 @@ def test_a_row_that_is_missing_is_not_missed_once_more_by_its_next_part() -> Non
     assert missing(desk) == before
 
 
-def test_each_event_that_a_row_is_missing_by_has_a_number_of_its_own_also_after_a_restart() -> None:
+def test_each_event_of_a_missing_row_has_its_own_number_also_after_a_restart() -> None:
     desk = Desk()
     for number in (9, 8):
         desk.transaction(created(number))
@@ -127,7 +127,7 @@ def test_each_event_that_a_row_is_missing_by_has_a_number_of_its_own_also_after_
     assert [one.number for one in missing(again).values()] == [1, 2, 3]
 
 
-def test_a_letter_that_a_whole_read_finds_mended_is_not_read_by_itself() -> None:
+def test_a_letter_that_a_whole_read_finds_repaired_is_not_read_by_itself() -> None:
     desk = Desk()
     letters(desk, 1)
     whole_read(desk)
@@ -239,7 +239,7 @@ def test_the_plan_of_a_request_that_is_stopped_is_no_plan_of_the_next_one() -> N
     assert (alone.work(), alone.status()) == ([], TableStatus.STREAMING)
 
 
-def test_a_plan_of_another_shape_is_made_anew() -> None:
+def test_a_plan_of_another_shape_is_made_again() -> None:
     desk = Desk()
     desk.machine.request(ASK)
     (late,) = desk.work()

@@ -287,7 +287,7 @@ def test_rule_5_a_row_that_was_deleted_is_not_given_to_another_that_moves_to_its
     assert desk.out() == [(2, 2, "b2")]
 
 
-def test_rule_5_a_row_that_another_moved_onto_before_the_chunk_is_not_patched_with_its_columns() -> None:
+def test_rule_5_a_row_that_another_replaced_before_the_chunk_does_not_get_its_columns() -> None:
     desk = Desk()
     desk.ask(ASK)
     read = desk.read()
