@@ -26,7 +26,7 @@ class ErrorTable:
 
     def code_of(self, state: str | int) -> ErrorCode:
         """Return what a number or a SQLSTATE means."""
-        for known in _known_as(state):
+        for known in _keys_of(state):
             for code, states in self.codes.items():
                 if known in states:
                     return code
@@ -34,7 +34,7 @@ class ErrorTable:
 
     def explain(self, state: str | int, words: str | None, **names: object) -> WracklineError:
         """Make the error: from these names, the state, and a reason that shows no value."""
-        showing = not state or any(known in self.shown for known in _known_as(state))
+        showing = not state or any(known in self.shown for known in _keys_of(state))
         unsaid = self.named.format(state) if state else "the connection was lost"
         return self.code_of(state).fill(
             {**names, "state": state, "number": state, "reason": (showing and words) or unsaid}
@@ -46,6 +46,6 @@ def first_match(table: Mapping[str, V], text: str) -> V | None:
     return next((found for words, found in table.items() if words in text), None)
 
 
-def _known_as(state: str | int) -> tuple[str | int, ...]:
+def _keys_of(state: str | int) -> tuple[str | int, ...]:
     """Return a state and, of a SQLSTATE, its class."""
     return (state, state[:2]) if isinstance(state, str) else (state,)

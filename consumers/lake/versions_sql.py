@@ -90,7 +90,7 @@ class _Statement:
             "touched": self._touched(),
             "stored": self._stored(),
             "events": self._events(),
-            "sent": self._windowed("events", *self._sent()),
+            "sent": self._windowed("events", *self._sent_columns()),
             "whole": self._whole(),
             "judged": self._windowed("whole", f"{self._begins()} AS begins"),
             "spans": self._windowed(
@@ -172,7 +172,7 @@ class _Statement:
             f" array_min(filter(places, at -> at > seq)) AS truncated FROM ({both}) e CROSS JOIN truncates"
         )
 
-    def _sent(self) -> Iterable[str]:
+    def _sent_columns(self) -> Iterable[str]:
         """For each column seq and value of the last event that sent it, and where the row began."""
         yield "max(CASE WHEN op IN ('c', 'r', 'd') THEN seq END) OVER w AS begin"
         for one in self.columns:

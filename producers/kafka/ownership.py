@@ -114,24 +114,24 @@ class Ownership:
 
         `over_broken`: without the records that can't be read.
         """
-        return replay(self._seen(self._slot).sound(over_broken=over_broken))
+        return replay(self._read_if_there(self._slot).sound(over_broken=over_broken))
 
     def history(self) -> list[tuple[int, OffsetsRecord]]:
         """Return the positions in the history, each with its time in milliseconds, oldest first."""
-        return self._seen(
+        return self._read_if_there(
             OffsetsSlot(self._topics.offset_history, 0)
         ).records  # only readable positions can be restored
 
     def last_written_ms(self) -> int | None:
         """Return when the newest record of the partition was written."""
-        return self._seen(self._slot).last_ms
+        return self._read_if_there(self._slot).last_ms
 
     def _see_that_none_was_lost(self, kept: Sequence[OffsetsRecord]) -> None:
         ours = self._identity.connector
         if any(isinstance(record.key, PositionKey) and record.key.connector == ours for record in kept):
             raise LOST(topic=self._slot.topic, connector=ours, history=self._topics.offset_history)
 
-    def _seen(self, slot: OffsetsSlot) -> offsets_topic.SlotContents:
+    def _read_if_there(self, slot: OffsetsSlot) -> offsets_topic.SlotContents:
         if not offsets_topic.slot_exists(self._admin, slot):
             return offsets_topic.SlotContents([], {}, None)
         return offsets_topic.read_slot(self._admin, self._client.reader(self._identity), slot)

@@ -208,7 +208,7 @@ class Window:
         rows, misfits = made.rows, [one for one in made.misfits if self._still(one)]
         if self._held is None and rows and rows[0][0] is not None:  # as most are: untouched, and with keys
             return made.upto, Halves(rows, tail, misfits, self.read.ticket)
-        whole = [self._whole(key, head, tail) for key, head in self._left(made)]
+        whole = [self._whole(key, head, tail) for key, head in self._current_rows(made)]
         return made.upto, Halves(whole, b"", misfits, self.read.ticket)
 
     def _still(self, misfit: Misfit) -> bool:
@@ -222,7 +222,7 @@ class Window:
         self._ordinal += 1
         return None, head + tail[:-8] + ordinal_digits(before + self._ordinal - 1)
 
-    def _left(self, made: Slice) -> Iterator[ChunkRow]:
+    def _current_rows(self, made: Slice) -> Iterator[ChunkRow]:
         """Yield the rows of a slice that the log has not overtaken, and let them go."""
         held = self._held
         if held is None:

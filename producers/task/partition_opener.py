@@ -155,7 +155,7 @@ class SourcePartitionOpener:
         lost = self._lost.get(partition)
         anew = lost is not None and lost.position == kept.position  # nothing was published since
         if lost is not None and anew:
-            kept = self._renewed(partition, kept, lost.error)
+            kept = self._renew_log(partition, kept, lost.error)
         met, aside = kept.met, kept.aside
         own = [table for table in tables if table not in aside]
         wrote = {t for t in own if t in met and kept.states[t].shape is not None}  # or was about to
@@ -230,7 +230,7 @@ class SourcePartitionOpener:
             return first.request_after_gap(tables, resume_state.recovery_request(self._named()))
         return first.request_at_start(tables, kept.met, self._start)
 
-    def _renewed(self, partition: SourcePartition, kept: ResumeState, error: WracklineError) -> ResumeState:
+    def _renew_log(self, partition: SourcePartition, kept: ResumeState, error: WracklineError) -> ResumeState:
         """Begin another log; if a log is lost before the last loss is repaired, an operator is needed."""
         if kept.position is None or kept.mending or not isinstance(self._source, Renewing):
             raise error

@@ -131,11 +131,11 @@ class GroupConnectors:
 
     def stored_settings(self, name: str) -> Mapping[str, str]:
         """Return its settings as they were given, secrets among them."""
-        return self._known(name).config
+        return self._connector(name).config
 
     def config(self, name: str) -> Mapping[str, str]:
         """Return its settings; secrets are masked."""
-        connector = self._known(name)
+        connector = self._connector(name)
         cut, shown = self._shown.get(name, (-1, {}))
         if cut != connector.cut:
             shown = self.pipeline(name).registry.shown(connector.config)
@@ -152,7 +152,7 @@ class GroupConnectors:
 
     def standing(self, name: str) -> ConnectorState:
         """Return its task's state."""
-        return self._hands.standing(self._known(name))
+        return self._hands.standing(self._connector(name))
 
     def topics(self, name: str) -> Sequence[str]:
         """Return the names of its existing topics."""
@@ -178,7 +178,7 @@ class GroupConnectors:
     def remove(self, name: str) -> None:
         """Forget a connector; its positions stay."""
         with self._lock:
-            self._known(name)
+            self._connector(name)
             self._write(name, config_records.removal_records(name), lambda now: now is None)
             self._hands.forgets(name)
             self._shown.pop(name, None)
@@ -186,7 +186,7 @@ class GroupConnectors:
     def wish(self, name: str, wish: DesiredState) -> None:
         """Have it run, pause, stop or start again, soon."""
         with self._lock:
-            known = self._known(name)
+            known = self._connector(name)
             if wish is DesiredState.RESTART:
                 self._write(
                     name, [config_records.restart_record(name, time.time_ns() // 1_000_000)], lambda _: True
@@ -205,7 +205,7 @@ class GroupConnectors:
     ) -> None:
         """Set positions, or forget them: the task then starts over, wherever the log begins."""
         with self._lock:  # before its state is checked: a call that resumes it meanwhile waits
-            connector = self._known(name)
+            connector = self._connector(name)
             if (
                 connector.wish is not DesiredState.STOP
                 or self._hands.standing(connector).state is not TaskState.STOPPED
@@ -214,7 +214,7 @@ class GroupConnectors:
             with open_offsets(self.pipeline(name)) as opened:
                 _edit(opened, name, edits)
 
-    def _known(self, name: str) -> Connector:
+    def _connector(self, name: str) -> Connector:
         known = self._hands.connectors().get(name)
         if known is None:
             raise NO_CONNECTOR(name=shown_name(name))

@@ -212,12 +212,12 @@ class OffsetsService:
         partitions = self._source.partitions()
         if not force:
             # first, because a position may say which slot is the pipeline's
-            asked = wanted(self._known(self._ownership.state(over_broken=over_broken), partitions))
+            asked = wanted(self._positions_of(self._ownership.state(over_broken=over_broken), partitions))
             self._refuse_while_running(partitions)
             self._refuse_what_cannot_start(asked)
 
         def changes(state: OffsetsState, generation: int) -> Sequence[Change]:
-            known = self._known(state, partitions)
+            known = self._positions_of(state, partitions)
             made = [
                 self._record(p, saved, known[p], generation, self._named(state, None if tables else p))
                 for p, saved in wanted(known).items()
@@ -252,7 +252,7 @@ class OffsetsService:
         offset = None if before is None else state.resume(self._name, before)
         return self._naming if offset is None else resume_state.naming_of(offset)
 
-    def _known(
+    def _positions_of(
         self, state: OffsetsState, partitions: Sequence[SourcePartition]
     ) -> dict[SourcePartition, Saved | None]:
         stored = {partition: state.resume(self._name, partition) for partition in partitions}

@@ -129,7 +129,7 @@ def _count(column: PlannedColumn) -> sql.Composed:
     """Number the events of a block by how many of them have sent a column."""
     return sql.SQL(
         ", count(*) FILTER (WHERE op <> 'd' AND coalesce({} <> ALL(unsent), true)) OVER w AS {}"
-    ).format(column.identity, _sent(column))
+    ).format(column.identity, _sent_name(column))
 
 
 def _carry(column: PlannedColumn, carried: Collection[PlannedColumn], plan: MergePlan) -> sql.Composed:
@@ -139,7 +139,7 @@ def _carry(column: PlannedColumn, carried: Collection[PlannedColumn], plan: Merg
     return sql.SQL(
         "CASE WHEN op = 'd' THEN {value} WHEN {sent} > 0 THEN first_value({value})"
         " OVER (PARTITION BY {key}, epoch, block, {sent} ORDER BY seq, op <> 'd') END AS {value}"
-    ).format(value=_value(column), sent=_sent(column), key=_numbered(plan))
+    ).format(value=_value(column), sent=_sent_name(column), key=_numbered(plan))
 
 
 def _missing(carried: Sequence[PlannedColumn], plan: MergePlan) -> sql.Composable:
@@ -147,7 +147,7 @@ def _missing(carried: Sequence[PlannedColumn], plan: MergePlan) -> sql.Composabl
     if not carried or plan.lacking_is_null:
         return sql.SQL("NULL::text[]")
     names = (
-        sql.SQL("CASE WHEN op <> 'd' AND {} = 0 THEN {}::text END").format(_sent(one), one.target)
+        sql.SQL("CASE WHEN op <> 'd' AND {} = 0 THEN {}::text END").format(_sent_name(one), one.target)
         for one in carried
     )
     return sql.SQL("nullif(array_remove(ARRAY[{}], NULL), '{{}}')").format(sql.SQL(", ").join(names))
@@ -188,5 +188,5 @@ def _value(column: PlannedColumn) -> sql.Identifier:
     return sql.Identifier(f"v{column.identity}")
 
 
-def _sent(column: PlannedColumn) -> sql.Identifier:
+def _sent_name(column: PlannedColumn) -> sql.Identifier:
     return sql.Identifier(f"sent{column.identity}")

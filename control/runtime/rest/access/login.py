@@ -109,13 +109,13 @@ class Login:
             return
         if scope["type"] == "http" and ROLES.get(f"{scope['method']} {scope['path']}") is not Role.OPEN:
             try:
-                scope["user"] = await self._known(scope)
+                scope["user"] = await self._identify(scope)
             except WracklineError as error:
                 await _refusal(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    async def _known(self, scope: Scope) -> User:
+    async def _identify(self, scope: Scope) -> User:
         users = self._file()
         given = read_credentials(Headers(scope=scope))
         if given is None:

@@ -157,7 +157,7 @@ class ConnectorWriter:
 
     def patch(self, name: str, sent: Mapping[str, str | None]) -> Response:
         """Change some settings of a connector."""
-        self._known(name)
+        self._require(name)
         stored = self._group.stored_settings(name)
         patched = {**stored, **restore_secrets(self._group.check(stored).registry, stored, sent)}
         left = {setting: text for setting, text in patched.items() if text is not None}
@@ -165,17 +165,17 @@ class ConnectorWriter:
 
     def remove(self, name: str) -> Response:
         """Remove a connector."""
-        self._known(name)
+        self._require(name)
         self._group.remove(name)
         return Response(status_code=204)
 
     def edit(self, name: str, edits: sent_positions.Edits | None) -> Response:
         """Set or remove positions."""
-        self._known(name)
+        self._require(name)
         self._group.edit_offsets(name, edits)
         return Answer(sent_positions.RESET if edits is None else sent_positions.ALTERED)
 
-    def _known(self, name: str) -> None:
+    def _require(self, name: str) -> None:
         if name not in self._group.names():
             raise NO_CONNECTOR(name=shown_name(name))
 

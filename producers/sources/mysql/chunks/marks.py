@@ -123,7 +123,7 @@ class MySqlMarks:
         self._connection, self._kind, self._table, self._now_ms = connection, kind, signal_table, now_ms
         self._start = start
         self._shown: MySqlPosition | None = None  # all before it is visible
-        self._end_met: LogOffset | None = None
+        self._end: LogOffset | None = None
         self._server = ""
 
     @property
@@ -180,7 +180,7 @@ class MySqlMarks:
 
     def _behind_a_snapshot(self, streamed: Sequence[Commit]) -> Sequence[Commit]:
         """Return the commits that a snapshot does not show now; by name if in another server's log."""
-        met, told = self._met_end(), self._snapshot()
+        met, told = self._first_end(), self._snapshot()
         place, server = offset_of(told), self._identity()
         hidden = [commit for commit in streamed if not _of_another(commit, server)]
         hidden = [commit for commit in hidden if not _before(commit, place, met)]
@@ -191,11 +191,11 @@ class MySqlMarks:
         shown = MariaDbGtids.parse(str(text or ""))
         return [*hidden, *(one for one in others if not shown.contains(MariaDbGtids.parse(one.transaction)))]
 
-    def _met_end(self) -> LogOffset:
+    def _first_end(self) -> LogOffset:
         """Return where the log ended at the first call."""
-        if self._end_met is None:
-            self._end_met = log_end(self._connection)
-        return self._end_met
+        if self._end is None:
+            self._end = log_end(self._connection)
+        return self._end
 
     def _snapshot(self) -> FileAndOffset:
         query_rows(self._connection, SNAPSHOT)

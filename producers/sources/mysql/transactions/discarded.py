@@ -90,7 +90,7 @@ class DiscardedTransactions:
         """Set a savepoint, or roll back to it; `steps` end with the steps before it."""
         name = control.savepoint.lower()
         if control.word is ControlKind.SAVEPOINT:
-            opened.marked(name)
+            opened.set_savepoint(name)
         elif name in opened.savepoints:
             self.rolled_back(opened, opened.savepoints[name], steps)
         elif opened.told:

@@ -71,7 +71,7 @@ class Transaction:
         """Whether an event that ends here is its last, for events that do not say so themselves."""
         return self.alone or 0 < self.ends <= offset
 
-    def marked(self, savepoint: str) -> None:
+    def set_savepoint(self, savepoint: str) -> None:
         """Note at a savepoint how much has come."""
         counted = self._frames.values() if self.total else ()
         self.savepoints[savepoint] = TransactionMark(

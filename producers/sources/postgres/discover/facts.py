@@ -128,7 +128,7 @@ def reasons(before: PgTableFacts, after: PgTableFacts) -> frozenset[ShapeChange]
 
 def differs(before: PgTableFacts, after: PgTableFacts) -> bool:
     """Whether the published part of a table was altered."""
-    return _seen(before) != _seen(after)
+    return _visible_facts(before) != _visible_facts(after)
 
 
 def fits(relation: Relation, columns: tuple[PgColumnFacts, ...]) -> bool:
@@ -178,6 +178,6 @@ def logged_facts(relation: Relation, numbers: tuple[int, ...], now: PgTableFacts
     return now._replace(columns=tuple(found[number] for number in sorted(found)), file=0)
 
 
-def _seen(facts: PgTableFacts) -> tuple[object, ...]:
+def _visible_facts(facts: PgTableFacts) -> tuple[object, ...]:
     columns = [column._replace(default=None, missing=False) for column in facts.columns if column.name]
     return facts.key, columns

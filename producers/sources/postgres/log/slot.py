@@ -129,7 +129,7 @@ def ensure_slot(
     then = None if saved is None else saved.history
     left = None
     if then is not None and then.system == now.system and then.timeline < now.timeline:
-        left = _left(server, then.timeline, now.timeline)
+        left = _timeline_end(server, then.timeline, now.timeline)
     found = PgLogState(now, log_end(connection), None if row is None else _as_slot(row), left)
     start = resume_position(slot, saved, found)
     if start is None:
@@ -246,7 +246,7 @@ def _as_slot(row: SlotRow) -> PgSlot:
     return PgSlot(None if row.confirmed is None else lsn_number(row.confirmed), row.lost)
 
 
-def _left(server: PgServer, then: int, now: int) -> int | None:
+def _timeline_end(server: PgServer, then: int, now: int) -> int | None:
     """Return where the server's history left a timeline; None when it was never on it."""
     wire = server.replicate()
     try:
