@@ -21,7 +21,7 @@ def read_in_chunks(
     kafka: Broker,
     registry: SchemaRegistry,
 ) -> Iterator[Opened]:
-    """Open a world with chunks of so many rows, and more settings; it is closed at the end."""
+    """Open a world with chunks of this many rows, and more settings; it is closed at the end."""
     opened: list[World] = []
 
     def made(chunk: int, more: dict[str, str] | None = None) -> World:

@@ -88,11 +88,11 @@ class Holds:
         return place, _held((self._folder / place).read_text())
 
     def let_go(self, place: str) -> None:
-        """Let them go on."""
+        """Let them continue."""
         (self._folder / place).unlink()
 
     def pass_by(self, *places: str) -> None:
-        """Let whoever is held at these go on, if anybody is."""
+        """Let the processes that are held at these continue."""
         for place in places:
             (self._folder / place).unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
 """The task is killed at each place of a read, and again at the next one as soon as it has started.
 
 Whatever happens: the topics equal the tables, no key goes back, and what Kafka has of a read is not read
-again: a start goes on behind the last slice that was committed.
+again: a start continues after the last slice that was committed.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""The slot or the offsets are lost: the pipeline says so, and never goes on as if nothing were missing."""
+"""The slot or the offsets are lost: the pipeline says so, and never continues as if nothing were missing."""
 
 from collections.abc import Iterator
 from pathlib import Path

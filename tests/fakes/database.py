@@ -62,7 +62,7 @@ class Transaction:
 
     @property
     def end(self) -> int:
-        """The next transaction's place, as in PostgreSQL: only the class in seq tells them apart."""
+        """The next transaction's place, as in PostgreSQL: only the class in seq distinguishes them."""
         return self.lsn + 1
 
 

@@ -24,7 +24,7 @@ Partition = frozenset[tuple[str, str]]
 
 
 class FakeGroup:
-    """Keeps what it is told."""
+    """Keeps what it is given."""
 
     worker, cluster = WORKER, "kafka-1"
 

@@ -21,7 +21,7 @@ TRUNCATE = "t"
 
 
 def told(changes: Iterable[Change], column: str, *, by_key: bool) -> list[Change]:
-    """Return changes as rows of their own: `column` tells them apart, `by_key` beside the key."""
+    """Return changes as rows of their own: `column` distinguishes them, `by_key` beside the key."""
     return [_told(change, column, by_key=by_key) for change in changes]
 
 

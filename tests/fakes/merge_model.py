@@ -157,7 +157,7 @@ Content = tuple[str, ...]
 
 
 def content(values: Values, columns: Sequence[str]) -> Content:
-    """Return what tells contents apart: exact values, so that -0.0 is not 0.0, and NaN is NaN."""
+    """Return what distinguishes contents: exact values, so that -0.0 is not 0.0, and NaN is NaN."""
     return tuple(repr(values[name]) for name in columns)
 
 

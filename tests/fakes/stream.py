@@ -84,7 +84,7 @@ class FakeStream:
         return (entry for entry in tuple(self._database.log) if entry.lsn >= self._at.lsn)
 
     def _read(self, transaction: Transaction, steps: list[Step], room: int) -> int:
-        """Append a transaction's steps until the room is used; a later poll goes on from there."""
+        """Append a transaction's steps until the room is used; a later poll continues from there."""
         end = Place(self._at.epoch, transaction.end)
         if not transaction.entries:
             self._at = end

@@ -1,4 +1,4 @@
-"""A clock that goes on by a millisecond each time it is asked."""
+"""A clock that advances by a millisecond each time it is asked."""
 
 
 class Ticking:

@@ -10,7 +10,7 @@ from tests.fakes.merge_model import Change, Key, Stored, Values, latest, merge, 
 from wrackline.consumers.batch.key_change import floor_of_keys
 from wrackline.consumers.contract.plan import NewestChange
 
-KEYS = ("a", "b")  # the key is one column or the other; both tell rows apart
+KEYS = ("a", "b")  # the key is one column or the other; both distinguish rows
 
 
 @dataclass(frozen=True)

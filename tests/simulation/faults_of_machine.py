@@ -131,7 +131,7 @@ def finishes_early(
 
 
 def forgets_too_much(window: Window, key: bytes, pieces: Pieces | None) -> None:
-    """A window that would remember too many keys forgets them and goes on."""
+    """A window that would remember too many keys forgets them and continues."""
     remember(window, key, pieces)
     if window.stale:
         window._fates.clear()

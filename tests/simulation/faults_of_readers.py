@@ -199,7 +199,7 @@ class ErrorSkipsTheChunk(Readers):
 
 @planted(more(fails=0.05))
 class ErrorIsSwallowed(Readers):
-    """Nobody tells the machine that a read failed."""
+    """The machine does not learn that a read failed."""
 
     def failed(self, job: Job, machine: Machine, error: WracklineError, now: float) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Faults between log, machine and Kafka: what the machine is not told, what is saved too early or late."""
+"""Faults between log, machine and Kafka: what the machine does not learn, what is saved too early or late."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ from wrackline.schemas.tables.table import TableId, TableSchema
 
 
 class Telling(Task):
-    """A task that tells the machine other rows than the log has."""
+    """A task that gives the machine other rows than the log has."""
 
     def tell(self, step: Step) -> None:
         if isinstance(step, Rows):
@@ -44,7 +44,7 @@ class Telling(Task):
 
 @planted(more(skipped="d", delete=0.4))
 class FilterBeforeTheWindow(Telling):
-    """The machine is not told of operations that are not published."""
+    """The machine does not learn of operations that are not published."""
 
     def rows(self, rows: Sequence[RowChange]) -> Iterator[RowChange]:
         return (row for row in rows if row[1] not in self.settings.skipped)
@@ -125,7 +125,7 @@ class TruncateIgnored(Task):
 
 
 class _SameShape(Task):
-    """A task that tells no schema change."""
+    """A task that reports no schema change."""
 
     def __init__(self, *given: Any) -> None:
         self.first: dict[TableId, TableSchema] = {}

@@ -107,7 +107,7 @@ class Orders:
             order.signalled = False
 
     def resume_at_last(self, machine: Callable[[Request], None]) -> bool:
-        """Once it is quiet, let all that was paused go on; whether that was to be done."""
+        """Once it is quiet, let all that was paused continue; whether that was to be done."""
         if self._resumed:
             return False
         self._resumed = True
@@ -131,7 +131,7 @@ class Orders:
     def judge(self, spoiled: Collection[TableId], *, refused: bool) -> set[TableId]:
         """Whether each got what it asked for; return the tables that must be whole if they have not failed.
 
-        `spoiled` tables were set aside once, `refused`: a read failed for another reason than time mends.
+        `spoiled` tables were set aside once, `refused`: a read failed for another reason than time repairs.
         """
         covered: set[TableId] = set()
         for name, order in self.taken.items():

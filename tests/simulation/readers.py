@@ -1,4 +1,4 @@
-"""The readers' model: plans and reads that go on beside the log, a stage at a time.
+"""The readers' model: plans and reads that continue beside the log, a stage at a time.
 
     waiting at the gate -> open mark (signal alone) -> SELECT, one instant -> close mark -> handed back
                              '---- any of these may fail, or be the last thing before a crash ----'

@@ -27,7 +27,7 @@ class Settings:
     crashes: float = 0.03
     fails: float = 0.03
     orders: float = 0.03  # requests, stops, pauses
-    losses: float = 0.0  # how often the log is lost, and all tables are asked for anew
+    losses: float = 0.0  # how often the log is lost, and all tables are asked for again
     bag: bool = False  # whether there is a table without a key beside all others
     late: bool = True  # whether the log tells a shape no sooner than a row needs it
     skipped: str = ""  # operations that are not published

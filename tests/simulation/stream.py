@@ -1,6 +1,6 @@
 """The model's log as steps, from any place in it, cut into batches anywhere.
 
-After a resume every shape is announced again, and a transaction that was cut goes on where it was cut.
+After a resume every shape is announced again, and a transaction that was cut continues where it was cut.
 That a table was altered is said where it stands in the log; a log may be late with the shape itself,
 which then comes with the first row that needs it, as pgoutput does it.  A table with a row that can't be
 told is left out from there on, and perhaps said to be gone.  What the topic's reader will be told of an

@@ -196,7 +196,7 @@ class Task:
         self.keep()
 
     def advance(self, *, fails: float) -> None:
-        """Let one reader go on."""
+        """Let one reader continue."""
         job = self.chance.pick(self.readers.jobs)
         what = self.readers.advance(job, self.machine, self.now, fails)
         self.refused = self.refused or what == REFUSED.code

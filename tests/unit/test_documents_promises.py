@@ -1,4 +1,4 @@
-"""What the hand-written pages say is true where a test can tell: paths, commands, settings, gaps."""
+"""What the hand-written pages say is true where a test can check it: paths, commands, settings, gaps."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Every command that a hint tells somebody to run is one that can be run."""
+"""Every command that a hint says to run is one that can be run."""
 
 import ast
 import re

@@ -42,7 +42,7 @@ class Copied(World):
     tables: Sequence[str] = ("sbtest1", "sbtest2")
 
     def fill(self) -> None:
-        """Have sysbench make its tables, and say how the pipeline goes on behind the topics."""
+        """Have sysbench make its tables, and say how the pipeline continues after the topics."""
         subprocess.run(
             [*self._sysbench(), "prepare"], check=True, capture_output=True, timeout=SPARK_PATIENCE
         )

@@ -126,7 +126,7 @@ class World:
         return self.started[-1]
 
     def _begun(self) -> bool:
-        """Whether a position is kept: before, there is nothing to go on from."""
+        """Whether a position is kept: before, there is nothing to continue from."""
         offsets = Reader(self.kafka.bootstrap).read([f"wrackline-{self.prefix}-offsets"])
         return any(mark.ends for mark in marks_of(offsets))
 
@@ -137,7 +137,7 @@ class World:
             yield writers
 
     def insert(self, rows: int, size: int) -> None:
-        """Write one transaction of so many rows, with keys that no writer has."""
+        """Write one transaction of this many rows, with keys that no writer has."""
         first = -1_000_000 * next(self._sentinels)
         with root(self.server, database=self.database) as session, session.cursor() as cursor:
             session.autocommit(False)

@@ -73,7 +73,7 @@ class Feed:
         assert self._producer.flush(30) == 0
 
     def flows(self, most_offsets: int = 1_000, most_letters: int = 0, **more: Any) -> Flows:
-        """Make the one flow, as a user's script does; each call is a process begun anew."""
+        """Make the one flow, as a user's script does; each call is a process started again."""
         given = {"bootstrap.servers": self.kafka.bootstrap}
         flows = Flows(
             self.spark,

@@ -82,7 +82,7 @@ def test_tables_are_copied_fail_by_themselves_and_continue(
 
 
 def _a_table_without_a_place(world: World, consuming: Consuming) -> None:
-    """Its target takes no row; the other goes on; SIGHUP has it tried again once it is mended."""
+    """Its target takes no row; the other continues; SIGHUP has it tried again once it is repaired."""
     world.sql.execute(f'ALTER TABLE wrackline."{COPY}.items" ADD CONSTRAINT no CHECK (id <> 7777)')
     world.sql.execute("INSERT INTO items VALUES (7777, 1, 'b')")
     world.sql.execute(ORDERS.format(51, 60))

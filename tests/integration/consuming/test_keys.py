@@ -1,4 +1,4 @@
-"""What tells rows apart: nothing, another column than before, or a key that moves from row to row."""
+"""What distinguishes rows: nothing, another column than before, or a key that moves from row to row."""
 
 import pytest
 

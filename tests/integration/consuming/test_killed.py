@@ -1,4 +1,4 @@
-"""`kill -9` of `wrackline consume` between the steps of a batch or of upkeep: the next start mends the copy.
+"""`kill -9` of `wrackline consume` between the steps of a batch or of upkeep: the next start repairs it.
 
 The copy is an Iceberg or a Delta table; each kill is in a batch with changes that would show if they were
 taken twice, in part, or not at all.  Where every event is kept it is compared with what one batch of all of

@@ -67,7 +67,7 @@ def world(
 
 
 def poisoned(world: Tolerant) -> Consuming:
-    """One record is set aside while its table goes on; three more at once stop it."""
+    """One record is set aside while its table continues; three more at once stop it."""
     world.run()
     world.insert(1, 3)
     world.arrived(3)

@@ -49,7 +49,7 @@ def test_a_copy_takes_every_shape_of_its_source_and_outlives_it(
     world.arrives("goods")
     assert world.sql.execute(f"SELECT id, n FROM {COPY}.things ORDER BY id").fetchall() == last
 
-    # a table that is dropped leaves its copy, and the others go on
+    # a table that is dropped leaves its copy, and the others continue
     world.sql.execute("DROP TABLE goods")
     world.insert(1, 4)
     world.arrives()

@@ -126,7 +126,7 @@ class Feed:
         return [value for _, value in committed(self.kafka.bootstrap, self.topic) if value]
 
     def merge(self, read: Read, raw: Read) -> None:
-        """Merge what is there, as a script that is begun anew."""
+        """Merge what is there, as a script that is started again."""
         given = {"bootstrap.servers": self.kafka.bootstrap}
         flows = Flows(
             self.spark,

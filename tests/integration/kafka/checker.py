@@ -33,7 +33,7 @@ def told(file: Path) -> dict[str, Place]:
 
 
 def check_told(bootstrap: str, given: child.Orders) -> None:
-    """INV-1: nobody was told more than Kafka has."""
+    """INV-1: nothing is confirmed that Kafka does not have."""
     there = durable(bootstrap, given.prefix)
     for database, place in told(given.told).items():
         assert place <= there[database], f"{database} was told {place}, Kafka has {there[database]}"

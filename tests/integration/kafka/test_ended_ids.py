@@ -74,7 +74,7 @@ def test_an_owner_whose_transaction_took_too_long_begins_again(kafka: Broker, na
 def test_an_owner_whose_id_was_forgotten_begins_again_unless_it_has_a_successor(
     forgetful: Broker, names: Names
 ) -> None:
-    """T-E09: the client alone would take a new id and go on, also that of a zombie."""
+    """T-E09: the client alone would take a new id and continue, also that of a zombie."""
     newest = 1
 
     def forgotten() -> bool:

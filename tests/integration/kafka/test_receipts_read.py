@@ -1,4 +1,4 @@
-"""The topic of receipts on a real broker: of each request the newest, and what can't be read is told."""
+"""The topic of receipts on a real broker: of each request the newest, and what can't be read is reported."""
 
 import pytest
 from confluent_kafka import Producer

@@ -1,4 +1,4 @@
-"""The topic of signals on a real broker: taken again until it was kept; told of where it can't be heard."""
+"""The topic of signals on a real broker: taken again until it was kept; an error where it can't be heard."""
 
 from collections.abc import Iterator
 from typing import Any

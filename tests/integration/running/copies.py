@@ -1,4 +1,4 @@
-"""What a topic tells, and the copy that who takes the newest event by seq makes of it."""
+"""What a topic contains, and the copy of a reader that takes the newest event by seq."""
 
 from io import BytesIO
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables that come and go with their rows, while the others go on: by the filters, and in the database."""
+"""Tables that come and go with their rows, while the others continue: by the filters, and in the database."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def world(
 
 
 def run(world: World, tables: str) -> Running:
-    """Start it anew with these tables."""
+    """Start it again with these tables."""
     if world.started:
         assert world.started[-1].stop() == Exit.OK
     world.write()

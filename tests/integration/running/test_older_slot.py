@@ -1,4 +1,4 @@
-"""A pipeline from when slots had another default name: it goes on from its own, and the check looks there."""
+"""A pipeline from when slots had another default name: it continues from its own, and check looks there."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`wrackline run` as a process: streams, is measured, ends cleanly, goes on, gives way to a second one."""
+"""`wrackline run` as a process: streams, is measured, ends cleanly, continues, gives way to a second one."""
 
 import json
 import os

@@ -109,7 +109,7 @@ def test_a_table_that_was_set_aside_is_taken_up_with_all_its_rows(world: World) 
     wait_until(lambda: state(world) is not None and state(world)["state"] == "failed")
     assert state(world)["reason"]["code"] == "pg.value_unfit"
     world.sql.execute("UPDATE orders SET price = 2.5 WHERE id = 101")
-    world.sql.execute("DELETE FROM orders WHERE id = 5")  # a read can't tell of it
+    world.sql.execute("DELETE FROM orders WHERE id = 5")  # a read can't show it
     asked(world, "start", "public.orders")
     world.arrived(32)
     world.sql.execute("INSERT INTO orders VALUES (103, 'n', 3.5)")

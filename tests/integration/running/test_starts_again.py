@@ -52,7 +52,7 @@ def test_a_table_with_a_generated_column_is_read_once_however_often_the_pipeline
     schemas = {(value or b"")[1:5] for _, value in world.events(topic)}
     assert len(schemas) == 1, "a target would lose a column with the first event, or get one with a row"
 
-    world.sql.execute("ALTER TABLE made ALTER twice DROP EXPRESSION")  # its rows hold what no event has told
+    world.sql.execute("ALTER TABLE made ALTER twice DROP EXPRESSION")  # its rows hold what no event has
     world.run()
     expected += "r" * 20
     wait_until(lambda: operations(world, topic) == expected)

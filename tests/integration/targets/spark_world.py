@@ -88,7 +88,7 @@ class SparkWorld:
         return frame
 
     def _session(self) -> SparkSession:
-        """Return a new session; a few rows are worth no compiling and no planning anew."""
+        """Return a new session; a few rows are worth no compiling and no planning again."""
         session = self.spark.newSession()
         for name, value in FEW_ROWS.items():
             session.conf.set(name, value)
@@ -134,7 +134,7 @@ class SparkWorld:
             raise Crash(point)
 
     def restart(self) -> None:
-        """Open the target anew, as the next process does."""
+        """Open the target again, as the next process does."""
         world = self
 
         class Ending(LakeTarget[Any]):

@@ -1,4 +1,4 @@
-"""Upkeep may end between every two steps: readers see the same, and the next upkeep goes on.
+"""Upkeep may end between every two steps: readers see the same, and the next upkeep continues.
 
 Each step is a commit of its own, so who is thrown out between two of them leaves what a kill leaves there.
 """

@@ -1,4 +1,4 @@
-"""Bytes to changes in Spark's own expressions: what is read, what is void, and what is told apart as bad."""
+"""Bytes to changes in Spark's own expressions: what is read, what is void, and what is recognized as bad."""
 
 import copy
 import io

@@ -18,7 +18,7 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def history(chance: random.Random, lacking: Sequence[str]) -> list[Change]:
-    """Any operation after any other; a key's value tells -0.0 from 0.0."""
+    """Any operation after any other; a key's value distinguishes -0.0 from 0.0."""
     changes = []
     for number in range(200):
         op = chance.choices("curd", (2, 6, 1, 2))[0]
@@ -42,7 +42,7 @@ def shuffled(spark: SparkSession, changes: Sequence[Change]) -> DataFrame:
 def folded(
     spark: SparkSession, changes: Sequence[Change], partial: Collection[str] | None
 ) -> dict[str, tuple[object, ...]]:
-    """Dedupe in Spark; keys as texts, so that -0.0 is told from 0.0."""
+    """Dedupe in Spark; keys as texts, so that -0.0 is distinguished from 0.0."""
     found = dedupe(shuffled(spark, changes), COLUMNS, ("id",), partial).collect()
     made: dict[str, tuple[object, ...]] = {
         str(row["row"]["id"]): (

@@ -110,7 +110,7 @@ def test_ignore_carries_what_the_target_has() -> None:
 
 @pytest.mark.parametrize("behaviour", [SchemaChangeBehaviour.LENIENT, SchemaChangeBehaviour.TRY_EVOLVE])
 def test_two_columns_never_share_a_name(behaviour: SchemaChangeBehaviour) -> None:
-    again = plan(ID, COUNT, Column("Note", 5, TEXT))  # dropped, and made anew
+    again = plan(ID, COUNT, Column("Note", 5, TEXT))  # dropped, and created again
     with pytest.raises(OperatorNeeded, match="'Note'"):
         reshape(again, HELD, CLUMSY, behaviour)
 

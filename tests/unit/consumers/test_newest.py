@@ -50,7 +50,7 @@ KNOWN = NewestChange("0" * 8, 1, 2)
 
 
 class History(Topic):
-    """Changes of few keys, in any order of their places, some of them told twice."""
+    """Changes of few keys, in any order of their places, some of them sent twice."""
 
     def __init__(self, keys: Sequence[float], *, by_number: bool, truncated: bool, lacking: bool) -> None:
         super().__init__(BY_NUMBER if by_number else KEYED)

@@ -73,7 +73,7 @@ def test_a_batch_ends_at_a_boundary_below_its_bound_or_else_above_it(kafka: Kafk
     kafka.log, kafka.readable = [*kafka.log, *["d"] * 20], 35
     assert taken(choice, 0, most=5) == 3
     assert taken(choice, 3, most=5) == 15  # b is larger than a batch, and taken whole
-    assert taken(choice, 15, most=5) == 15  # d may go on, and has not ended
+    assert taken(choice, 15, most=5) == 15  # d may continue, and has not ended
     kafka.over.add("d")
     kafka.news += 1
     assert taken(choice, 15, most=5) == 35

@@ -1,4 +1,4 @@
-"""Schemas from the registry: ours tell a table's shape; others are refused, whatever they are."""
+"""Schemas from the registry: ours contain a table's shape; others are refused, whatever they are."""
 
 import json
 

@@ -22,7 +22,7 @@ AWAY = OperatorNeeded("test.away", "it is away", "fetch it")
 
 
 class Looks:
-    """Five pipelines; a look goes on until it may end."""
+    """Five pipelines; a look continues until it may end."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []

@@ -60,7 +60,7 @@ NOW = 100_000
 
 
 def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Mapping[str, Any]:
-    """What a consumer of one table for each error, and one that goes on, would answer."""
+    """What a consumer of one table for each error, and one that continues, would answer."""
     figures = ConsumerFigures("s", lambda: 0.0)
     tables = ["orders", *(f"bad_{number}" for number in range(len(wrong)))]
     figures.take_ends({f"s.shop.public.{table}": {0: 9000} for table in tables})

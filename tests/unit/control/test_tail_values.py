@@ -1,4 +1,4 @@
-"""Values as `wrackline tail` shows them: exact, told from each other, and harmless to a terminal."""
+"""Values as `wrackline tail` shows them: exact, distinguishable, and harmless to a terminal."""
 
 import json
 import math

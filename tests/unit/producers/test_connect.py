@@ -166,7 +166,7 @@ class Heard:
         """Nothing is printed here."""
 
     def reported(self, task: str, report: Mapping[str, object]) -> None:
-        """Nothing is told here."""
+        """Nothing is reported here."""
 
 
 def test_a_worker_whose_tasks_have_all_failed_ends() -> None:
@@ -193,7 +193,7 @@ def test_a_worker_whose_tasks_are_all_done_ends() -> None:
 
 
 def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
-    """Paused, resumed, begun anew, stopped: its process ends or begins, and no end is a crash."""
+    """Paused, resumed, started again, stopped: its process ends or begins, and no end is a crash."""
     listener, over = Heard(), Event()
     commands = {"a": way([sys.executable, "-c", HELD.format(before="")])}
     supervisor = Supervisor(

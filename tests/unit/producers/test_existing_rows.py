@@ -1,4 +1,4 @@
-"""Existing rows beside the log: what goes out where, and what is told when, over the fake source."""
+"""Existing rows beside the log: what goes out where, and what is reported when, over the fake source."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence

@@ -1,4 +1,4 @@
-"""What a start goes on from, where it has nothing left to do, and where its log was lost."""
+"""What a start continues from, where it has nothing left to do, and where its log was lost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Threads share one heap: in a process of its own, for what the C library was told can't be taken back."""
+"""Threads share one heap: in a process of its own, because the C library's settings can't be undone."""
 
 import ctypes
 import subprocess

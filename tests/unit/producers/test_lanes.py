@@ -201,7 +201,7 @@ def test_if_two_tables_want_one_topic_the_table_that_wrote_there_keeps_it() -> N
 
 @dataclass
 class Book(NoReceipts):
-    """Keeps what it is told."""
+    """Keeps what it is given."""
 
     told: list[ReceiptChange] = field(default_factory=list)
 

@@ -52,7 +52,7 @@ def change(op: str, key: bytes, ordinal: int) -> tuple[int, str, bytes, bytes, N
 def test_both_halves_of_a_changed_key_name_the_other_key() -> None:
     changes = [
         change("d", b"a", 1),
-        change("c", b"a", 2),  # a row that was deleted and made anew is no changed key
+        change("c", b"a", 2),  # a row that was deleted and created again is no changed key
         change("d", b"a", 3),
         change("c", b"b", 3),
         change("c", b"c", 4),

@@ -69,7 +69,7 @@ class World:
         self.newest: dict[str, Receipt] = {}
 
     def passes(self) -> None:
-        """The log goes on, and what is published is compared."""
+        """The log continues, and what is published is compared."""
         self.place += 1
         self.existing.feed(Batch((Progress(Place(0, self.place)),), 0))
         self.existing.advance(hears=True)

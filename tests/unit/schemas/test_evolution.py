@@ -1,4 +1,4 @@
-"""Schema changes: told apart by identity, with what they mean for values already stored."""
+"""Schema changes: distinguished by identity, with what they mean for values already stored."""
 
 from dataclasses import replace
 

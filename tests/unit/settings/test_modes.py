@@ -83,7 +83,7 @@ def test_each_of_debeziums_modes_is_obeyed_or_refused_as_the_page_says(name: str
 
 @pytest.mark.parametrize("name", ["schema.name.adjustment.mode", "field.name.adjustment.mode"])
 def test_names_are_never_escaped_though_somebody_asks_for_it(name: str) -> None:
-    """Without an error two names that only an escape tells apart would fall together."""
+    """Without an error two names that only an escape distinguishes would fall together."""
     assert {word: outcome(name, word) for word in DEBEZIUM[name]} == {
         "none": "settings.not_honoured",
         "avro": OBEYED,

@@ -1,4 +1,4 @@
-"""Java is believed only after it has told its version."""
+"""Java is believed only after it has printed its version."""
 
 import subprocess
 from pathlib import Path

@@ -162,7 +162,7 @@ def test_upkeep_changes_nothing_that_is_seen(
     orphan.touch()
     os.utime(orphan, (time.time() - DAYS_MS / 1000,) * 2)
     monkeypatch.setattr(upkeep, "_KEPT", 1)
-    monkeypatch.setattr(upkeep, "_FAR_BACK", 0)  # the compaction stands before the last batch: say it anew
+    monkeypatch.setattr(upkeep, "_FAR_BACK", 0)  # the compaction stands before the last batch: say it again
     snapshots = session.table(f"{name}.snapshots").count()
     done = tend(world, forget_before_ms=0)
     assert session.table(f"{name}.snapshots").count() == 1

@@ -51,7 +51,7 @@ def world(database: Database) -> Iterator[PostgresWorld]:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_connection_that_ends_is_tried_again(world: PostgresWorld, point: str) -> None:
-    """The process lives on, and the same target goes on with another connection."""
+    """The process lives on, and the same target continues with another connection."""
     world.trap.ends_process = False
     before = labels(world)
     world.crash_next_apply(point)

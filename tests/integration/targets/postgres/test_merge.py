@@ -1,4 +1,4 @@
-"""Any log, cut into any batches, some told twice and out of order: the table is the model's."""
+"""Any log, cut into any batches, some sent twice and out of order: the table is the model's."""
 
 import itertools
 from collections.abc import Iterator

@@ -70,7 +70,7 @@ from wrackline.schemas.tables.table import TableId, TableSchema
 
 @dataclass
 class Durable:
-    """What Kafka has: events, and where to go on."""
+    """What Kafka has: events, and where to continue."""
 
     events: list[Event] = field(default_factory=list)
     states: dict[TableId, Json] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class Worker:
         return quiet and not self._work and not self._states and state is TableStatus.STREAMING
 
     def step(self) -> None:
-        """Something happens: the log goes on, a reader goes on, or Kafka commits."""
+        """Something happens: the log continues, a reader continues, or Kafka commits."""
         self._clock += 1
         how = self._chance.random()
         if how < self._pace and self._at < len(self._db.log):

@@ -1,4 +1,4 @@
-"""A table whose log has a gap is read anew behind a `t` event: nobody told what was deleted meanwhile."""
+"""A table whose log has a gap is read again behind a `t` event: nobody told what was deleted meanwhile."""
 
 from dataclasses import replace
 

@@ -131,7 +131,7 @@ def test_a_table_that_is_no_more_lacks_nothing() -> None:
     assert jobs.drop_jobs(before, None) == TableState(ended=ended, gap=True)
 
 
-# How a job goes on.
+# How a job continues.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Receipts through restarts: what Kafka has of a request goes on, and what it lacks is written first."""
+"""Receipts through restarts: what Kafka has of a request continues, and what it lacks is written first."""
 
 from dataclasses import replace
 

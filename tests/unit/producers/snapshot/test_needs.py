@@ -1,4 +1,4 @@
-"""What the copy can't do without goes on: over stops, lost connections, tables that went, too many keys."""
+"""What the copy can't do without continues: over stops, lost connections, tables that went, too many keys."""
 
 import pytest
 

@@ -112,7 +112,7 @@ HAPPENS: tuple[Callable[[SnapshotTable], None], ...] = (
 
 
 def known_by(table: SnapshotTable) -> object:
-    """What tells two tables apart here: ids and counts do not."""
+    """What distinguishes two tables here: ids and counts do not."""
     state = table.state
     parts = [
         (job.purpose, job.condition, job.begun, job.key, job.ranges, job.failed, job.also_refresh)

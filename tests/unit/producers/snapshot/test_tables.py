@@ -386,7 +386,7 @@ def test_one_row_more_is_asked_for_than_is_missing_so_that_the_chunk_is_known_to
     assert lacking_row(Desk()).request.most_rows == 2
 
 
-# What is held, and what goes on.
+# What is held, and what continues.
 
 
 def test_nothing_is_planned_of_a_table_that_is_held() -> None:

@@ -50,7 +50,7 @@ def patches(window: Window, number: int, version: int) -> None:
     ("said", "expected"),
     [
         (["move 1 9 10"], [(9, 10, "b1"), (2, 2, "b2"), (3, 3, "b3")]),
-        # it goes on, and back to where it was
+        # it continues, and back to where it was
         (["move 1 9 10", "move 9 8 11"], [(8, 11, "b1"), (2, 2, "b2"), (3, 3, "b3")]),
         (["move 1 9 10", "move 9 1 11"], [(2, 2, "b2"), (3, 3, "b3")]),
         # what the log says of the new key is of the moved row
