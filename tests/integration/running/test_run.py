@@ -66,7 +66,7 @@ def test_it_streams_ends_cleanly_and_continues_without_loss_or_doubles(world: Wo
     world.insert(21, 30)  # while nobody reads
     second = world.run()
     assert "generation 2" in second.output
-    assert f"replication slot {world.slot} is there" in second.output
+    assert f"replication slot {world.slot} exists" in second.output
     world.sql.execute("UPDATE orders SET note = 'o' WHERE id = 1")
     world.sql.execute("DELETE FROM orders WHERE id = 2")
     world.arrived(33)

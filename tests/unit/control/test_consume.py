@@ -192,4 +192,4 @@ def test_lines_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     teller.ends(whole=False)
     said = capsys.readouterr().out
     assert said.startswith("d.p.t waits: [test.busy] busy\n  hint: wait\n")
-    assert "let go" in said
+    assert "given up" in said

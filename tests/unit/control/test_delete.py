@@ -129,9 +129,9 @@ def test_who_holds_what_is_the_pipelines_stops_it(monkeypatch: pytest.MonkeyPatc
     assert (seen.goes, seen.left[0].why, seen.left[0].drop) == ([], "no position", "drop it")
 
 
-def test_a_source_that_can_not_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_can_not_list_its_objects_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = SimpleNamespace(partitions=lambda: [PARTITION], tables=lambda _: [])
-    assert "can't tell" in found(monkeypatch, plain, INTERNAL).left[0].why
+    assert "can't list" in found(monkeypatch, plain, INTERNAL).left[0].why
     monkeypatch.setattr(time, "time", lambda: 20.0)
     with pytest.raises(Transient, match="may run"):
         found(monkeypatch, None, INTERNAL, written=1000)
