@@ -66,7 +66,7 @@ def prepare_feed(feed: DataFrame, flow: AutoCdcFlow) -> PreparedFeed:
         raise ARGUMENTS(
             target=flow.target,
             why=f"its key {lost[0]!r} is not among the columns that are kept",
-            mend="name it in column_list, or take it out of except_column_list",
+            fix="name it in column_list, or take it out of except_column_list",
         )
     sequence_type = feed.select(flow.sequence_by.alias("it")).schema["it"].dataType
     seq = ordered_text(flow.sequence_by, sequence_type)

@@ -29,7 +29,7 @@ ARGUMENTS = define(
     "auto_cdc.arguments",
     Definite,
     "the flow into {target} can't be made: {why}",
-    hint="{mend}",
+    hint="{fix}",
 )
 
 Named = str | Column
@@ -93,7 +93,7 @@ def flow(
     scd_type = _TYPES.get(str(more.get("stored_as_scd_type", 1)))
     truncates = _condition(more.get("apply_as_truncates"))
     name = more.get("name") or source
-    for wrong, why, mend in (
+    for wrong, why, fix in (
         (not _NAME.fullmatch(target), "target is no table's name", "write it as database.schema.table"),
         ("." in name, "its name has a dot", "give it another: name='customers'"),
         (not keys, "keys is empty", "name the columns that tell rows apart: keys=['id']"),
@@ -110,7 +110,7 @@ def flow(
         ),
     ):
         if wrong:
-            raise ARGUMENTS(target=target, why=why, mend=mend)
+            raise ARGUMENTS(target=target, why=why, fix=fix)
     return AutoCdcFlow(
         name=name,
         target=TableId(*target.split(".")),
@@ -132,7 +132,7 @@ def _choice(more: FlowArguments, of: str, target: str) -> ColumnChoice | None:
     only, but = (cast("Sequence[Named] | None", more.get(name)) for name in names)
     if only is not None and but is not None:
         raise ARGUMENTS(
-            target=target, why=f"both {names[0]} and {names[1]} are given", mend="keep one of them"
+            target=target, why=f"both {names[0]} and {names[1]} are given", fix="keep one of them"
         )
     return None if only is None and but is None else ColumnChoice(only, but)
 

@@ -78,10 +78,10 @@ class Flows:
             raise ARGUMENTS(
                 target=target,
                 why=f"there is no view {source!r}",
-                mend="define it before: @flows.view(topic=...)",
+                fix="define it before: @flows.view(topic=...)",
             )
         if made.key in self._flows:
-            raise ARGUMENTS(target=target, why=f"a flow {made.name!r} is there", mend="give it another name=")
+            raise ARGUMENTS(target=target, why=f"a flow {made.name!r} is there", fix="give it another name=")
         self._flows[made.key] = made
         return made
 

@@ -40,14 +40,14 @@ class SnapshotMode:
 
     reads: Reads = Reads.NEW
     ends: bool = False  # the pipeline is over once rows are read
-    mends: bool = False  # if the log is lost, all is read again, and the log continues
+    recovers: bool = False  # if the log is lost, all is read again, and the log continues
 
 
 MODES: Final = {
     "initial": SnapshotMode(),
     "exported": SnapshotMode(),
     "initial_only": SnapshotMode(ends=True),
-    "when_needed": SnapshotMode(mends=True),
+    "when_needed": SnapshotMode(recovers=True),
     "always": SnapshotMode(Reads.ALL),
     "no_data": SnapshotMode(Reads.NONE),
     "never": SnapshotMode(Reads.NONE),
@@ -124,7 +124,7 @@ def _mode(values: Values) -> SnapshotMode:
     if named != _CONFIGURED:
         return MODES[named]
     reads = Reads.ALL if values.flag(_DATA) else Reads.NONE
-    return SnapshotMode(reads, ends=not values.flag(_STREAM), mends=values.flag(_ON_ERROR))
+    return SnapshotMode(reads, ends=not values.flag(_STREAM), recovers=values.flag(_ON_ERROR))
 
 
 def _names(table: TableId) -> tuple[str, str]:

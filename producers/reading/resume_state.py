@@ -48,7 +48,7 @@ UNREAD = define(
     OperatorNeeded,
     "reading of existing rows has ended, but {count} tables were not read completely, such as {table}:"
     " {reason} [{code}]",
-    hint="{mend}; then request these tables and start the pipeline again: wrackline snapshot start"
+    hint="{fix}; then request these tables and start the pipeline again: wrackline snapshot start"
     " <pipeline.toml> '{table}'",
 )
 
@@ -105,7 +105,7 @@ class ResumeState:
         return frozenset(table for table, state in self.states.items() if state.set_aside is not None)
 
     @property
-    def mending(self) -> bool:
+    def recovering(self) -> bool:
         """Whether the repair of a lost log has not ended yet."""
         return any(
             job.id.startswith(_LOST) and job.failed is None
@@ -190,7 +190,7 @@ def unread_error(states: Mapping[TableId, TableState]) -> WracklineError | None:
     if not failed:
         return None
     table, why = failed[0]
-    return UNREAD(count=len(failed), table=table, reason=why.sentence, code=why.code, mend=why.hint)
+    return UNREAD(count=len(failed), table=table, reason=why.sentence, code=why.code, fix=why.hint)
 
 
 def _failed_otherwise(job: Job, condition: str | None) -> bool:

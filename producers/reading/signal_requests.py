@@ -33,7 +33,7 @@ REJECTED = define(
     "signal.rejected",
     OperatorNeeded,
     "signal {id} was not carried out: {reason} [{code}]",
-    hint="{mend}",
+    hint="{fix}",
 )
 NO_TABLE = define(
     "signal.no_table",
@@ -53,7 +53,7 @@ def understand_signal(
     if isinstance(read, signals.RejectedSignal):
         reason = read.reason
         return REJECTED(
-            id=read.id or "without an id", reason=reason.sentence, code=reason.code, mend=reason.hint
+            id=read.id or "without an id", reason=reason.sentence, code=reason.code, fix=reason.hint
         )
     match read.signal:
         case signals.ExecuteSnapshot() as wanted:

@@ -53,7 +53,7 @@ HELD_UP = define(
     "snapshot.held_up",
     Transient,
     "the rows of {table} could not be read {times} times in a row, and are tried again: {reason} [{code}]",
-    hint="{mend}",
+    hint="{fix}",
 )
 
 _WHAT = {StopRequest: RequestKind.STOP, PauseRequest: RequestKind.PAUSE, ResumeRequest: RequestKind.RESUME}
@@ -137,7 +137,7 @@ class ReceiptChanges:
 
     def held_up(self, table: TableId, error: WracklineError, times: int) -> None:
         """Report that a table's reads fail again and again."""
-        told = HELD_UP(table=table, times=times, reason=error.sentence, code=error.code, mend=error.hint)
+        told = HELD_UP(table=table, times=times, reason=error.sentence, code=error.code, fix=error.hint)
         self._changes.append(TableHeldUp(told))
 
     def changed(self, table: TableId, before: TableState, after: TableState) -> None:

@@ -138,7 +138,7 @@ class SourcePartitionOpener:
 
     def begins_anew(self, error: WracklineError) -> bool:
         """Note that a log is lost, if the settings then begin a new one and it was not just begun so."""
-        if not self._reading.first.mode.mends or not isinstance(self._source, Renewing):
+        if not self._reading.first.mode.recovers or not isinstance(self._source, Renewing):
             return False
         partition = self._source.lost(error)
         position = None if partition is None else self._positions.get(partition)
@@ -232,7 +232,7 @@ class SourcePartitionOpener:
 
     def _renew_log(self, partition: SourcePartition, kept: ResumeState, error: WracklineError) -> ResumeState:
         """Begin another log; if a log is lost before the last loss is repaired, an operator is needed."""
-        if kept.position is None or kept.mending or not isinstance(self._source, Renewing):
+        if kept.position is None or kept.recovering or not isinstance(self._source, Renewing):
             raise error
         position = self._source.renewed(partition, kept.position, error)
         self._reading.tell(

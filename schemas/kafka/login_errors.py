@@ -27,7 +27,7 @@ TLS_REFUSED = define(
     "kafka.tls_refused",
     OperatorNeeded,
     "no TLS connection to {broker}: {reason}",
-    hint="{mend}",
+    hint="{fix}",
 )
 HUNG_UP = define(
     "kafka.hung_up",
@@ -54,7 +54,7 @@ _UNKNOWN = (
 _PLAIN = (
     "the port does not speak TLS: correct kafka.security.protocol, or the port in kafka.bootstrap.servers"
 )
-_MENDS: Final = (
+_FIXES: Final = (
     ("certificate verify failed", _UNSIGNED),
     ("alert", _UNKNOWN),
     ("PLAINTEXT broker listener", _PLAIN),
@@ -79,8 +79,8 @@ class LoginErrors:
         if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001 - the client's own name for it
             self.refusal = LOGIN_REFUSED(who=broker, reason=reason)
         elif "SSL" in reason:
-            mend = next((mend for sign, mend in _MENDS if sign in reason), _OTHERWISE)
-            self.refusal = TLS_REFUSED(broker=broker, reason=reason, mend=mend)
+            fix = next((fix for sign, fix in _FIXES if sign in reason), _OTHERWISE)
+            self.refusal = TLS_REFUSED(broker=broker, reason=reason, fix=fix)
         elif error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - the same; it says how many, but not why
             self.refusal, self._shut = None, 0
 

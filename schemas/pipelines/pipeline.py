@@ -56,7 +56,7 @@ SYNTAX = define(
     "pipeline.syntax",
     Definite,
     "{file}, line {line}, column {column}: {reason}",
-    hint="{mend}; then: wrackline check {file}",
+    hint="{fix}; then: wrackline check {file}",
 )
 DUPLICATE = define(
     "pipeline.duplicate",
@@ -96,7 +96,7 @@ _ALIASES = {  # as Connect takes them: the class's own name, with or without its
 
 _PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 _NAMES = re.compile(r"\((?P<names>['\"].*)\)", re.DOTALL)  # a table's parts, as Python prints them
-_MENDS = {
+_FIXES = {
     "Cannot overwrite a value": "write one line for each name; quote a name that begins like another",
     "Cannot declare": "merge the two tables of that name",
     "Invalid value": 'put text in quotes: name = "value"',
@@ -167,7 +167,7 @@ def parse(text: str, file: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         raise _syntax(str(exc), text, file) from None
     except (RecursionError, ValueError):  # nested too deep; a number of thousands of digits
         raise SYNTAX(
-            file=file, line="?", column="?", reason="nested too deep, or a number too long", mend="shorten it"
+            file=file, line="?", column="?", reason="nested too deep, or a number too long", fix="shorten it"
         ) from None
     given: dict[str, str] = {}
     problems: list[Problem] = []
@@ -256,8 +256,8 @@ def _syntax(message: str, text: str, file: str) -> WracklineError:
     lines = text.splitlines() or [""]
     line = place["line"] if place and place["line"] else len(lines)
     column = place["column"] if place and place["column"] else len(lines[-1]) + 1
-    mend = next((mend for start, mend in _MENDS.items() if reason.startswith(start)), "correct the line")
-    return SYNTAX(file=file, line=line, column=column, reason=reason, mend=mend)
+    fix = next((fix for start, fix in _FIXES.items() if reason.startswith(start)), "correct the line")
+    return SYNTAX(file=file, line=line, column=column, reason=reason, fix=fix)
 
 
 def _joined(names: re.Match[str]) -> str:

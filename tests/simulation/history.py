@@ -179,7 +179,7 @@ class _History:
             if task.orders.resume_at_last(task.request):
                 continue
             self._round()
-            if self._rests() and not task.orders.mend(task.request, task.made, task.stream.aside):
+            if self._rests() and not task.orders.fix(task.request, task.made, task.stream.aside):
                 return
         statuses = [task.machine.status(table.shape.schema.id) for table in self.database.tables]
         raise Broken("stuck", f"{statuses} {self.task.durable.receipts} {len(task.readers.jobs)} jobs")

@@ -114,12 +114,12 @@ class Orders:
         machine(ResumeRequest("last"))
         return True
 
-    def mend(self, machine: Callable[[Request], None], made: int, aside: Collection[TableId]) -> bool:
+    def fix(self, machine: Callable[[Request], None], made: int, aside: Collection[TableId]) -> bool:
         """Once all rests, ask again for tables that were set aside; whether that was to be done."""
         if self._mended or not aside:
             return False
         self._mended = True
-        order = self.taken["mended"] = Order(SnapshotRequest("mended", tuple(aside)), signalled=False)
+        order = self.taken["repaired"] = Order(SnapshotRequest("repaired", tuple(aside)), signalled=False)
         self._take(order, machine, made)
         return True
 

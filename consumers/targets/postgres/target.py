@@ -74,7 +74,7 @@ IN_THE_WAY = define(
     "pg_target.in_the_way",
     OperatorNeeded,
     "{doing} of {table} in the target ended, because {what}",
-    hint="{mend}",
+    hint="{fix}",
 )
 _EXPLAINED = (  # refusals whose reason the check can see: what was done by hand, and rights
     psycopg.errors.UndefinedColumn,
@@ -308,8 +308,8 @@ class PgTarget(Generic[Frame]):
         if table is not None and isinstance(exc, _EXPLAINED):
             errors = [found for found in self.check([table]) if found.severity is Severity.ERROR]
             if errors:
-                what, mend = errors[0].description, errors[0].suggestion
-                return IN_THE_WAY(table=table, doing=doing, what=what, mend=mend)
+                what, fix = errors[0].description, errors[0].suggestion
+                return IN_THE_WAY(table=table, doing=doing, what=what, fix=fix)
         place = "the database" if table is None else self._layout.place(table).view.as_string()
         columns = () if plan is None else [repr(column.source) for column in plan.columns]
         return statement_error(exc, doing=doing, place=place, columns=columns)

@@ -118,8 +118,8 @@ def position_findings(values: Values, source: Source, partition: SourcePartition
                 source.resumable(partition, saved)
     except WracklineError as error:
         found = _error_finding(name, error)
-        mends = FirstReads.of(values).mode.mends
-        if mends and isinstance(source, Renewing) and source.lost(error) is not None:
+        recovers = FirstReads.of(values).mode.recovers
+        if recovers and isinstance(source, Renewing) and source.lost(error) is not None:
             found = replace(found, impact=READS_ANEW, severity=Severity.WARNING)
         yield found
 

@@ -1,4 +1,4 @@
-"""What the preflight finds on real servers, each thing that stands in the way, mended by what it prints."""
+"""What the preflight finds on real servers, each thing that stands in the way, repaired by what it prints."""
 
 import re
 import struct
@@ -113,7 +113,7 @@ class Odd:
     def ids(self, *tables: TableId, **more: str) -> set[str]:
         return {finding.id for finding in self.found(*tables, **more)}
 
-    def mend(self, code: str, **more: str) -> None:
+    def fix(self, code: str, **more: str) -> None:
         """Paste what the finding prints."""
         [finding] = [one for one in self.found(**more) if one.id == code]
         printed = STATEMENT.findall(finding.suggestion)
@@ -149,20 +149,20 @@ def test_a_good_server_has_no_findings(odd: Odd) -> None:
 def test_each_finding_is_mended_by_what_it_prints(odd: Odd, code: str) -> None:
     breaks = ({**BROKEN, **BROKEN_HERE[odd.name]}).get(code)
     if breaks is None:
-        pytest.skip(f"{odd.name} has no such setting, or nothing to mend there")
+        pytest.skip(f"{odd.name} has no such setting, or nothing to fix there")
     odd.run(*breaks)
     assert code in odd.ids()
-    odd.mend(code)
+    odd.fix(code)
     assert odd.ids() == set()
 
 
 def test_a_signal_table_is_made_and_granted_by_what_is_printed(odd: Odd) -> None:
     assert odd.ids(**SIGNALS) == {"mysql.signal_table_unwritable"}
-    odd.mend("mysql.signal_table_unwritable", **SIGNALS)
+    odd.fix("mysql.signal_table_unwritable", **SIGNALS)
     assert odd.ids(**SIGNALS) == set()
     odd.run("REVOKE INSERT ON {signals} FROM {reader}")
     assert odd.ids(**SIGNALS) == {"mysql.signal_table_unwritable"}
-    odd.mend("mysql.signal_table_unwritable", **SIGNALS)
+    odd.fix("mysql.signal_table_unwritable", **SIGNALS)
     assert odd.ids(**SIGNALS) == set()
     with root(odd.server) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM {signals}".format_map(NAMES))
@@ -203,9 +203,9 @@ def test_without_gtids_only_signals_mark_and_only_with_commits_in_order(odd: Odd
     odd.run(*BROKEN_HERE["mysql"]["mysql.gtids_off"], "SET GLOBAL binlog_order_commits = OFF")
     assert odd.ids() == {"mysql.gtids_off", "mysql.fence_without_gtids"}
     assert odd.ids(**SIGNALS) == {"mysql.gtids_off", "mysql.commits_unordered"}
-    odd.mend("mysql.commits_unordered", **SIGNALS)
+    odd.fix("mysql.commits_unordered", **SIGNALS)
     assert odd.ids(**SIGNALS) == {"mysql.gtids_off"}
-    odd.mend("mysql.gtids_off")
+    odd.fix("mysql.gtids_off")
     assert odd.ids() == set()
 
 

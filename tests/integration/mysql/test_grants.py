@@ -86,7 +86,7 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("without", "code", "mend"),
+    ("without", "code", "fix"),
     [
         (
             f"REVOKE REPLICATION SLAVE ON *.* FROM {READER}",
@@ -111,17 +111,17 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
         ),
     ],
 )
-def test_a_right_that_is_missing_is_found_by_name(shop: Shop, without: str, code: str, mend: str) -> None:
+def test_a_right_that_is_missing_is_found_by_name(shop: Shop, without: str, code: str, fix: str) -> None:
     run(shop.server, *without.split("; "))
-    assert mend in shop.findings()[code]
+    assert fix in shop.findings()[code]
 
 
 def test_who_may_not_see_what_is_prepared_is_warned_on_mysql_alone(shop: Shop) -> None:
     if shop.mysql:
         run(shop.server, f"REVOKE XA_RECOVER_ADMIN ON *.* FROM {READER}")
-        [(code, mend)] = shop.findings().items()
+        [(code, fix)] = shop.findings().items()
         assert code == "mysql.xa_recover_missing"
-        assert f"GRANT XA_RECOVER_ADMIN ON *.* TO '{READER}'@'%'" in mend
+        assert f"GRANT XA_RECOVER_ADMIN ON *.* TO '{READER}'@'%'" in fix
     else:
         with MySqlServer(settings_of(shop.server, **shop.settings())).connect() as connection:
             assert query_dicts(connection, "XA RECOVER") == []

@@ -59,7 +59,7 @@ def until_fault(world: MySqlWorld, stream: LogStream) -> list[Step]:
 
 
 def faults(steps: list[Step]) -> list[tuple[str, str]]:
-    """The codes, and what mends them."""
+    """The codes, and what repairs them."""
     return [(step.error.code, step.error.hint) for step in steps if isinstance(step, Fault)]
 
 

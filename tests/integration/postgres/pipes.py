@@ -86,7 +86,7 @@ class Pipe:
                 source.close()
         return caught.value
 
-    def mends(self, error: WracklineError) -> None:
+    def repairs(self, error: WracklineError) -> None:
         """Begin anew after this loss: what is written then comes, in an epoch after all before."""
         before = self.saved
         assert before is not None

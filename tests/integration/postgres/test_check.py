@@ -128,7 +128,7 @@ def test_who_mends_from_the_top_never_breaks_the_application(
 
 
 @pytest.mark.parametrize(
-    ("change", "expected", "mend"),
+    ("change", "expected", "fix"),
     [
         (
             "CREATE TABLE no_key (a int); ALTER PUBLICATION wrackline ADD TABLE no_key",
@@ -199,14 +199,14 @@ def test_who_mends_from_the_top_never_breaks_the_application(
     ],
 )
 def test_each_hindrance_is_found_with_what_mends_it(
-    database: Database, sql: Sql, change: str, expected: set[str], mend: str | None
+    database: Database, sql: Sql, change: str, expected: set[str], fix: str | None
 ) -> None:
     for statement in change.split(";"):
         sql.execute(statement.encode())
     findings = found(database)
     assert ids(findings) == expected
-    if mend is not None:
-        assert any(mend in finding.suggestion for finding in findings)
+    if fix is not None:
+        assert any(fix in finding.suggestion for finding in findings)
 
 
 def test_tables_that_no_filter_names_and_that_are_not_copied_are_named(database: Database, sql: Sql) -> None:

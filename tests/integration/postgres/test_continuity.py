@@ -66,7 +66,7 @@ def test_a_slot_that_is_gone_stops_the_stream(pipe: Pipe) -> None:
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.slot_missing", Definite)
     assert pipe.sql("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()") == [(0,)]
-    pipe.mends(refused)
+    pipe.repairs(refused)
 
 
 def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the trap's own id
@@ -78,7 +78,7 @@ def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.slot_ahead", Definite)
     assert "wrackline offsets reset" in refused.hint
-    pipe.mends(refused)
+    pipe.repairs(refused)
 
 
 def test_T_P08_a_slot_that_somebody_else_read_from_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the same
@@ -95,7 +95,7 @@ def test_T_P08_a_position_beyond_the_servers_log_stops_the_stream(pipe: Pipe) ->
     pipe.saved = {**pipe.saved, "lsn": lsn_text(ahead), "resume": lsn_text(ahead)}
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.log_behind", Definite)
-    pipe.mends(refused)
+    pipe.repairs(refused)
 
 
 def test_a_position_of_another_system_stops_the_stream(pipe: Pipe) -> None:
@@ -104,7 +104,7 @@ def test_a_position_of_another_system_stops_the_stream(pipe: Pipe) -> None:
     pipe.saved = {**pipe.saved, "system": "7000000000000000000"}
     refused = pipe.refused()
     assert (refused.code, type(refused)) == ("pg.slot_foreign", Definite)
-    pipe.mends(refused)
+    pipe.repairs(refused)
 
 
 def test_a_slot_of_another_database_is_refused(pipe: Pipe, database: Database) -> None:
@@ -116,7 +116,7 @@ def test_a_slot_of_another_database_is_refused(pipe: Pipe, database: Database) -
             elsewhere.execute("SELECT pg_drop_replication_slot(%s)", [f"{pipe.slot}_b"])
     assert (refused.code, type(refused)) == ("pg.slot_unfit", OperatorNeeded)
     with closing(pipe.source()) as source:
-        assert source.lost(refused) is None, "that is for somebody to mend"
+        assert source.lost(refused) is None, "that is for somebody to fix"
 
 
 def test_T_P23_a_frozen_predecessor_is_ended(pipe: Pipe) -> None:  # noqa: N802 the same
@@ -318,7 +318,7 @@ def test_a_promoted_server_that_has_all_goes_on_in_a_new_epoch_and_never_back(
     cluster.server.process.start()
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.timeline_back", Definite)
-    own.mends(refused)
+    own.repairs(refused)
 
 
 def test_T_P11_a_server_promoted_without_what_was_published_stops_the_stream(  # noqa: N802 the same
@@ -335,7 +335,7 @@ def test_T_P11_a_server_promoted_without_what_was_published_stops_the_stream(  #
     wait(lambda: _grown(own, published))
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.timeline_forked", Definite)
-    own.mends(refused)
+    own.repairs(refused)
 
 
 def test_T_P09_a_restored_copy_of_the_disk_stops_the_stream(cluster: Cluster, own: Pipe) -> None:  # noqa: N802 the same
@@ -362,7 +362,7 @@ def test_T_P10_a_slot_that_held_too_much_log_is_lost(cluster: Cluster, own: Pipe
     assert "(wal_removed)" in refused.sentence
     assert "max_slot_wal_keep_size" in refused.hint
     assert cluster.server.process.running
-    own.mends(refused)
+    own.repairs(refused)
 
 
 def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pipe) -> None:
@@ -378,7 +378,7 @@ def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pi
     cluster.server.process.start()
     refused = own.refused()
     assert (refused.code, type(refused)) == ("pg.wal_missing", Definite)
-    own.mends(refused)
+    own.repairs(refused)
 
 
 @pytest.mark.deep

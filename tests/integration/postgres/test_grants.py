@@ -60,7 +60,7 @@ class Shop:
         return {"database.user": self.reader, "table.include.list": r"sales\..*"}
 
     def findings(self) -> dict[str, str]:
-        """Return what a check finds, with what mends it; not what every new server has."""
+        """Return what a check finds, with what repairs it; not what every new server has."""
         source = self.source()
         [partition] = source.partitions()
         settings = settings_of(self.database.dsn, **self.settings())
@@ -71,7 +71,7 @@ class Shop:
         finally:
             source.close()
         found = {one.id: one.suggestion for one in check(PgServer(settings), settings, tables)}
-        return {key: mend for key, mend in found.items() if key not in ALWAYS}
+        return {key: fix for key, fix in found.items() if key not in ALWAYS}
 
     def stream_one(self) -> None:
         """Stream a row and read the table, as the pipeline does."""
@@ -147,7 +147,7 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("without", "code", "mend"),
+    ("without", "code", "fix"),
     [
         ("ALTER ROLE {reader} NOREPLICATION", "pg.replication_refused", 'ALTER ROLE "{reader}" REPLICATION'),
         ("ALTER ROLE {reader} NOLOGIN", "pg.login_refused", 'ALTER ROLE "{reader}" LOGIN'),
@@ -169,19 +169,19 @@ def test_exactly_these_rights_are_enough(shop: Shop) -> None:
     ],
 )
 def test_a_right_that_is_missing_is_found_and_stops_the_start(
-    shop: Shop, without: str, code: str, mend: str
+    shop: Shop, without: str, code: str, fix: str
 ) -> None:
     names = {"reader": shop.reader, "database": shop.database.name}
     shop.sql(without.format_map(names))
     findings = shop.findings()
-    assert mend.format_map(names) in findings[code]
+    assert fix.format_map(names) in findings[code]
     refused = shop.refused()
     same_at_start = {"pg.publication_forbidden": "pg.not_allowed"}.get(code, code)
     assert refused.code == same_at_start
 
 
 @pytest.mark.parametrize(
-    ("without", "code", "mend"),
+    ("without", "code", "fix"),
     [
         (
             "REVOKE USAGE ON SCHEMA sales FROM {reader}",
@@ -196,12 +196,12 @@ def test_a_right_that_is_missing_is_found_and_stops_the_start(
     ],
 )
 def test_a_table_that_may_not_be_read_is_named_though_the_source_does_not_list_it(
-    shop: Shop, without: str, code: str, mend: str
+    shop: Shop, without: str, code: str, fix: str
 ) -> None:
     names = {"reader": shop.reader}
     shop.sql(without.format_map(names))
     findings = shop.findings()
-    assert mend.format_map(names) in findings[code]
+    assert fix.format_map(names) in findings[code]
     assert "pg.no_tables" in findings
     source = shop.source()
     assert list(source.tables(source.partitions()[0])) == []

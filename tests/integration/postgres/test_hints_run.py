@@ -173,15 +173,15 @@ def test_a_bare_server_is_made_fit_step_by_step_by_what_is_printed(
         dsn = server.database_dsn("shop")
         with psycopg.connect(dsn, autocommit=True) as session:
             session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-        order = list(mended(server, dsn, TableId("shop", "public", "orders")))
+        order = list(repaired(server, dsn, TableId("shop", "public", "orders")))
     assert order[0] == "pg.login_refused"  # there is no such role
     assert {"pg.wal_level", "pg.slots_full", "pg.wal_sender_timeout_off"} <= set(order)
     assert {"pg.wal_senders_few", "pg.wal_senders_full"} & set(order)
     assert {"pg.select_missing", "pg.publication_forbidden", "pg.slot_keep_unlimited"} <= set(order)
 
 
-def mended(server: PostgresServer, dsn: str, table: TableId) -> Iterator[str]:
-    """Check, paste the first finding's SQL, restart where it says so, until there is nothing to mend."""
+def repaired(server: PostgresServer, dsn: str, table: TableId) -> Iterator[str]:
+    """Check, paste the first finding's SQL, restart where it says so, until there is nothing to fix."""
     settings = settings_of(dsn, **{"database.user": "reader", "table.include.list": "public.orders"})
 
     def first() -> Finding | None:
@@ -222,7 +222,7 @@ def test_the_sql_of_every_code_and_rule_is_sql(postgres: PostgresServer) -> None
 SQL_WORDS = {
     "create": "CREATE PUBLICATION p",
     "wanted": "FULL",
-    "mend": "ALTER TABLE t ADD c int",
+    "fix": "ALTER TABLE t ADD c int",
     "more": "20",
     "slot": "s",
     "pid": "1",

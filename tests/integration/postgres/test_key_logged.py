@@ -185,7 +185,7 @@ def test_a_partitioned_table_needs_it_in_its_partitions_too(
 
 
 def block_of(hint: str) -> str:
-    """Return what of a hint mends a partitioned table."""
+    """Return what of a hint repairs a partitioned table."""
     found = re.search(r"DO '(?:[^']|'')*'", hint)
     assert found, hint
     return found[0]

@@ -107,8 +107,8 @@ def test_a_lost_grant_asks_for_it_in_words_that_work(read: Read, revoked: str) -
     read.admin.execute(f'REVOKE {revoked} FROM "{read.role}"'.encode())
     for error in read.refused(read.request()):
         assert (type(error), error.code) == (OperatorNeeded, "pg.right_missing")
-    mend = error.hint.partition("as its owner: ")[2].partition("; what a pipeline needs")[0]
-    read.admin.execute(mend.encode())
+    fix = error.hint.partition("as its owner: ")[2].partition("; what a pipeline needs")[0]
+    read.admin.execute(fix.encode())
     assert read.works()
 
 
@@ -187,8 +187,8 @@ def test_a_statement_that_may_not_take_so_long_asks_for_time_in_words_that_work(
     with pytest.raises(OperatorNeeded) as caught:
         by_a_new_session()
     assert caught.value.code == "pg.statement_ended"
-    mend = caught.value.hint.partition(": ")[2].partition(";")[0]
-    read.admin.execute(mend.encode())
+    fix = caught.value.hint.partition(": ")[2].partition(";")[0]
+    read.admin.execute(fix.encode())
     by_a_new_session()
 
 

@@ -135,7 +135,7 @@ def test_a_client_certificate_is_let_in(guarded: Guarded) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "mend"),
+    ("more", "fix"),
     [
         ({"sslrootcert": "wrong_ca.crt"}, "database.sslrootcert"),
         ({"sslrootcert": "missing.crt"}, "database.sslrootcert"),
@@ -143,12 +143,12 @@ def test_a_client_certificate_is_let_in(guarded: Guarded) -> None:
         ({"sslmode": "disable"}, "database.sslmode"),
     ],
 )
-def test_what_is_not_verified_is_refused(guarded: Guarded, more: dict[str, str], mend: str) -> None:
+def test_what_is_not_verified_is_refused(guarded: Guarded, more: dict[str, str], fix: str) -> None:
     if "sslrootcert" in more:
         more = {"sslrootcert": str(guarded.folder / more["sslrootcert"])}
     refused = guarded.refused("by_scram", password=CANARY, **more)
     assert (refused.code, type(refused)) == ("pg.tls_refused", OperatorNeeded)
-    assert mend in refused.hint
+    assert fix in refused.hint
     assert "openssl s_client -starttls postgres" in refused.hint
 
 

@@ -259,7 +259,7 @@ def test_a_pipeline_that_failed_is_begun_again_by_rest_once_it_is_repaired(
     assert task["state"] == "FAILED"
     assert "hint:" in task["trace"]
     assert "c4n4ry" not in str(connect.get_connector_config(one.prefix))
-    assert working.process.poll() is None, "somebody may still mend it"
+    assert working.process.poll() is None, "somebody may still fix it"
     one.file.write_text(text)
     connect.restart_connector(one.prefix, include_tasks=True, only_failed=True)
     working.waits_for(one.prefix, "RUNNING")

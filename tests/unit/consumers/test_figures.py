@@ -155,12 +155,12 @@ def test_two_flows_into_one_table_are_distinguished() -> None:
 def test_the_document_is_what_status_asks_for(figures: ConsumerFigures) -> None:
     figures.take_ends({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
     figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
-    figures.stands(TOPIC, TableRetryState(OperatorNeeded("test.ask", "broken", "mend it"), 1, stopped=True))
+    figures.stands(TOPIC, TableRetryState(OperatorNeeded("test.ask", "broken", "fix it"), 1, stopped=True))
     told = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 1, 2)))
     orders = told["tables"]["d.p.orders"]
     assert (orders["standing"], orders["behind"], orders["seq"]) == ("stopped", 2, "0a")
     assert orders["error"] == {
-        "code": "test.ask", "kind": "OperatorNeeded", "sentence": "broken", "hint": "mend it"
+        "code": "test.ask", "kind": "OperatorNeeded", "sentence": "broken", "hint": "fix it"
     }  # fmt: skip
     assert orders["lag_ms"] == {"publish": 200, "wait": 100, "merge": 700, "whole": 1000}
     items = told["tables"]["d.p.items"]

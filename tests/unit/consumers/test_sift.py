@@ -187,7 +187,7 @@ def test_a_text_that_postgresql_has_no_character_for_is_set_aside(
     assert made.letters() == {1: "target.character_refused"}
     assert made.target.applied(TABLE).offsets == {TopicPartition(TOPIC, 0): 2}
     merged, left = made.replay()
-    assert (merged, sum(left.values())) == (0, 1), "no wait mends it"
+    assert (merged, sum(left.values())) == (0, 1), "no wait repairs it"
     made.target.close()
 
 

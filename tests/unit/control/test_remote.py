@@ -180,7 +180,7 @@ def test_one_that_fails_again_says_why(wrackline: Wrackline, worker: Told, json_
     worker.answers.append((202, b""))
     worker.states("FAILED", trace="[a.b] old")
     worker.states("UNASSIGNED")
-    worker.states("FAILED", trace="[c.d] new\x1b[2J\n  hint: mend")
+    worker.states("FAILED", trace="[c.d] new\x1b[2J\n  hint: fix")
     said = wrackline("restart", "shop", "--wait", "60", *json_too)
     assert said.code == Exit.OPERATOR
     assert "[remote.has_failed] shop is FAILED: [c.d] new" in said.err

@@ -49,7 +49,7 @@ from wrackline.schemas.kafka.signals import SnapshotKind
 from wrackline.schemas.tables.table import SourcePartition, TableId
 
 BUSY = Transient("test.busy", "a wall", "lean on it")
-MEND = OperatorNeeded("test.mend", "it does not fit", "make it wider")
+MEND = OperatorNeeded("test.fix", "it does not fit", "make it wider")
 GONE = Definite("test.gone", "it is gone", "read it again")
 GOING: Mapping[str, Any] = {
     "state": "streaming", "requests": [], "rows": 0, "expected": None, "percent": None, "seconds_left": None,
@@ -205,7 +205,7 @@ def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
     said = "\n".join(shown(PipelineStatus("shop", {"shop.public.orders": GOING}, MEND, BUSY)))
     assert "[test.busy] a wall" in said
     assert "public.orders" in said
-    assert "log     unknown: [test.mend] it does not fit" in said
+    assert "log     unknown: [test.fix] it does not fit" in said
     assert "a wall" in "\n".join(shown(PipelineStatus("shop", BUSY, BUSY, consumer())))
 
 
@@ -346,7 +346,7 @@ def test_rest_tells_both_sides_of_a_table_in_one_place() -> None:
     assert told["errors"] == {}
     apart = tables_document(PipelineStatus("shop", MEND, GONE, consumer(outage=BUSY)))
     assert {side: error["code"] for side, error in apart["errors"].items()} == {
-        "source": "test.mend", "log": "test.gone", "target": "test.busy",
+        "source": "test.fix", "log": "test.gone", "target": "test.busy",
     }  # fmt: skip
     assert orjson.loads(orjson.dumps(apart)) == apart
 

@@ -29,7 +29,7 @@ from wrackline.schemas.tables.table import SourcePartition
 SHAPE = orders(SourcePartition("server", "db0"))
 ORDERS = SHAPE.id
 GIFTS = ORDERS._replace(name="gifts")
-BROKEN = define("test.broken_read", OperatorNeeded, "it can't be read", hint="mend it")
+BROKEN = define("test.broken_read", OperatorNeeded, "it can't be read", hint="fix it")
 EXECUTE = '{"data-collections":["public.orders"]}'
 
 

@@ -61,7 +61,7 @@ def test_a_first_read_takes_in_only_what_is_listed(ask: Callable[..., SnapshotRe
         ({"start.stream": "true"}, SnapshotMode(Reads.NONE)),
         ({"snapshot.data": "true", "start.stream": "true"}, SnapshotMode(Reads.ALL)),
         ({"snapshot.data": "true"}, SnapshotMode(Reads.ALL, ends=True)),
-        ({"start.stream": "true", "snapshot.on.data.error": "true"}, SnapshotMode(Reads.NONE, mends=True)),
+        ({"start.stream": "true", "snapshot.on.data.error": "true"}, SnapshotMode(Reads.NONE, recovers=True)),
     ],
 )
 def test_a_mode_can_be_put_together(given: dict[str, str], meant: SnapshotMode) -> None:
@@ -75,7 +75,7 @@ def test_each_mode_that_may_be_named_means_something() -> None:
 
 
 def test_after_a_gap_all_tables_are_read_again_whatever_else_the_mode_says() -> None:
-    for mode in (SnapshotMode(mends=True), SnapshotMode(Reads.NONE, mends=True)):
+    for mode in (SnapshotMode(recovers=True), SnapshotMode(Reads.NONE, recovers=True)):
         made = FirstReads(mode).request_after_gap([ORDERS, GIFTS], "lost-1")
         assert made is not None
         assert (made.id, made.tables, made.purpose, made.anew) == (

@@ -44,9 +44,9 @@ from wrackline.schemas.tables.table import SourcePartition, TableId
 LOST = define("test.lost_log", Definite, "it is gone", hint="keep more")
 SHAPE = orders(PARTITION)
 READ = TableState(shape=SHAPE, ended={"initial": Outcome.SUCCEEDED})
-BROKEN = FaultReason("test.broken", "it can't be read", "mend it")
+BROKEN = FaultReason("test.broken", "it can't be read", "fix it")
 FIRST = Job("initial", Purpose.INITIAL)
-MENDS = FirstReads(MODES["when_needed"])
+RECOVERS = FirstReads(MODES["when_needed"])
 
 
 def committed(
@@ -123,7 +123,7 @@ def opened_anew(lanes: SourcePartitionOpener, state: OffsetsState) -> PartitionR
 def test_a_lost_log_is_started_over_with_all_tables_read_behind_a_gap() -> None:
     source, told = LosingSource(), list[WracklineError]()
     aside = replace(READ, set_aside=BROKEN, gap=True)
-    lanes = lanes_over(source, MENDS, told)
+    lanes = lanes_over(source, RECOVERS, told)
     made = states_of(opened_anew(lanes, committed(1, {TABLE: READ, NEIGHBOUR: aside}, unproven=("7",))))
     assert source.renewals == [{"epoch": 1}]
     assert (set(source.asked), source.aside) == ({TABLE, NEIGHBOUR}, ()), "also the one that was set aside"
@@ -157,14 +157,14 @@ def test_a_mode_that_does_not_repair_leaves_a_lost_log_to_somebody(mode: str) ->
 
 
 def test_an_error_that_is_no_lost_log_is_left_to_somebody() -> None:
-    lanes = lanes_over(LosingSource(), MENDS, [])
+    lanes = lanes_over(LosingSource(), RECOVERS, [])
     lanes.open(PARTITION, committed(2, {TABLE: READ}))
     assert not lanes.begins_anew(UNFIT())
 
 
 def test_a_new_log_that_can_not_be_had_stops_the_pipeline() -> None:
     source = LosingSource(epoch=9)
-    lanes, state = lanes_over(source, MENDS, []), committed(1, {TABLE: READ})
+    lanes, state = lanes_over(source, RECOVERS, []), committed(1, {TABLE: READ})
     with pytest.raises(WracklineError):
         opened_anew(lanes, state)
     assert not lanes.begins_anew(LOST())
@@ -172,7 +172,7 @@ def test_a_new_log_that_can_not_be_had_stops_the_pipeline() -> None:
 
 def test_a_log_lost_again_before_any_publication_starts_over_from_the_same_place() -> None:
     source = LosingSource()
-    lanes, state = lanes_over(source, MENDS, []), committed(1, {TABLE: READ})
+    lanes, state = lanes_over(source, RECOVERS, []), committed(1, {TABLE: READ})
     opened_anew(lanes, state).existing.close()
     made = states_of(lanes.open(PARTITION, state))
     assert all(state.gap for state in made.values())
@@ -181,18 +181,20 @@ def test_a_log_lost_again_before_any_publication_starts_over_from_the_same_place
 
 def test_a_log_that_is_lost_while_the_last_loss_is_made_good_asks_for_somebody() -> None:
     source = LosingSource(epoch=3)
-    mending = TableState(jobs=(Job(recovery_request("7f"), Purpose.INITIAL),), gap=True)
+    recovering = TableState(jobs=(Job(recovery_request("7f"), Purpose.INITIAL),), gap=True)
     with pytest.raises(WracklineError):
-        opened_anew(lanes_over(source, MENDS, []), committed(2, {TABLE: mending}))
+        opened_anew(lanes_over(source, RECOVERS, []), committed(2, {TABLE: recovering}))
     assert source.renewals == []
     done = TableState(shape=SHAPE, ended={recovery_request("7f"): Outcome.SUCCEEDED})
-    opened_anew(lanes_over(source, MENDS, []), committed(2, {TABLE: done, NEIGHBOUR: done})).existing.close()
+    opened_anew(
+        lanes_over(source, RECOVERS, []), committed(2, {TABLE: done, NEIGHBOUR: done})
+    ).existing.close()
     assert source.renewals == [{"epoch": 2}]
 
 
 def test_a_second_loss_is_another_one_once_something_was_published() -> None:
     source = LosingSource()
-    lanes = lanes_over(source, MENDS, [])
+    lanes = lanes_over(source, RECOVERS, [])
     opened_anew(lanes, committed(1, {TABLE: READ})).existing.close()
     source.epoch = 3
     opened_anew(lanes, committed(2, {TABLE: READ})).existing.close()

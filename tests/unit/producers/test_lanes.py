@@ -10,7 +10,7 @@ import pytest
 from tests.contract.source_world import orders
 from tests.fakes.place import Place
 from tests.fakes.plain_control import PlainControl
-from tests.unit.producers.test_going_on import LOST, MENDS, READ, LosingSource, committed, lanes_over
+from tests.unit.producers.test_going_on import LOST, READ, RECOVERS, LosingSource, committed, lanes_over
 from tests.unit.producers.test_set_aside import NEIGHBOUR, PARTITION, TABLE, UNFIT, AskedSource
 from wrackline.producers.contract.first_reads import MODES, FirstReads
 from wrackline.producers.contract.snapshot_requests import ReceiptChange, SnapshotRequest
@@ -178,11 +178,11 @@ def test_a_pipeline_is_over_once_all_of_its_logs_are() -> None:
 
 def test_a_lost_log_is_started_over_only_where_it_was_opened_and_its_source_can() -> None:
     state = committed(1, {TABLE: READ})
-    assert not lanes_over(LosingSource(), MENDS, []).begins_anew(LOST())
-    plain = lanes_over(AskedSource(TABLE), MENDS, [])
+    assert not lanes_over(LosingSource(), RECOVERS, []).begins_anew(LOST())
+    plain = lanes_over(AskedSource(TABLE), RECOVERS, [])
     plain.open(PARTITION, state).existing.close()
     assert not plain.begins_anew(LOST())
-    from_now_on = lanes_over(LosingSource(epoch=1), MENDS, [])
+    from_now_on = lanes_over(LosingSource(epoch=1), RECOVERS, [])
     from_now_on.open(PARTITION, state).existing.close()
     assert not from_now_on.begins_anew(UNFIT())
     assert from_now_on.begins_anew(LOST())

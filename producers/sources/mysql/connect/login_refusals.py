@@ -28,13 +28,13 @@ TLS_REFUSED = define(
     "mysql.tls_refused",
     OperatorNeeded,
     "no protected connection to the server on {host}: {reason}",
-    hint="{mend}; what the server shows: openssl s_client -starttls mysql -connect {host}:{port}",
+    hint="{fix}; what the server shows: openssl s_client -starttls mysql -connect {host}:{port}",
 )
 LOGIN_REFUSED = define(
     "mysql.login_refused",
     OperatorNeeded,
     "the server on {host} rejects the login of {user}: {reason}",
-    hint="{mend}",
+    hint="{fix}",
 )
 PUBLIC_KEY = define(
     "mysql.public_key",
@@ -56,7 +56,7 @@ CONNECTIONS_FULL = define(
     "mysql.connections_full",
     Transient,
     "the server on {host} has no free connection for {user}: {reason}",
-    hint="as an administrator: {mend}",
+    hint="as an administrator: {fix}",
 )
 
 _FULL = {
@@ -111,9 +111,9 @@ _TLS_WORDS = {
 }
 _TLS_ELSE = "compare database.ssl.mode, ssl.ca, ssl.cert and ssl.key with what the server asks for"
 _REFUSED: Mapping[int, tuple[ErrorCode, str]] = {
-    **{number: (TLS_REFUSED, mend) for number, mend in _TLS_NUMBERS.items()},
-    **{number: (CONNECTIONS_FULL, mend) for number, mend in _FULL.items()},
-    **{number: (LOGIN_REFUSED, mend) for number, mend in _LOGIN.items()},
+    **{number: (TLS_REFUSED, fix) for number, fix in _TLS_NUMBERS.items()},
+    **{number: (CONNECTIONS_FULL, fix) for number, fix in _FULL.items()},
+    **{number: (LOGIN_REFUSED, fix) for number, fix in _LOGIN.items()},
 }
 
 
@@ -127,16 +127,16 @@ class LoginAttempt(NamedTuple):
 
 def refusal(number: int, reason: str, asked: LoginAttempt, *, tls: bool = False) -> WracklineError:
     """Say what a refused connection means; `tls`: the fault is in the protection itself."""
-    code, mend = _REFUSED.get(number, (UNREACHABLE, ""))
+    code, fix = _REFUSED.get(number, (UNREACHABLE, ""))
     if tls and code is not TLS_REFUSED:
-        code, mend = TLS_REFUSED, first_match(_TLS_WORDS, reason) or _TLS_ELSE
+        code, fix = TLS_REFUSED, first_match(_TLS_WORDS, reason) or _TLS_ELSE
     return code.fill(
         {
             "reason": reason,
             "host": asked.host,
             "port": asked.port,
             "user": literal(asked.user),
-            "mend": mend.format(account=account(asked.user)),
+            "fix": fix.format(account=account(asked.user)),
             "client": client(*asked),
         }
     )

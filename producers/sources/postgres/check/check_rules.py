@@ -314,7 +314,7 @@ COLUMN_GENERATED = rule(
     "The log does not carry a generated column",
     "{path} is generated, and the log does not contain it",
     "the copy does not have this column",
-    "{mend}",
+    "{fix}",
 )
 MONEY_DIGITS = rule(
     "pg.money_digits",

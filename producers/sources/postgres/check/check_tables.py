@@ -267,11 +267,11 @@ def column_findings(
         yield from unknown_type_findings(table.id, column, about, "the table is set aside")
         path = exact_pattern(table.id.schema, table.id.name, name)
         if not carried:
-            mend = f"compute it in the target; to exclude it explicitly: column.exclude.list = '{path}'"
+            fix = f"compute it in the target; to exclude it explicitly: column.exclude.list = '{path}'"
             if catalogue.server_version >= generated_columns.SINCE:
                 publish = f"ALTER PUBLICATION {publication} SET (publish_generated_columns = stored)"
-                mend = f"if it is STORED: {publish}; otherwise {mend}"
-            yield rules.COLUMN_GENERATED(table.id, name, path=path, mend=mend)
+                fix = f"if it is STORED: {publish}; otherwise {fix}"
+            yield rules.COLUMN_GENERATED(table.id, name, path=path, fix=fix)
         if _is_money(pg_type) and digits not in {None, MONEY_DIGITS}:
             yield rules.MONEY_DIGITS(
                 table.id,

@@ -20,13 +20,13 @@ TLS_REFUSED = define(
     "pg.tls_refused",
     OperatorNeeded,
     "no protected connection to database {database} on {host}: {reason}",
-    hint="{mend}; what the server shows: openssl s_client -starttls postgres -connect {host}:{port}",
+    hint="{fix}; what the server shows: openssl s_client -starttls postgres -connect {host}:{port}",
 )
 LOGIN_REFUSED = define(
     "pg.login_refused",
     OperatorNeeded,
     "the server on {host} rejects the login of {user} to database {database}: {reason}",
-    hint="{mend}",
+    hint="{fix}",
 )
 REPLICATION_REFUSED = define(
     "pg.replication_refused",
@@ -41,7 +41,7 @@ SENDERS_FULL = define(
     hint="as a superuser: ALTER SYSTEM SET max_wal_senders = 20; then restart the server",
 )
 
-_TLS_MENDS = {
+_TLS_FIXES = {
     "does not match host name": "database.hostname must be a name that the server's certificate carries",
     "root certificate file": "name the file with the authority's certificate: database.sslrootcert",
     "certificate verify failed": "name the authority that signed the server, whose certificate must not have"
@@ -58,7 +58,7 @@ _TLS_MENDS = {
     "no encryption": 'the server accepts only protected connections: database.sslmode = "verify-full"',
 }
 _HBA = "allow it in pg_hba.conf: hostssl {database} {user} <address> scram-sha-256"
-_LOGIN_MENDS = {
+_LOGIN_FIXES = {
     "password authentication failed": "correct database.password, or set it:"
     " ALTER ROLE {user} PASSWORD '...'",
     "requested a cleartext password": 'verify the server: database.sslmode = "verify-full"; or let it ask in'
@@ -77,14 +77,14 @@ _WORDS: Mapping[str, tuple[ErrorCode, str]] = {
     "to start WAL sender": (REPLICATION_REFUSED, ""),
     "to start walsender": (REPLICATION_REFUSED, ""),
     "max_wal_senders": (SENDERS_FULL, ""),
-    **{words: (TLS_REFUSED, mend) for words, mend in _TLS_MENDS.items()},
-    **{words: (LOGIN_REFUSED, mend) for words, mend in _LOGIN_MENDS.items()},
+    **{words: (TLS_REFUSED, fix) for words, fix in _TLS_FIXES.items()},
+    **{words: (LOGIN_REFUSED, fix) for words, fix in _LOGIN_FIXES.items()},
 }
 
 
 def refusal(reason: str, host: str, port: str, user: str, database: str) -> WracklineError:
     """Say what a refused connection means; `reason` has been cleaned of secrets."""
-    code, mend = first_match(_WORDS, reason) or (UNREACHABLE, "")
+    code, fix = first_match(_WORDS, reason) or (UNREACHABLE, "")
     return code.fill(
         {
             "reason": reason,
@@ -92,7 +92,7 @@ def refusal(reason: str, host: str, port: str, user: str, database: str) -> Wrac
             "port": port,
             "user": user if code is LOGIN_REFUSED else identifier(user),
             "database": database,
-            "mend": mend.format(user=identifier(user), database=identifier(database)),
+            "fix": fix.format(user=identifier(user), database=identifier(database)),
             "psql": psql(host=host, port=port, dbname=database, user=user),
         }
     )

@@ -37,7 +37,7 @@ RIGHT_MISSING = define(
     "pg.right_missing",
     OperatorNeeded,
     "the role {role} may not {doing}: {reason}",
-    hint="{mend}; what a pipeline needs: wrackline check <pipeline.toml>",
+    hint="{fix}; what a pipeline needs: wrackline check <pipeline.toml>",
 )
 OBJECT_MISSING = define(
     "pg.object_missing",
@@ -94,7 +94,7 @@ def explain(
     """Return what an error of the server means to us; `doing` continues "the server did not"."""
     state = state or ""
     named = role if _TABLE.code_of(state) is RIGHT_MISSING else identifier(role)
-    return _TABLE.explain(state, words, doing=doing, role=named, mend=_grant(role, table, right))
+    return _TABLE.explain(state, words, doing=doing, role=named, fix=_grant(role, table, right))
 
 
 def explain_answer(answer: pq.abc.PGresult, doing: str, role: str, table: TableId) -> WracklineError:

@@ -55,7 +55,7 @@ SLOT_LOST = define(
     "pg.slot_lost",
     Definite,
     "replication slot {slot} was invalidated ({reason}); the log after {position} is lost",
-    hint="{mend}; drop it: SELECT pg_drop_replication_slot('{slot}'); then start over:" + f" {_ANEW}",
+    hint="{fix}; drop it: SELECT pg_drop_replication_slot('{slot}'); then start over:" + f" {_ANEW}",
 )
 SLOT_AHEAD = define(
     "pg.slot_ahead",
@@ -78,7 +78,7 @@ LOST = frozenset(  # the log is another log, or lacks later changes
 )
 
 _KEEP_MORE = "raise max_slot_wal_keep_size"
-_LOST_MENDS = {  # PostgreSQL's invalidation reasons
+_LOST_FIXES = {  # PostgreSQL's invalidation reasons
     "wal_removed": _KEEP_MORE,
     "rows_removed": "set hot_standby_feedback = on, with a slot for the standby",
     "wal_level_insufficient": "set wal_level = logical on the primary again",
@@ -111,7 +111,7 @@ class PgLogState:
 def slot_lost(slot: str, reason: str, position: int | None) -> WracklineError:
     """Return the error that a slot was invalidated, with the setting that preserves the next slot."""
     place = "the slot's own place" if position is None else lsn_text(position)
-    return SLOT_LOST(slot=slot, reason=reason, position=place, mend=_LOST_MENDS.get(reason, _KEEP_MORE))
+    return SLOT_LOST(slot=slot, reason=reason, position=place, fix=_LOST_FIXES.get(reason, _KEEP_MORE))
 
 
 def resume_position(name: str, saved: PgPosition | None, found: PgLogState) -> PgPosition | None:

@@ -7,7 +7,7 @@ from wrackline.consumers.auto_cdc.bad_records import RecordSpan, bad_records
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.schemas.errors import OperatorNeeded
 
-BAD = OperatorNeeded("test.bad", "it is bad", "mend it")
+BAD = OperatorNeeded("test.bad", "it is bad", "fix it")
 
 
 class Judge:

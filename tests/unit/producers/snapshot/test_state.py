@@ -24,7 +24,7 @@ from wrackline.schemas.errors import Definite
 from wrackline.schemas.kafka.offsets_records import Json
 from wrackline.schemas.kafka.signals import SnapshotKind
 
-WHY, OTHER = FaultReason("test.why", "it was so", "mend it"), FaultReason("test.other", "it is so", "")
+WHY, OTHER = FaultReason("test.why", "it was so", "fix it"), FaultReason("test.other", "it is so", "")
 FIRST = Job("first", Purpose.INITIAL)
 ASKED = Job("ask", Purpose.REQUESTED)
 GAVE_UP = replace(FIRST, failed=WHY)
@@ -167,12 +167,12 @@ def test_what_is_not_set_of_a_job_is_not_saved() -> None:
 def test_a_state_says_where_the_table_stands_and_why_for_those_who_only_read_it() -> None:
     fields = orjson.loads(render_state(TableState(jobs=(GAVE_UP,))))
     assert (fields["version"], fields["status"]) == (VERSION, "failed")
-    assert fields["reason"] == {"code": "test.why", "sentence": "it was so", "hint": "mend it"}
+    assert fields["reason"] == {"code": "test.why", "sentence": "it was so", "hint": "fix it"}
 
 
 def test_a_record_of_before_there_was_a_machine_is_read() -> None:
     assert parse_state(Json(b"{}"), TABLE.id) == TableState()
-    aside = orjson.dumps({"set_aside": {"code": "test.why", "sentence": "it was so", "hint": "mend it"}})
+    aside = orjson.dumps({"set_aside": {"code": "test.why", "sentence": "it was so", "hint": "fix it"}})
     assert parse_state(Json(aside), TABLE.id) == TableState(set_aside=WHY, gap=True)
 
 
