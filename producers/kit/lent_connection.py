@@ -3,7 +3,7 @@
     lend  ->  wait for the lock  ->  open it if there is none  ->  the caller asks, errors become ours
 
 Several threads ask: the task, the readers, the stream.  A connection that the server has ended shows that
-only when it is used.  Whoever uses it then gets the error, and the next caller gets another connection.
+only when it is used.  Its caller then gets the error, and the next caller gets another connection.
 """
 
 from collections.abc import Callable, Iterator

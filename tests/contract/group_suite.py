@@ -126,7 +126,7 @@ class GroupSuite:
         assert crew.stored_settings("shop") == self.config("shop")
         self.becomes(crew, "shop", TaskState.PAUSED)
 
-    @pytest.mark.parametrize("ask", ["given", "config", "standing", "remove", "edit_offsets"])
+    @pytest.mark.parametrize("ask", ["stored_settings", "config", "standing", "remove", "edit_offsets"])
     def test_who_is_unknown_is_said(self, crew: WritableConnectors, ask: str) -> None:
         self.made(crew)
         more = (None,) if ask == "edit_offsets" else ()

@@ -1,6 +1,7 @@
 """Tables that come and go: told by the log, and by pictures that lag or lead; each change is said once."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,6 +132,15 @@ def test_a_table_that_is_met_while_the_first_picture_is_taken_is_found_by_the_ne
     assert made.picture(old) == []
     assert [type(step) for step in made.picture(picture(made, [table(1, "a")]))] == [Found]
     assert made.picture(picture(made, [table(1, "a")])) == []
+
+
+def test_a_listed_table_without_a_shape_is_found_by_the_picture_that_shows_one() -> None:
+    made = roll("a")
+    listed = table(1, "a")
+    without = PgSnapshotEntry(listed.table, facts=listed, shape=None)
+    assert made.picture(replace(picture(made, []), entries={1: without})) == []
+    assert [type(step) for step in made.picture(picture(made, [listed]))] == [Found]
+    assert made.picture(picture(made, [listed])) == []
 
 
 def test_a_name_that_another_table_takes_is_free_before() -> None:

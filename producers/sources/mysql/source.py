@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -241,9 +241,10 @@ class MySqlSource:
 
     def close(self) -> None:
         """End the catalogue's connection, and the streams and readers that the caller left open."""
-        self._opened.close()
-        self._heartbeat.close()
-        self._connection.close()
+        with ExitStack() as ends:
+            ends.callback(self._connection.close)
+            ends.callback(self._heartbeat.close)
+            ends.callback(self._opened.close)  # first, because the last is called first
 
     def _reader_of_log(self, number: int, most_event_bytes: int, *, waits: bool = True) -> DumpReader:
         named = uuid.uuid5(uuid.NAMESPACE_OID, f"{self._server.name} {number}")

@@ -12,6 +12,7 @@ server waits with a full socket, for as long as the session's setting allows (`n
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import NamedTuple, TypeAlias
 
 from wrackline.producers.contract.source_plugin import Surroundings
@@ -131,9 +132,10 @@ class MySqlLogWire:
 
     def close(self) -> None:
         """End the dump, so that the server releases it now."""
-        self._packets.close()
-        self._close_part()
-        self._beside.end()
+        with ExitStack() as ends:
+            ends.callback(self._beside.end)
+            ends.callback(self._close_part)
+            ends.callback(self._packets.close)  # first, because the last is called first
 
     def _flowing(self) -> Packets | XaPartDump:
         """Return the packets that the decoder wants."""

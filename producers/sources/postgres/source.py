@@ -1,7 +1,7 @@
 """One PostgreSQL database as a source: connects the folder's parts, and decides nothing itself."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import psycopg
@@ -221,9 +221,10 @@ class PgSource:
 
     def close(self) -> None:
         """End the catalogue's connection, and the streams and readers that the caller left open."""
-        self._opened.close()
-        self._heartbeat.close()
-        self._connection.close()
+        with ExitStack() as ends:
+            ends.callback(self._connection.close)
+            ends.callback(self._heartbeat.close)
+            ends.callback(self._opened.close)  # first, because the last is called first
 
     def _slot_of(self, saved: Saved | None) -> str:
         """Return the slot of a position, and use that slot from here on."""

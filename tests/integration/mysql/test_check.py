@@ -12,6 +12,7 @@ from pymysql.constants import COMMAND
 from tests.fixtures.tiers import alternatives
 from tests.integration.mysql.world import FLAVOURS, OF_PATH, root, run, settings_of
 from wrackline.control.local.stack.servers import MysqlServer
+from wrackline.producers.sources.mysql.check import check_tables
 from wrackline.producers.sources.mysql.check.check import check, support
 from wrackline.producers.sources.mysql.connect.connect import MySqlServer, query_dicts, replica_id
 from wrackline.producers.sources.mysql.connect.quoting import account, identifier
@@ -193,6 +194,13 @@ def test_cascades_that_mysql_logs_are_no_finding(odd: Odd) -> None:
         pytest.skip("its log does not have them")
     odd.run(CASCADING)
     assert odd.ids() == set()
+
+
+def test_foreign_keys_that_can_not_be_seen_do_not_end_the_check(odd: Odd) -> None:
+    odd.run("REVOKE SELECT ON {table} FROM {reader}")
+    with MySqlServer(settings_of(odd.server, **odd.settings())).connect() as connection:
+        for name in (TABLE, "dropped since"):
+            assert list(check_tables.cascades(connection, TableId(DATABASE, DATABASE, name))) == []
 
 
 def test_without_gtids_only_signals_mark_and_only_with_commits_in_order(odd: Odd) -> None:

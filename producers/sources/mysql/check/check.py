@@ -21,7 +21,7 @@ from wrackline.producers.kit.preflight.column_findings import (
     rule_findings,
     unknown_type_findings,
 )
-from wrackline.producers.kit.preflight.probes import Probe, run_probes
+from wrackline.producers.kit.preflight.probes import Probe, error_finding, run_probes
 from wrackline.producers.kit.preflight.table_scope import TableScope
 from wrackline.producers.sources.mysql.check import check_access, check_server, check_tables, check_values
 from wrackline.producers.sources.mysql.check import check_rules as rules
@@ -33,6 +33,7 @@ from wrackline.producers.sources.mysql.connect.server_errors import translate_er
 from wrackline.producers.sources.mysql.connect.server_facts import facts_of
 from wrackline.producers.sources.mysql.discover.discover import MySqlCatalogue
 from wrackline.producers.sources.mysql.discover.shapes import MySqlShapes
+from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.events.projection import Projection
 from wrackline.schemas.language.findings import ColumnSupport, Finding
 from wrackline.schemas.settings.filters import ColumnRules, TableFilter
@@ -80,7 +81,11 @@ def _log_findings(look: MySqlLook) -> Iterator[Finding]:
 
 
 def _mark_findings(look: MySqlLook) -> Iterator[Finding]:
-    kind = mark_kind(look.settings)
+    try:
+        kind = mark_kind(look.settings)
+    except OperatorNeeded as error:
+        yield error_finding(error, impact=rules.NO_ROWS)
+        return
     yield from check_server.marks(look.facts, kind)
     if look.signal_table is not None and kind is MarkKind.SIGNAL:
         yield from check_access.signal_findings(look.connection, look.signal_table, look.account)
@@ -137,7 +142,7 @@ PROBES: Final[Sequence[Probe[MySqlLook]]] = (
     Probe(lambda look: check_server.numbers(look.connection, look.facts, look.server.replica_id)),
     Probe(lambda look: check_server.replica(look.connection, look.facts)),
     Probe(_log_findings, needs=lambda look: look.facts.on("log_bin")),
-    Probe(_mark_findings, impact=rules.NO_ROWS),
+    Probe(_mark_findings),
     Probe(lambda look: check_access.xa_findings(look.connection, look.facts, look.account)),
     Probe(_absent_findings),
     Probe(lambda look: look.scope.filter_findings()),

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.kit.preflight.column_findings import (
@@ -17,9 +18,11 @@ from wrackline.producers.kit.preflight.column_findings import (
     chosen_key_findings,
 )
 from wrackline.producers.sources.mysql.check import check_table_rules as rules
+from wrackline.producers.sources.mysql.check.check_access import ABSENT
 from wrackline.producers.sources.mysql.chunks import key_uniqueness
 from wrackline.producers.sources.mysql.connect.connect import query_dicts
 from wrackline.producers.sources.mysql.connect.quoting import identifier, table_name
+from wrackline.producers.sources.mysql.connect.server_errors import RIGHTS
 from wrackline.producers.sources.mysql.connect.server_facts import MySqlServerFacts
 from wrackline.producers.sources.mysql.discover import foreign_keys
 from wrackline.producers.sources.mysql.discover.types import column_type, parse
@@ -123,7 +126,12 @@ def storage(table: MySqlCheckedTable, *, has_key: bool) -> Iterator[Finding]:
 
 def cascades(connection: "Connection[Any]", table: TableId) -> Iterator[Finding]:
     """Name foreign keys by which a change of another table changes this table, which must be readable."""
-    [row] = query_dicts(connection, f"SHOW CREATE TABLE {table_name(table)}")
+    try:
+        [row] = query_dicts(connection, f"SHOW CREATE TABLE {table_name(table)}")
+    except pymysql.err.MySQLError as exc:
+        if exc.args[0] in RIGHTS | ABSENT:  # it was dropped, or rights on its columns are not enough
+            return
+        raise
     for key in foreign_keys.cascades(str(row["Create Table"]), table.schema):
         yield rules.CASCADE_UNLOGGED(
             table,

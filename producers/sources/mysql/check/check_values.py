@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
+import pymysql
 from pymysql.connections import Connection
 
 from wrackline.producers.kit.preflight.column_findings import UnfitCounts, value_findings
@@ -49,7 +50,9 @@ def findings(
     connection: "Connection[Any]", catalogue: MySqlCatalogue, tables: Sequence[TableId]
 ) -> Iterator[Finding]:
     """Look at the tables with columns that can hold such values; the catalogue applies the column rules."""
-    return value_findings(VALUES_UNFIT, tables, partial(_count, connection, catalogue))
+    return value_findings(
+        VALUES_UNFIT, tables, partial(_count, connection, catalogue), pymysql.err.MySQLError
+    )
 
 
 def _count(connection: "Connection[Any]", catalogue: MySqlCatalogue, table: TableId) -> UnfitCounts | None:

@@ -88,6 +88,22 @@ def test_what_has_come_is_handed_out_if_no_end_comes_as_long_as_may_be_waited() 
     assert rows(found) == [(1, 0), (2, 0)]
 
 
+def test_a_socket_that_does_not_close_leaves_no_dump_on_the_server() -> None:
+    def refuse() -> None:
+        raise OSError("no end")
+
+    ended: list[str] = []
+    ours, theirs = socket.socketpair()
+    around = Surroundings(time.monotonic, lambda: 0, lambda _: WriterIds(1, 2))
+    beside = StreamServices(lambda: ended.append("dump"), lambda _: pytest.fail("none"), lambda: "FULL")
+    with ours, theirs:
+        packets = Packets(ours, refuse, user="'me'", most=1 << 20)
+        wire = MySqlLogWire(packets, decoder(taken_back()), around, most_silence=LATE, beside=beside)
+        with pytest.raises(OSError, match="no end"):
+            wire.close()
+    assert ended == ["dump"]
+
+
 def test_a_server_that_sends_nothing_is_given_up() -> None:
     now = 0.0
 
