@@ -89,6 +89,7 @@ class KnownTables(Generic[K, F]):
         steps: list[Vanished] = []
         for other, known in self.by_key.items():
             if other != key and known.table == table:
+                self._reports.add(*self._subjects(other))  # an older snapshot does not give the name back
                 steps += _vanish(known)
                 known.table, known.captured = None, False
         return steps

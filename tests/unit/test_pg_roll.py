@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wrackline.producers.contract.steps import Appeared, Fault, Found, Renamed, Reshaped, Step, Vanished
@@ -292,6 +292,7 @@ def follow(followed: set[TableId], steps: Iterable[Step]) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["set", "drop", "row", "take", "give"]), OIDS, NAMES), max_size=60))
+@example([("take", 1, "a"), ("set", 1, "b"), ("set", 2, "a"), ("row", 2, "a"), ("give", 1, "a")])
 def test_whoever_follows_the_news_has_the_catalogues_tables(happened: list[tuple[str, int, str]]) -> None:
     made = roll("a")
     there: dict[int, str] = {1: "a"}
