@@ -114,6 +114,7 @@ def test_our_connection_is_ended_by_an_administrator(world: World) -> None:
     went_on(world, running)
 
 
+@pytest.mark.full  # PostgreSQL's is in the gate
 def test_restarted_and_killed_inside_a_large_transaction(world: World, own: MysqlServer) -> None:
     running = world.run()
     with world.writing() as writers:

@@ -81,6 +81,7 @@ def purged(world: World, last: str) -> bool:
     return str(world.sql("SHOW BINARY LOGS")[0][0]) == last
 
 
+@pytest.mark.full  # PostgreSQL's is in the gate
 def test_a_small_storm(world: World, own: MysqlServer, mode: str) -> None:
     """T-M03."""
     storm(world, own, mode, 1, 3, 40)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import psycopg
+import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is public
 
@@ -48,6 +49,7 @@ def put(number: int, key: int, name: str, op: str = "put") -> str:
     return json.dumps({"id": key, "name": name, "op": op, "at": f"2026-01-01T00:00:{number:02}Z"})
 
 
+@pytest.mark.full  # it starts a Java of its own; flows have their tests in test_auto_cdc.py
 def test_the_script_of_the_docs_makes_a_table(
     tmp_path: Path, database: Database, kafka: Broker, topic_prefix: str
 ) -> None:

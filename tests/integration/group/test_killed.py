@@ -40,7 +40,9 @@ class Load:
                     )
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(30, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    "count", [3, pytest.param(6, marks=pytest.mark.full), pytest.param(30, marks=pytest.mark.deep)]
+)
 def test_no_event_is_lost_or_doubled_however_often_a_worker_is_killed(world: GroupWorld, count: int) -> None:
     """T-E20."""
     workers = [world.start() for _ in range(3)]

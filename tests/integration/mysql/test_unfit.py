@@ -51,6 +51,7 @@ def told(pipe: Pipe) -> list[int]:
     return sorted(number_of(one["key"]) for one in letters(pipe.kafka, pipe.registry, pipe.prefix))
 
 
+@pytest.mark.full  # PostgreSQL's is in the gate
 def test_letters_and_nulls_of_chunk_and_log_are_there_once_though_the_task_is_killed(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

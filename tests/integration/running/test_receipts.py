@@ -157,6 +157,7 @@ def test_a_receipt_continues_where_the_task_was_killed_between_two(
     assert receipts[-1].tables[0].rows == ROWS == len(world.events())
 
 
+@pytest.mark.full
 def test_receipts_that_somebody_deleted_stop_nothing(world: World) -> None:
     """Of those that are over nothing is left; what is asked from then on has receipts again."""
     running, topic = world.run(), internal_topics(world.group).requests

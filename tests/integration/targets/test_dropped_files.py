@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.contract.drop_suite import OTHER, dropping
 from tests.contract.target_suite import TABLE, A, B, Crash, change, letter, plan_for, put
+from tests.fixtures.tiers import alternatives
 from tests.integration.targets.delta.world import DeltaWorld
 from tests.integration.targets.iceberg.world import IcebergWorld
 from tests.integration.targets.spark_world import SparkWorld
@@ -19,7 +20,7 @@ from wrackline.consumers.targets.iceberg.drop import KEEPS_FILES
 from wrackline.schemas.errors import OperatorNeeded
 
 
-@pytest.fixture(params=["iceberg", "delta"])
+@pytest.fixture(params=alternatives(["iceberg", "delta"]))
 def lake(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession, namespace: str) -> SparkWorld:
     return IcebergWorld(spark, namespace) if request.param == "iceberg" else DeltaWorld(spark, tmp_path)
 

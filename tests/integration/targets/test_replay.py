@@ -52,13 +52,14 @@ def world(request: pytest.FixtureRequest, spark: SparkSession, namespace: str, t
 
 
 @pytest.mark.parametrize("mode", [TableMode.HISTORY, pytest.param(TableMode.APPEND, marks=pytest.mark.deep)])
-def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: TableMode) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.full)])
+def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: TableMode, times: int) -> None:
     tell(world, planned(world, mode, 10), *CAME_IN_TIME)
     applied = world.target.applied(TABLE.id)
     rules = BatchRules({}, lambda number: dump(SCHEMAS[number]), keeping=ModeSettings(mode))
     unreadable = letter(99, LETTERS[0])
     unreadable = replace(unreadable, value=b"\0\0\0\0\2nonsense")
-    for once_more in range(2):  # the second time as after a crash before they were removed
+    for once_more in range(times):  # the second time as after a crash before they were removed
         kept = [letter(offset, one) for offset, one in enumerate(LETTERS)]
         world.target.letters.keep(TABLE.id, [*kept, unreadable])
         done = replay(world.spark, TABLE.id, world.target, rules)

@@ -132,6 +132,7 @@ def test_a_batch_that_changes_nothing_is_a_commit(world: DeltaWorld) -> None:
     assert labels(world) == {A: "x"}
 
 
+@pytest.mark.full
 def test_a_table_that_is_set_back_is_read_again_from_there(world: DeltaWorld) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     there = versions(world)[0].version
