@@ -89,7 +89,6 @@ class KnownTables(Generic[K, F]):
         steps: list[Vanished] = []
         for other, known in self.by_key.items():
             if other != key and known.table == table:
-                self._reports.add(*self._subjects(other))  # an older snapshot does not give the name back
                 steps += _vanish(known)
                 known.table, known.captured = None, False
         return steps
@@ -97,6 +96,15 @@ class KnownTables(Generic[K, F]):
     def shows(self, snapshot: SnapshotMoment, key: K) -> bool:
         """Whether a snapshot that the log has passed is newer than all that the log reported of a table."""
         return key not in snapshot.unsettled and self._reports.before(snapshot.begun, *self._subjects(key))
+
+    def current_names(self, snapshot: SnapshotMoment, names: Mapping[K, TableId]) -> dict[K, TableId]:
+        """Return what a snapshot shows, without what the log has overtaken: the table, or who has its name."""
+        holders = {known.table: key for key, known in self.by_key.items()}
+        return {
+            key: name
+            for key, name in names.items()
+            if self.shows(snapshot, key) and self.shows(snapshot, holders.get(name, key))
+        }
 
     def missing(self, snapshot: SnapshotMoment, shown: Container[K]) -> list[K]:
         """Name the tables that are gone because a snapshot does not show them."""

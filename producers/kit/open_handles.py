@@ -19,7 +19,7 @@ class ClosableReader(ChunkReader, Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether its caller has closed it."""
+        """Whether its connection has ended."""
         ...
 
 

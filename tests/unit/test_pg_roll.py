@@ -292,6 +292,10 @@ def follow(followed: set[TableId], steps: Iterable[Step]) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["set", "drop", "row", "take", "give"]), OIDS, NAMES), max_size=60))
+@example(
+    [("set", 1, "b"), ("take", 1, "a"), ("set", 1, "a"), ("set", 2, "b"), ("row", 2, "a"), ("give", 1, "a")]
+)
+@example([("set", 2, "b"), ("row", 2, "a"), ("set", 2, "c"), ("set", 1, "b"), ("set", 2, "a")])
 @example([("take", 1, "a"), ("set", 1, "b"), ("set", 2, "a"), ("row", 2, "a"), ("give", 1, "a")])
 def test_whoever_follows_the_news_has_the_catalogues_tables(happened: list[tuple[str, int, str]]) -> None:
     made = roll("a")

@@ -68,6 +68,11 @@ class RowQueries(Protocol[M_co]):
         """The marks of the same connection."""
         ...
 
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended."""
+        ...
+
     def asking(self, action: str, table: TableId) -> AbstractContextManager[None]:
         """Turn the server's errors into ours; `action` follows "the server did not"."""
         ...
@@ -127,12 +132,16 @@ class ChunkReads(Generic[M]):
     ) -> None:
         """Take the queries, the event that ends them, and the error for a hidden column in the key."""
         self.queries, self._around, self._given_up, self._hidden = queries, around, given_up, hidden
-        self.closed = False  # by its caller; between two connections it is open
 
     @property
     def marks(self) -> M:
         """The marks of the same connection."""
         return self.queries.marks
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended."""
+        return self.queries.closed
 
     def last_key(self, request: ChunkRequest) -> Bound | None:
         """Return the greatest key of the range, None when it holds no row."""
@@ -190,7 +199,6 @@ class ChunkReads(Generic[M]):
 
     def close(self) -> None:
         """End the connection, and what the server still does for it."""
-        self.closed = True
         self.queries.close()
 
     def _read_with(

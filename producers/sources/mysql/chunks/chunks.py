@@ -110,6 +110,11 @@ class MySqlRowQueries:
         """The marks of the same connection."""
         return self.session.marks
 
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended."""
+        return not self.session.connection.open
+
     def asking(self, action: str, table: TableId) -> AbstractContextManager[None]:
         """Turn the server's errors into ours."""
         return translate_errors(self.session.connection, action, table)

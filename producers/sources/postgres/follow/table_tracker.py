@@ -117,8 +117,9 @@ class PgTableTracker:
         steps: list[Step] = []
         for oid in self.tables.missing(picture, picture.entries):
             steps += self.tables.remove(oid)
-        shown = {oid: one.table for oid, one in picture.entries.items() if self.tables.shows(picture, oid)}
-        for oid in self.tables.in_order(shown):
+        names = {oid: entry.table for oid, entry in picture.entries.items()}
+        for oid in self.tables.in_order(self.tables.current_names(picture, names)):
+            steps += self.tables.release_name(oid, names[oid])  # held only where tables took turns with names
             steps += self._look(oid, picture.entries[oid], first=first)
         for oid, entry in picture.entries.items():
             steps += self._publication(self.tables.by_key.get(oid), entry, picture)

@@ -134,6 +134,15 @@ def test_a_snapshot_shows_nothing_of_a_table_that_the_log_reported_since() -> No
     assert world.tables.missing(Moment(world.reports.count), {3}) == [1, 2]
 
 
+def test_a_snapshot_takes_no_name_that_the_log_has_given_to_another_table_since() -> None:
+    world = Numbered(a=1, b=2, c=3)
+    moment = Moment(world.reports.count)
+    world.reports.add(2)
+    shown = {1: B, 2: A, 3: C, 4: OUT}
+    assert world.tables.current_names(moment, shown) == {3: C, 4: OUT}
+    assert world.tables.current_names(Moment(world.reports.count), shown) == shown
+
+
 def test_a_report_of_many_tables_counts_for_each() -> None:
     """By name, as where a statement drops a whole database."""
     reports = LogReports()
