@@ -98,7 +98,7 @@ class KnownTables(Generic[K, F]):
         return key not in snapshot.unsettled and self._reports.before(snapshot.begun, *self._subjects(key))
 
     def current_names(self, snapshot: SnapshotMoment, names: Mapping[K, TableId]) -> dict[K, TableId]:
-        """Return what a snapshot shows, without what the log has overtaken: the table, or who has its name."""
+        """Return the names that a snapshot shows, without those that the log has given away since."""
         holders = {known.table: key for key, known in self.by_key.items()}
         return {
             key: name
