@@ -86,9 +86,12 @@ class KnownTables(Generic[K, F]):
 
     def release_name(self, key: K, table: TableId) -> list[Vanished]:
         """Take a name from any other table: that one is dropped or renamed, as later reports show."""
+        own = self.by_key.get(key)
+        if own is not None and own.table == table:  # most of thousands of tables are where they were
+            return []
         steps: list[Vanished] = []
-        for other, known in self.by_key.items():
-            if other != key and known.table == table:
+        for known in self.by_key.values():
+            if known.table == table:
                 steps += _vanish(known)
                 known.table, known.captured = None, False
         return steps

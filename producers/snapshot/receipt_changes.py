@@ -137,8 +137,8 @@ class ReceiptChanges:
 
     def held_up(self, table: TableId, error: WracklineError, times: int) -> None:
         """Report that a table's reads fail again and again."""
-        told = HELD_UP(table=table, times=times, reason=error.sentence, code=error.code, fix=error.hint)
-        self._changes.append(TableHeldUp(told))
+        notice = HELD_UP(table=table, times=times, reason=error.sentence, code=error.code, fix=error.hint)
+        self._changes.append(TableHeldUp(notice))
 
     def changed(self, table: TableId, before: TableState, after: TableState) -> None:
         """Write what follows from a table's new state."""

@@ -168,12 +168,9 @@ class WorkerTasks:
             raise SAME_WORKER(worker=self._worker)
         if late is None or late not in self._task_reports:
             return
-        told, known = self._task_reports[late], self._heard.tasks[late]
-        ours_is_the_late_word = (told.cut, told.claim) < (known.cut, known.claim)
-        if not ours_is_the_late_word:
-            self._report(
-                status_records.task_record(late, told)
-            )  # a compacted topic keeps only the last report
+        ours, other = self._task_reports[late], self._heard.tasks[late]
+        if (ours.cut, ours.claim) >= (other.cut, other.claim):
+            self._report(status_records.task_record(late, ours))  # a compacted topic keeps the last one
 
     def _settle(self) -> None:
         if not self._ready:

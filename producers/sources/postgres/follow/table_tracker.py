@@ -66,9 +66,7 @@ class PgTableTracker:
         """Take a table's name from here on, from the log; the caller says whether it is captured."""
         self.reports.add(oid)
         known = self.tables.by_key.get(oid)
-        steps: list[Step] = []
-        if known is None or known.table != table:
-            steps += self.tables.release_name(oid, table)
+        steps: list[Step] = [*self.tables.release_name(oid, table)]
         if known is None:
             heard = self._heard.pop(oid, None)
             facts = _PgFactsSoFar(pictured=heard, exact=heard is not None)
@@ -119,7 +117,6 @@ class PgTableTracker:
             steps += self.tables.remove(oid)
         names = {oid: entry.table for oid, entry in picture.entries.items()}
         for oid in self.tables.in_order(self.tables.current_names(picture, names)):
-            steps += self.tables.release_name(oid, names[oid])  # held only where tables took turns with names
             steps += self._look(oid, picture.entries[oid], first=first)
         for oid, entry in picture.entries.items():
             steps += self._publication(self.tables.by_key.get(oid), entry, picture)
@@ -132,6 +129,7 @@ class PgTableTracker:
             yield from self._meet(oid, entry, first=first)
             known = self.tables.by_key[oid]
         else:
+            yield from self.tables.release_name(oid, entry.table)  # still held where tables exchanged names
             captured = (entry.readable or known.captured) and self.tables.captures(entry.table)
             yield from self.tables.move(known, entry.table, entry.shape, captured=captured)
         if entry.facts is not None:

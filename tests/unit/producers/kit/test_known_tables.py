@@ -110,6 +110,7 @@ def test_a_name_belongs_to_one_table_at_a_time() -> None:
     world = Numbered(a=1, x=2)
     assert world.tables.release_name(1, A) == [], "it is its own"
     assert world.tables.release_name(3, OUT) == [], "nobody copied it"
+    assert Numbered(a=1, x=2).tables.release_name(2, A) == [Vanished(A)], "it has another name so far"
     assert world.tables.release_name(3, A) == [Vanished(A)]
     assert world.tables.release_name(3, A) == []
     assert world.tables.by_key[1].table is None
