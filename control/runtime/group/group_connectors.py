@@ -17,7 +17,7 @@ import orjson
 
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.group import config_records
-from wrackline.control.runtime.group.config_records import Change, Connector
+from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
 from wrackline.control.runtime.group.coordinator_writer import PATIENCE, CoordinatorWriter
 from wrackline.control.runtime.group.follower import Follower
 from wrackline.control.runtime.group.group_settings import WorkerGroup
@@ -44,6 +44,7 @@ from wrackline.schemas.tables.table import SourcePartition
 COORDINATORS_SLOT: Final = 0
 _LOOK: Final = 0.1  # seconds between two looks at whether this worker is the coordinator
 _AGAIN: Final = 1.0  # seconds from one failed try to become it to the next
+_SETTLE: Final = 5.0  # seconds to hear who owns each slot, while workers join or leave
 
 Say = Callable[[str, Sequence[str]], None]  # the coordinator, which writes, and all workers
 
@@ -221,6 +222,7 @@ class GroupConnectors:
         return known
 
     def _placed(self, connector: Connector) -> Connector:
+        self._follower.wait_for(lambda: len(self._hands.owners()) == SLOTS, _SETTLE)
         known = self._hands.connectors()
         slot = slot_for(connector.name, known, self._hands.owners())
         return Connector(connector.name, connector.config, connector.cut, connector.wish, slot)

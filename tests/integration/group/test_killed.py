@@ -48,7 +48,7 @@ def test_no_event_is_lost_or_doubled_however_often_a_worker_is_killed(world: Gro
     workers = [world.start() for _ in range(3)]
     for number in range(count):
         world.make(workers[0], number)
-    world.runs(workers[0], count, on={one.id for one in workers})  # also on one that joined after they ran
+    world.runs(workers[0], count)  # each on a worker that is killed below, because all three are
     with Load(world, count) as load:
         for killed in workers:
             killed.kill()

@@ -183,11 +183,18 @@ class GroupWorld:
     def runs(self, of: Worker, count: int, *, on: set[str] | None = None) -> Counter[str]:
         """Wait until so many connectors run, on exactly these workers; return how many each has."""
 
+        found: dict[str, str] = {}
+
         def settled() -> bool:
+            nonlocal found
             found = self.places(of)
             return len(found) == count and (on is None or set(found.values()) == on)
 
-        wait_until(settled)
+        try:
+            wait_until(settled)
+        except AssertionError as error:
+            error.add_note(f"wanted {count} on {sorted(on) if on else 'any'}, and saw {found}")
+            raise
         return Counter(self.places(of).values())
 
     def held(self, of: Worker, count: int, by: set[str]) -> None:
