@@ -182,7 +182,6 @@ class GroupWorld:
 
     def runs(self, of: Worker, count: int, *, on: set[str] | None = None) -> Counter[str]:
         """Wait until so many connectors run, on exactly these workers; return how many each has."""
-
         found: dict[str, str] = {}
 
         def settled() -> bool:
