@@ -101,6 +101,7 @@ def come(world: World, table: str) -> Counter[bytes]:
     return Counter(record.key or b"" for record in records if record.value is not None)
 
 
+@pytest.mark.full
 def test_a_small_storm(world: World) -> None:
     world.insert("orders", 300)
     with world.writing(count=2, pace=0.05) as writers:

@@ -87,6 +87,7 @@ def submitted(made: Copying, *options: str) -> list[str]:
     return [SUBMIT, *options, *HERE, "--jars", jars, told("spark", "application")]
 
 
+@pytest.mark.full
 def test_spark_submit_runs_the_application(
     copying: Callable[..., Copying], spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -333,6 +333,7 @@ def test_a_subject_that_threads_meet_at_once_is_made_by_one_of_them(
             assert len(set(ids)) == 1
 
 
+@pytest.mark.full
 def test_a_subject_that_processes_meet_at_once_is_refused_to_none_of_them(
     registry: SchemaRegistry, topic_prefix: str
 ) -> None:

@@ -155,6 +155,7 @@ def test_any_order_and_any_cut_and_any_repetition_give_the_same_table(feed: Feed
     assert feed.rows("id", "name", "city") == now(events)
 
 
+@pytest.mark.full
 def test_a_null_says_nothing_where_it_is_told_to(feed: Feed) -> None:
     chance = random.Random(1)
     flow: dict[str, Any] = {
@@ -171,6 +172,7 @@ def test_a_null_says_nothing_where_it_is_told_to(feed: Feed) -> None:
     assert feed.rows("id", "name", "city") == [(1, "again", None), (2, "c", "Genf")]
 
 
+@pytest.mark.full
 def test_what_came_late_lends_nothing_to_a_newer_event_of_its_batch(feed: Feed, database: Database) -> None:
     chance = random.Random(4)
     flow: dict[str, Any] = {"apply_as_deletes": "op = 'delete'", "ignore_null_updates": True}
@@ -192,6 +194,7 @@ def test_what_came_late_lends_nothing_to_a_newer_event_of_its_batch(feed: Feed, 
     copy.close()
 
 
+@pytest.mark.full
 def test_a_new_column_comes_and_an_old_one_stays(feed: Feed) -> None:
     chance = random.Random(1)
     feed.send([event(1, 1, name="a", city="Rom"), event(2, 2, name="b", city="Genf")], chance)
@@ -243,6 +246,7 @@ def test_records_that_can_not_be_read_are_set_aside_and_come_once_the_view_can(f
     assert feed.merge(flows) == 0, "no offset has moved"
 
 
+@pytest.mark.full
 def test_a_topic_created_again_is_not_taken_for_the_one_that_was_read(feed: Feed) -> None:
     chance = random.Random(2)
     feed.send([event(at, at, name="a", city=None) for at in range(3)], chance)

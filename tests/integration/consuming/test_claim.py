@@ -217,7 +217,13 @@ class Two:
             target.close()
 
 
-@pytest.fixture(params=["iceberg", pytest.param("delta", marks=pytest.mark.deep), "postgres"])
+@pytest.fixture(
+    params=[
+        "iceberg",
+        pytest.param("postgres", marks=pytest.mark.full),
+        pytest.param("delta", marks=pytest.mark.deep),
+    ]
+)
 def two(
     request: pytest.FixtureRequest,
     tmp_path: Path,

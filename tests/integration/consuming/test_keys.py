@@ -8,6 +8,7 @@ from wrackline.control.runtime.ground.exits import Exit
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
 
+@pytest.mark.full
 def test_rows_are_distinguished_as_in_their_source(world: World) -> None:
     world.sql.execute(
         "CREATE TABLE bags (id int, weight float8, note text);"

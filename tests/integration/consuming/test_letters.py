@@ -132,6 +132,7 @@ def test_letters_in_postgres_are_listed_and_dropped_without_spark(
         assert list(opened.letters(table)) == []
 
 
+@pytest.mark.full
 def test_a_topic_created_again_is_not_the_one_that_was_merged(kafka: Broker, topic_prefix: str) -> None:
     """However many records it has by now."""
     topic = f"{topic_prefix}.d.public.orders"

@@ -11,6 +11,7 @@ from wrackline.control.runtime.ground.exits import Exit
 pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
 
+@pytest.mark.full
 def test_a_copy_tells_its_columns_and_how_a_round_ended(world: World, tmp_path: Path) -> None:
     file = tmp_path / "lineage.jsonl"
     text = world.consumer_file.read_text()

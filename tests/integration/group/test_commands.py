@@ -22,6 +22,7 @@ def wrackline(worker: Worker, *words: str | Path) -> tuple[int, Any]:
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_a_connector_is_made_changed_and_looked_at(world: GroupWorld, tmp_path: Path) -> None:
     first = world.start()
     world.runs(first, 0)

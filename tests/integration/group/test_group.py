@@ -52,6 +52,7 @@ def test_a_client_of_connect_makes_changes_and_removes_a_connector(world: GroupW
     assert CANARY not in worker.text
 
 
+@pytest.mark.full
 def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) -> None:
     worker = world.start()
     name = world.name(1)

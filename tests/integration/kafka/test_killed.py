@@ -73,7 +73,13 @@ def _told_is_durable(kafka: Broker, given: child.Orders) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", ["after_begin", "before_commit", "after_commit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "before_commit",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("after_begin", "after_commit")),
+    ],
+)
 def test_a_frozen_owner_does_nothing_once_it_has_a_successor(
     kafka: Broker, given: child.Orders, name: str
 ) -> None:

@@ -91,7 +91,15 @@ def ways_in(door: Guarded) -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize("way", ["TLS", "mTLS", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "mTLS",
+        "SCRAM-SHA-512",
+        "OAUTHBEARER",
+        *(pytest.param(way, marks=pytest.mark.full) for way in ("TLS", "PLAIN", "SCRAM-SHA-256")),
+    ],
+)
 def test_a_transaction_is_published_and_read_back_by_every_way_in(
     door: Guarded, topic_prefix: str, way: str
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_table_that_is_emptied_meanwhile_stays_empty_but_for_what_came_later(
 @pytest.mark.parametrize(
     "place", alternatives(["before_select", "after_select", "after_close_mark", "before_slice"])
 )
+@pytest.mark.full
 def test_a_column_with_a_default_that_comes_meanwhile_is_in_every_row(opened: Opened, place: str) -> None:
     world, holds = held_in_the_second_chunk(opened, place)
     ask(world.sql, "ALTER TABLE orders ADD COLUMN due int NOT NULL DEFAULT 5 FIRST, DROP COLUMN raw")
@@ -156,6 +157,7 @@ def test_a_key_column_renamed_meanwhile_has_the_rows_read_in_its_order(
     world.equal()
 
 
+@pytest.mark.full
 def test_a_column_renamed_where_the_log_has_not_come_to_is_the_same_column_too(opened: Opened) -> None:
     world = opened(CHUNK)
     world.fill(2 * CHUNK)

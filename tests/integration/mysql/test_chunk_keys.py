@@ -106,6 +106,7 @@ def test_chunks_of_every_key_meet_each_row_once_in_order(world: World, kind: str
 
 
 @pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.full
 def test_a_row_is_found_by_its_bound(world: World, kind: str) -> None:
     flavour, values = ONE_SERVER.get(kind, ("", KEYS.get(kind, ())))
     if flavour and (flavour == "mariadb") != world.mariadb:

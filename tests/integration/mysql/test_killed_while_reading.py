@@ -63,6 +63,7 @@ def _dies(world: ReadsWorld, armed: str) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_killed_and_resumed_over_several_spans(world: ReadsWorld) -> None:
     rows = 104_000  # so many that a table is read in parts
     world.settings |= {"incremental.snapshot.chunk.size": "4000", "snapshot.max.threads": "2"}

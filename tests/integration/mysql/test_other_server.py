@@ -82,6 +82,7 @@ def test_the_gate_of_a_replica_names_what_it_has_not_applied(pair: Pair) -> None
     assert len(events(world, steps)) == 2
 
 
+@pytest.mark.full
 def test_the_gate_of_a_replica_names_what_the_stream_began_behind_and_it_has_not_applied(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def world(
         made.close()
 
 
+@pytest.mark.full
 def test_rows_of_a_replica_that_change_on_its_primary_fold_to_the_table(world: ReadsWorld) -> None:
     with _writing(world):
         world.run()

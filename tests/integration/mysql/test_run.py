@@ -287,6 +287,7 @@ def test_killed_between_prepare_and_commit_the_rows_are_there_once(made: Made) -
         assert ids(pipe, database) == dict.fromkeys(range(4), 1)
 
 
+@pytest.mark.full
 def test_what_was_logged_and_taken_back_is_in_no_topic(made: Made) -> None:
     """MariaDB logs a transaction with its ROLLBACK, where it made a temporary table."""
     pipe = made()
@@ -317,6 +318,7 @@ def purge(pipe: Pipe) -> None:
     wait_until(purged)
 
 
+@pytest.mark.full
 def test_when_needed_reads_all_again_where_the_log_was_purged_and_a_copy_ends_equal(made: Made) -> None:
     pipe = made(mode="when_needed")
     database = pipe.databases[0]

@@ -477,6 +477,7 @@ schema = "{schema}"
 """
 
 
+@pytest.mark.full
 def test_the_command_looks_at_the_target_too(database: Database, sql: Sql, tmp_path: Path) -> None:
     def found(schema: str, name: str) -> list[tuple[str, str, str | None]]:
         file = tmp_path / "shop.toml"

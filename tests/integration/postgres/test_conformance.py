@@ -236,6 +236,7 @@ def test_a_type_that_is_not_known_is_refused_by_both_with_its_name(world: World)
         assert not seen.chunk
 
 
+@pytest.mark.full
 def test_other_settings_of_the_database_change_no_byte(worlds: dict[str, World]) -> None:
     plain, hostile = worlds["plain"], worlds["hostile"]
     assert plain.sheets == hostile.sheets

@@ -168,6 +168,7 @@ def test_of_a_pipeline_that_never_ran_nothing_of_the_same_name_goes(world: World
     assert (slots(world), publications(world)) == ([], [])
 
 
+@pytest.mark.full
 def test_a_slot_of_another_database_or_that_others_read_from_stays(world: World) -> None:
     ran(world)
     world.sql.execute("SELECT pg_drop_replication_slot(%s)", [world.slot])
@@ -186,6 +187,7 @@ def test_a_slot_of_another_database_or_that_others_read_from_stays(world: World)
     assert publications(world) == [world.prefix]
 
 
+@pytest.mark.full
 def test_the_publication_stays_while_another_slot_may_read_from_it(world: World) -> None:
     ran(world)
     world.sql.execute("SELECT pg_create_logical_replication_slot('another', 'pgoutput')")
@@ -199,6 +201,7 @@ def test_the_publication_stays_while_another_slot_may_read_from_it(world: World)
     assert deleted(world)["removed"] == [f'publication "{world.prefix}"']
 
 
+@pytest.mark.full
 def test_a_topic_of_the_prefix_that_is_no_table_of_the_pipeline_stays(world: World) -> None:
     ran(world)
     other = f"{world.prefix}.another.public.orders"
@@ -251,6 +254,7 @@ def test_what_a_crash_cuts_short_is_finished_by_the_same_command(
     assert topics(world) == set()
 
 
+@pytest.mark.full
 def test_a_task_that_lives_between_two_connections_creates_nothing_again(world: World) -> None:
     running = world.run()
     world.insert(1, 1)
@@ -322,6 +326,7 @@ sslmode = "disable"
     assert deleted(world, "--tables")["removed"] == []
 
 
+@pytest.mark.full
 def test_a_table_that_is_another_pipelines_copy_stays(world: World, copy: PostgresWorld) -> None:
     other = TableId("elsewhere", "public", "orders")
     put(copy, plan_for(copy, 1, table=replace(TABLE, id=other)), change("c", A, 1, "x"))

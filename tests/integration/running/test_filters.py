@@ -58,6 +58,7 @@ def test_a_table_that_the_filters_let_in_leave_out_and_let_in_again(world: World
     assert operations(world) == "rrrcc", "nobody else is disturbed"
 
 
+@pytest.mark.full
 def test_a_table_that_is_made_while_it_runs_comes_with_its_rows_and_may_go_again(world: World) -> None:
     newest = world.topic.replace(".orders", ".newest")
     running = run(world, "orders|newest")

@@ -77,6 +77,7 @@ def test_initial_only_ends_by_itself_and_reads_nothing_twice(world: World) -> No
     assert kept.rowcount == 0
 
 
+@pytest.mark.full
 def test_initial_only_ends_with_an_error_until_all_rows_can_be_read(
     world: World,
 ) -> None:
@@ -98,6 +99,7 @@ def test_initial_only_ends_with_an_error_until_all_rows_can_be_read(
     assert len(world.events()) == 30
 
 
+@pytest.mark.full
 def test_a_statement_of_ones_own_says_which_rows_a_copy_begins_with(world: World) -> None:
     have(
         world,

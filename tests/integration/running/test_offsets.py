@@ -145,6 +145,7 @@ def test_a_table_set_aside_is_named_at_each_start_kept_by_set_and_forgotten_by_r
     assert "set aside" not in world.run().output
 
 
+@pytest.mark.full
 def test_set_takes_only_a_position_of_this_source(world: World) -> None:
     assert world.run().stop() == Exit.OK
     faulty = world.command("offsets", "set", '{"lsn":"0/1"}')
@@ -153,6 +154,7 @@ def test_set_takes_only_a_position_of_this_source(world: World) -> None:
     assert world.command("offsets", "set", "nonsense").returncode == Exit.USAGE
 
 
+@pytest.mark.full
 def test_where_the_source_does_not_answer_a_recent_position_is_taken_as_a_sign_of_life(world: World) -> None:
     running = world.run()
     world.insert(1, 1)

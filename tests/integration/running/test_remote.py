@@ -119,6 +119,7 @@ def test_rest_tells_what_the_command_line_tells(world: World, working: Working) 
     assert working.stop() == Exit.OK
 
 
+@pytest.mark.full
 def test_status_is_watched_through_a_pipe(world: World) -> None:
     world.run()
     world.insert(1, 1)

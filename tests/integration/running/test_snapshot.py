@@ -100,6 +100,7 @@ def test_a_row_of_the_signal_table_is_a_request(world: World) -> None:
     running.says("[signal.rejected]")
 
 
+@pytest.mark.full
 def test_a_table_that_was_set_aside_is_taken_up_with_all_its_rows(world: World) -> None:
     world.sql.execute("ALTER TABLE orders ADD price numeric(10, 2)")
     running = world.run()

@@ -60,6 +60,7 @@ def test_a_table_with_a_generated_column_is_read_once_however_often_the_pipeline
     assert [row["twice"] for row in rows] == [2 * row["n"] for row in rows]
 
 
+@pytest.mark.full
 def test_partitions_are_no_tables_of_their_own_after_the_next_look_at_the_catalogue(world: World) -> None:
     """T-P24."""
     capture(world, "no_data")

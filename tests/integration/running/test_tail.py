@@ -117,6 +117,7 @@ def test_every_kind_of_event_is_shown_and_nothing_of_a_row_reaches_the_terminal(
     assert "generation=" in tail(world, f"{world.group}-offsets", "-n", "1")[0]
 
 
+@pytest.mark.full
 def test_what_is_no_event_is_shown_with_its_reason_and_ends_nothing(world: World) -> None:
     fill(world)
     key, good = world.events()[0]
@@ -141,6 +142,7 @@ def test_what_is_no_event_is_shown_with_its_reason_and_ends_nothing(world: World
     assert "[kafka.unreachable]" in "".join(tail(world, code=Exit.TRANSIENT))
 
 
+@pytest.mark.full
 def test_who_reads_it_may_go_at_any_time(world: World) -> None:
     fill(world)
     key, good = world.events()[0]

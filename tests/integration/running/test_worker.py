@@ -245,6 +245,7 @@ def test_a_client_of_connect_manages_a_pipeline_while_the_other_streams(
     no_doubles(one, 14)
 
 
+@pytest.mark.full
 def test_a_pipeline_that_failed_is_begun_again_by_rest_once_it_is_repaired(
     worlds: tuple[World, World], start: Callable[..., Working]
 ) -> None:
@@ -311,6 +312,7 @@ def test_a_pipeline_that_asks_for_somebody_fails_while_the_other_streams(
     assert "c4n4ry" not in working.text
 
 
+@pytest.mark.full
 def test_a_table_that_is_set_aside_is_named_by_rest_while_its_task_runs(
     worlds: tuple[World, World], start: Callable[..., Working]
 ) -> None:

@@ -56,6 +56,7 @@ def test_kafka_makes_no_topic_by_itself(kafka: Broker, topic_prefix: str) -> Non
     assert admin.list_topics(topic_prefix, timeout=10).topics[topic_prefix].error is not None
 
 
+@pytest.mark.full
 def test_registry_keeps_ids_over_kill_9(registry: SchemaRegistry, topic_prefix: str) -> None:
     def schema(number: int) -> Schema:
         return Schema(f'{{"type": "fixed", "name": "{topic_prefix}", "size": {number + 1}}}', "AVRO")
@@ -118,7 +119,9 @@ def test_binlog_server_keeps_rows_over_kill_9(stack: Stack, name: str) -> None:
     assert ("binlog_row_image", "FULL") in settings
 
 
-@pytest.mark.parametrize("name", ["mariadb", "mysql", "path"])
+@pytest.mark.parametrize(
+    "name", ["mysql", *(pytest.param(name, marks=pytest.mark.full) for name in ("mariadb", "path"))]
+)
 def test_a_binlog_server_lives_in_a_folder_with_a_space(tmp_path: Path, name: str) -> None:
     if name == "path" and not mariadb.is_installed():
         pytest.skip("no MariaDB on PATH")

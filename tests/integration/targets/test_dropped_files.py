@@ -59,6 +59,7 @@ def test_what_is_not_our_copy_stays(lake: SparkWorld) -> None:
     assert [row.mine for row in lake.spark.table(name).collect()] == [1]
 
 
+@pytest.mark.full
 def test_another_tables_copy_stays(lake: SparkWorld) -> None:
     put(lake, plan_for(lake, 1), change("c", A, 1, "x"))
     same_place = TABLE.id._replace(database="elsewhere")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -196,6 +197,7 @@ def test_a_chain_of_key_changes_leaves_each_row_where_it_ended(spark: SparkSessi
     assert merged.read() == {(0, "one", "o"), (1, "zero", "z")}
 
 
+@pytest.mark.full
 def test_a_partial_row_is_kept_from_readers_until_it_is_whole(spark: SparkSession, namespace: str) -> None:
     merged, b = Merged(spark, namespace), COLUMNS[2]
     merged.take([event(1, 7, "d"), event(2, 7, "c", "a2", unsent=(b,)), event(3, 8, "c", "a3", unsent=(b,))])
@@ -207,6 +209,7 @@ def test_a_partial_row_is_kept_from_readers_until_it_is_whole(spark: SparkSessio
     assert merged.read() == {(7, "a4", "b4"), (8, "a3", "b5")}
 
 
+@pytest.mark.full
 def test_a_row_borrows_nothing_from_an_earlier_one_of_its_key(spark: SparkSession, namespace: str) -> None:
     merged, b = Merged(spark, namespace), COLUMNS[2]
     merged.take([event(1, 1, "c", "old", "old"), event(2, 2, "c", "old", "old")])
@@ -216,6 +219,7 @@ def test_a_row_borrows_nothing_from_an_earlier_one_of_its_key(spark: SparkSessio
     assert merged.rows() == {(1,): (f"{4:08x}", *lacking), (2,): (f"{6:08x}", *lacking)}
 
 
+@pytest.mark.full
 def test_a_null_in_the_key_is_the_same_row_each_time(spark: SparkSession, namespace: str) -> None:
     merged = Merged(spark, namespace)
     merged.take([event(1, None, "c", "first", "b")])
@@ -223,6 +227,7 @@ def test_a_null_in_the_key_is_the_same_row_each_time(spark: SparkSession, namesp
     assert merged.read() == {(None, "second", "b")}
 
 
+@pytest.mark.full
 def test_a_truncate_takes_what_is_older_and_nothing_else(spark: SparkSession, namespace: str) -> None:
     merged, b = Merged(spark, namespace), COLUMNS[2]
     merged.take([event(1, 1, "c", "old", "old"), event(2, 2, "c", "old", "old"), event(9, 3, "c", "n", "n")])

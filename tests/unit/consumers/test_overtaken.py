@@ -94,6 +94,7 @@ def test_a_batch_that_ended_behind_its_alteration_continues(
     assert made.seen("n") == {1: 7, 2: 1 << 40}
 
 
+@pytest.mark.full
 def test_a_table_that_is_dropped_under_a_batch_is_built_again(
     spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_late_driver_takes_no_column_away(spark: SparkSession, namespace: str)
     assert made.seen("more") == {1: None, 2: "more"}
 
 
+@pytest.mark.full
 def test_a_column_of_a_newer_consumer_that_has_not_merged_yet_stays(
     spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_column_of_a_newer_consumer_that_has_not_merged_yet_stays(
     assert "more" in [column.target for column in held]
 
 
+@pytest.mark.full
 def test_what_was_not_sent_stays_under_a_name_that_was_left(spark: SparkSession, namespace: str) -> None:
     made = Changing(spark, namespace, RENAMED)
     made.behaviour = SchemaChangeBehaviour.LENIENT
@@ -174,6 +177,7 @@ def test_a_letter_lends_nothing_over_an_event_that_came_in_time(spark: SparkSess
     assert made.rows() == {1.0: "in time"}
 
 
+@pytest.mark.full
 def test_a_letter_that_lacks_a_value_takes_it_from_the_letter_before(
     spark: SparkSession, namespace: str
 ) -> None:

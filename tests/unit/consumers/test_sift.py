@@ -153,7 +153,7 @@ def test_a_record_of_another_table_reshapes_nothing(spark: SparkSession, namespa
     assert (made.target.held(TABLE), made.rows()) == (held, {1.0: "x"})
 
 
-@pytest.mark.parametrize("where", ["iceberg", "postgres"])
+@pytest.mark.parametrize("where", ["iceberg", pytest.param("postgres", marks=pytest.mark.full)])
 def test_a_value_that_does_not_fit_is_found_where_it_fails(
     spark: SparkSession, namespace: str, where: str, request: pytest.FixtureRequest
 ) -> None:
@@ -191,6 +191,7 @@ def test_a_text_that_postgresql_has_no_character_for_is_set_aside(
     made.target.close()
 
 
+@pytest.mark.full
 def test_a_topic_of_nothing_but_broken_records_makes_no_table(spark: SparkSession, namespace: str) -> None:
     made = Bin(spark, namespace)
     made.topic.tell("c", 1, (1.0, "x", NOON, None))
@@ -207,6 +208,7 @@ def test_a_topic_of_nothing_but_broken_records_makes_no_table(spark: SparkSessio
     assert made.target.applied(TABLE) == replace(Applied(), newest=made.target.applied(TABLE).newest)
 
 
+@pytest.mark.full
 def test_a_replay_drops_no_column_that_a_consumer_adds_beside_it(
     spark: SparkSession, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

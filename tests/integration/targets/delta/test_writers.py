@@ -106,6 +106,7 @@ def test_two_drivers_can_not_both_commit_over_one_base(
     assert (after.offsets, after.floor) == ({**before.offsets, HERE: 20}, before.floor)
 
 
+@pytest.mark.full
 def test_who_looks_after_a_table_costs_a_batch_nothing(world: DeltaWorld, tmp_path: Path) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     put(world, plan_for(world, 2), change("c", B, 2, "y"))
@@ -183,6 +184,7 @@ def test_what_is_applied_outlives_the_log(spark: SparkSession, tmp_path: Path) -
     assert [finding.id for finding in world.target.check([TABLE.id])] == ["delta.log_not_kept"]
 
 
+@pytest.mark.full
 def test_a_table_whose_log_says_nothing_is_not_read_from_the_start(world: DeltaWorld, tmp_path: Path) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     copy = connect.by_path(f"file:{tmp_path}/copy/public/orders")

@@ -5,12 +5,22 @@ from pyspark.sql import SparkSession
 
 from tests.contract.drop_suite import DropSuite
 from tests.contract.keyless_suite import KeylessPromises, KeyPromises
-from tests.contract.modes_suite import ModesSuite
-from tests.contract.target_suite import TargetSuite
+from tests.contract.modes_suite import AppendPromises, HardDeletePromises, HistoryPromises
+from tests.contract.target_suite import CommitPromises, LetterPromises, MergePromises, ShapePromises
 from tests.integration.targets.iceberg.world import IcebergWorld
 
 
-class TestIceberg(TargetSuite, KeylessPromises, KeyPromises, ModesSuite, DropSuite):
-    @pytest.fixture
-    def world(self, spark: SparkSession, namespace: str) -> IcebergWorld:
-        return IcebergWorld(spark, namespace)
+@pytest.fixture
+def world(spark: SparkSession, namespace: str) -> IcebergWorld:
+    return IcebergWorld(spark, namespace)
+
+
+class TestMerge(
+    MergePromises, CommitPromises, KeylessPromises, KeyPromises, AppendPromises, HardDeletePromises
+):
+    """What the SQL of a merge and its commit decide."""
+
+
+@pytest.mark.full  # PostgreSQL's run of them is in the gate, and so are Iceberg's shapes by hand
+class TestRest(LetterPromises, ShapePromises, HistoryPromises, DropSuite):
+    """What else a target promises."""

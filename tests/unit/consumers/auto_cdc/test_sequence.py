@@ -55,7 +55,11 @@ ORDERED: dict[str, list[object]] = {
 }
 
 
-@pytest.mark.parametrize("its_type", ORDERED)
+GATE = ("bigint", "decimal(36,9)", "timestamp_ntz", "struct<a: string, b: bigint>")
+TYPES = [one if one in GATE else pytest.param(one, marks=pytest.mark.full) for one in ORDERED]
+
+
+@pytest.mark.parametrize("its_type", TYPES)
 def test_the_text_sorts_as_the_values(spark: SparkSession, its_type: str) -> None:
     values = ORDERED[its_type]
     frame = spark.createDataFrame([(at, value) for at, value in enumerate(values)], f"at int, it {its_type}")
@@ -67,7 +71,7 @@ def test_the_text_sorts_as_the_values(spark: SparkSession, its_type: str) -> Non
     assert len({row["text"] for row in rows}) == len(values)
 
 
-@pytest.mark.parametrize("its_type", ORDERED)
+@pytest.mark.parametrize("its_type", TYPES)
 def test_the_text_comes_back_as_the_value_in_spark(spark: SparkSession, its_type: str) -> None:
     frame = spark.createDataFrame([(value,) for value in (*ORDERED[its_type], None)], f"it {its_type}")
     of = sequence_of(frame.schema["it"].dataType)
@@ -79,7 +83,7 @@ def test_the_text_comes_back_as_the_value_in_spark(spark: SparkSession, its_type
     assert shown.where("it IS NULL OR shown IS NULL").count() == 1
 
 
-@pytest.mark.parametrize("its_type", ORDERED)
+@pytest.mark.parametrize("its_type", TYPES)
 def test_the_text_comes_back_as_the_value_in_postgresql(
     spark: SparkSession, database: Database, its_type: str
 ) -> None:
@@ -100,7 +104,7 @@ def test_the_text_comes_back_as_the_value_in_postgresql(
     assert {type(one) for one in found} == {type(one) for one in values}
 
 
-@pytest.mark.parametrize("its_type", [one for one in ORDERED if not one.startswith("struct")])
+@pytest.mark.parametrize("its_type", [one for one in TYPES if one != "struct<a: string, b: bigint>"])
 def test_what_is_null_stays_null(spark: SparkSession, its_type: str) -> None:
     frame = spark.createDataFrame([(None,)], f"it {its_type}")
     [row] = frame.select(ordered_text(F.col("it"), frame.schema["it"].dataType).alias("text")).collect()
