@@ -40,7 +40,7 @@ from wrackline.schemas.settings.value_kinds import split_list
 FILE = define(
     "auto_cdc.file",
     OperatorNeeded,
-    "{file} is no pipeline of feeds: {faults}",
+    "{file} is not a pipeline of feeds: {faults}",
     hint="it has name, [kafka], [target], [consume] and [spark]; what each takes: wrackline settings <name>",
 )
 

@@ -94,7 +94,7 @@ def flow(
     truncates = _condition(more.get("apply_as_truncates"))
     name = more.get("name") or source
     for wrong, why, fix in (
-        (not _NAME.fullmatch(target), "target is no table's name", "write it as database.schema.table"),
+        (not _NAME.fullmatch(target), "target is not a table's name", "write it as database.schema.table"),
         ("." in name, "its name has a dot", "give it another: name='customers'"),
         (not keys, "keys is empty", "name the columns that tell rows apart: keys=['id']"),
         (scd_type is None, "stored_as_scd_type is neither 1 nor 2", "set it to one of them"),

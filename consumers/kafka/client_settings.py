@@ -136,7 +136,7 @@ def _content(name: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="ascii")
     except UnicodeDecodeError:
-        raise FILE_UNREADABLE(name=name, why="it is no PEM file") from None
+        raise FILE_UNREADABLE(name=name, why="it is not a PEM file") from None
     except OSError as exc:
         raise FILE_UNREADABLE(name=name, why=exc.strerror or "the system refuses") from exc
 

@@ -53,7 +53,7 @@ def planned_column(identity: int, target: str, described: Mapping[str, Any]) -> 
     """Return a column as it was planned, from the property's part about it."""
     name = described["name"]
     if not isinstance(name, str):
-        raise TypeError("a column's name is no text")
+        raise TypeError("a column's name is not a text")
     return PlannedColumn(identity, name, target, _type_from_json(described["type"]))
 
 

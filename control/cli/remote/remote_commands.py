@@ -261,7 +261,7 @@ def _json(text: str, file: Path) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         document = None
     if not isinstance(document, dict):
-        raise NO_NAME(file=shown_name(str(file)), why="it is no JSON object")
+        raise NO_NAME(file=shown_name(str(file)), why="it is not a JSON object")
     return document
 
 

@@ -25,7 +25,7 @@ HERE: Final = "http://127.0.0.1:8083"
 NO_ADDRESS = define(
     "remote.address",
     Definite,
-    "the worker's address is no http or https address of a host: {why}",
+    "the worker's address is not an http or https address of a host: {why}",
     hint="as --rest https://worker1:8083, or in WRACKLINE_REST; a log-in stands in no address, but in"
     " --user and WRACKLINE_REST_PASSWORD, or in WRACKLINE_REST_TOKEN",
 )
@@ -118,7 +118,7 @@ def _trust(ca: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=None if ca is None else str(ca))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
-        raise NO_CA(file=ca, why=why or "it is no PEM file") from None
+        raise NO_CA(file=ca, why=why or "it is not a PEM file") from None
 
 
 def _here(host: str) -> bool:

@@ -41,7 +41,7 @@ NO_TRUST = define(
 NO_WORKER = define(
     "remote.no_worker",
     OperatorNeeded,
-    "what answers at {url} is no worker",
+    "what answers at {url} is not a worker",
     hint="name the worker's own address, as it printed it: --rest http://host:port",
 )
 LOG_IN = define(

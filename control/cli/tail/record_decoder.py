@@ -29,7 +29,7 @@ NOT_WIRE_FORMAT = define(
 NO_AVRO = define(
     "tail.no_avro",
     Definite,
-    "its {part} has schema id {id}, which is no Avro schema that can be read, or has no bound",
+    "its {part} has schema id {id}, which is not an Avro schema that can be read, or has no bound",
     hint="something else writes to the topic too; what the id stands for:"
     " curl <schema.registry.url>/schemas/ids/{id}",
 )

@@ -218,7 +218,7 @@ def test_the_sql_of_every_code_and_rule_is_sql(postgres: PostgresServer) -> None
     assert wrong == {}
 
 
-# What a placeholder may stand for in SQL, where it is no name.
+# What a placeholder may stand for in SQL, where it is not a name.
 SQL_WORDS = {
     "create": "CREATE PUBLICATION p",
     "wanted": "FULL",

@@ -106,7 +106,7 @@ def test_what_goes_into_a_topic_says_what_was_masked(events: list[Any]) -> None:
     (changed,) = mail["transformations"]
     assert (changed["masking"], changed["description"]) == (True, "salted hash (sha256)")
     (same,) = lines["id"]["inputFields"][0]["transformations"]
-    assert (same["subtype"], same["masking"]) == ("IDENTITY", False), "what is no text is not truncated"
+    assert (same["subtype"], same["masking"]) == ("IDENTITY", False), "what is not a text is not truncated"
     assert "pepper" not in str(event)
 
 

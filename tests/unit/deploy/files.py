@@ -74,7 +74,7 @@ def _series(metric: Metric) -> list[str]:
 def strangers(expression: str) -> list[str]:
     """Name what an expression asks for and our code does not serve: series, and labels of series."""
     known, found = exported(), []
-    bare = re.sub(r'(?<==~")[^"]*', "", expression)  # a pattern of names is no name
+    bare = re.sub(r'(?<==~")[^"]*', "", expression)  # a pattern of names is not a name
     labels: set[str] = set()
     for name, matchers in _SELECTED.findall(bare):
         labels |= known.get(name, frozenset())

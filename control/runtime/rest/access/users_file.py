@@ -95,7 +95,7 @@ def parse(path: Path, content: bytes) -> Users:
     try:
         read = tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
-        raise _bad(path, "it is no TOML", "[users.<name>] with role and password") from None
+        raise _bad(path, "it is not TOML", "[users.<name>] with role and password") from None
     found = read.get("users")
     if read.keys() != {"users"} or not isinstance(found, dict) or not 0 < len(found) <= _MOST:
         raise _bad(path, f"it must hold 1 to {_MOST} tables [users.<name>], and nothing else", _PASSWORDS)
@@ -113,7 +113,7 @@ def parse(path: Path, content: bytes) -> Users:
 
 def _user(path: Path, name: str, given: Any) -> User:  # noqa: ANN401 - as TOML has it
     if _NAME.fullmatch(name) is None:
-        raise _bad(path, f"{shown_name(name)} is no name of a user", "1 to 64 letters, digits or . _ @ -")
+        raise _bad(path, f"{shown_name(name)} is not a name of a user", "1 to 64 letters, digits or . _ @ -")
     if not isinstance(given, dict) or not given.keys() <= {"role", "password", "tokens"}:
         raise _bad(path, f"{name} has more than role, password and tokens", "take the rest out")
     role = given.get("role")
@@ -141,7 +141,9 @@ def _token(path: Path, name: str, given: Any) -> tuple[str, date | None]:  # noq
         raise _bad(path, f"a token of {name} is not as it is kept", _TOKENS)
     until = given.get("until")
     if until is not None and type(until) is not date:  # in Python, a datetime is a date too
-        raise _bad(path, f"a token of {name} has an end that is no day", "until = 2027-01-31, without quotes")
+        raise _bad(
+            path, f"a token of {name} has an end that is not a day", "until = 2027-01-31, without quotes"
+        )
     return digest, until
 
 

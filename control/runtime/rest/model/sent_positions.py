@@ -40,7 +40,7 @@ def read_edits(body: bytes) -> Edits:
         match one:
             case {"partition": dict(partition), "offset": dict() | None as offset} if len(one) == 2:
                 if not partition or not all(isinstance(value, str) for value in partition.values()):
-                    raise NOT_OFFSETS(why="a partition is no object of texts")
+                    raise NOT_OFFSETS(why="a partition is not an object of texts")
                 made.append((partition, offset))
             case _:
                 raise NOT_OFFSETS(why="each is an object of partition and offset, and of nothing else")
@@ -56,9 +56,9 @@ def _read_list(body: bytes) -> list[Any]:
         read = orjson.loads(body)
         orjson.dumps(read)  # orjson reads deeper nesting than it writes
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        raise NOT_OFFSETS(why="it is no JSON") from None
+        raise NOT_OFFSETS(why="it is not JSON") from None
     if not isinstance(read, dict) or set(read) - {"offsets"}:
-        raise NOT_OFFSETS(why="it is no object of offsets alone")
+        raise NOT_OFFSETS(why="it is not an object of offsets alone")
     listed = read.get("offsets") or []
     if not isinstance(listed, list):
         raise NOT_OFFSETS(why="they are no list")

@@ -16,7 +16,7 @@ from wrackline.schemas.redaction import shown_name
 NOT_SETTINGS = define(
     "rest.not_settings",
     Definite,
-    "the request's body is no object of settings: {why}",
+    "the request's body is not an object of settings: {why}",
     hint='send one such as {{"connector.class": "postgres", "name": "shop"}}',
 )
 MOST: Final = 1 << 20  # bytes of a body
@@ -33,9 +33,9 @@ def read_object(body: bytes) -> dict[str, Any]:
         )
         orjson.dumps(read)  # half a character, or too deep a nesting
     except (ValueError, TypeError, RecursionError):
-        raise NOT_SETTINGS(why="it is no JSON") from None
+        raise NOT_SETTINGS(why="it is not JSON") from None
     if not isinstance(read, dict):
-        raise NOT_SETTINGS(why="it is no object")
+        raise NOT_SETTINGS(why="it is not an object")
     return read
 
 
@@ -65,7 +65,7 @@ def read_changes(read: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def _no_text(name: str) -> Exception:
-    return NOT_SETTINGS(why=f"{shown_name(name)} is no text, number, true or false")
+    return NOT_SETTINGS(why=f"{shown_name(name)} is not a text, a number, true or false")
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

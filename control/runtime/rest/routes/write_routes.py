@@ -31,7 +31,7 @@ from wrackline.schemas.settings.settings_registry import Problem
 NOT_CONNECTOR = define(
     "rest.not_connector",
     Definite,
-    "the request's body is no connector: {why}",
+    "the request's body is not a connector: {why}",
     hint='send one such as {{"name": "shop", "config": {{"connector.class": "postgres"}}}}',
 )
 OTHER_NAME = define(  # the sentence is Connect's
@@ -43,7 +43,7 @@ OTHER_NAME = define(  # the sentence is Connect's
 BAD_NAME = define(  # the name is taken literally: without references and without stripping blanks
     "rest.bad_name",
     Definite,
-    "a connector is known by {name} as it stands, and that is no name",
+    "a connector is known by {name} as it stands, and that is not a name",
     hint="name it by letters, digits, dots, _ or - alone",
 )
 INVALID = define(  # the sentence is Connect's
@@ -224,7 +224,7 @@ def _connector(read: Mapping[str, Any]) -> tuple[str, dict[str, str], DesiredSta
     if not isinstance(name, str) or not name.strip():
         raise NOT_CONNECTOR(why="it has no name")
     if not isinstance(config, dict):
-        raise NOT_CONNECTOR(why="its config is no object of settings")
+        raise NOT_CONNECTOR(why="its config is not an object of settings")
     if state is not None and (not isinstance(state, str) or state.upper() not in _WISHES):
         raise NOT_CONNECTOR(why=f"its initial_state is none of {', '.join(_WISHES)}")
     return (

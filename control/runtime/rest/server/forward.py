@@ -208,7 +208,7 @@ def _place(url: str, tls: SSLContext | None) -> SplitResult:
     except ValueError:
         good = False
     if not good:
-        raise AWAY(place="(unknown)", why="what it says of itself is no http or https address")
+        raise AWAY(place="(unknown)", why="what it says of itself is not an http or https address")
     if tls is not None and place.scheme != "https":
         raise AWAY(place=place.netloc, why="it does not offer TLS, as this worker does")
     return place

@@ -22,7 +22,7 @@ _ADVERTISED: Final = re.compile(rf"({_NAME}):([0-9]{{1,5}})")
 NO_HOST = define(
     "rest.no_host",
     OperatorNeeded,
-    "{host} is no address of this machine: {reason}",
+    "{host} is not an address of this machine: {reason}",
     hint="name one that `ip address` shows, or 0.0.0.0 for all of them: --rest-host <address>",
 )
 NO_LOGIN = define(
@@ -41,7 +41,7 @@ NO_TLS = define(
 NO_NAME = define(
     "rest.no_name",
     OperatorNeeded,
-    "{given} is no name that others can call this worker by",
+    "{given} is not a name that others can call this worker by",
     hint="say how they reach it: --rest-advertised <host>:<port>",
 )
 NO_CERTIFICATE = define(
@@ -126,7 +126,7 @@ def _resolve(host: str, port: int) -> ListenAddress:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NO_HOST(host=host, reason=getattr(error, "strerror", None) or "it is no name") from error
+        raise NO_HOST(host=host, reason=getattr(error, "strerror", None) or "it is not a name") from error
     family, _, _, _, place = found[0]
     return ListenAddress(family, place)  # type: ignore[arg-type] # TCP has only these two kinds
 
