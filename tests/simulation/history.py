@@ -18,7 +18,7 @@ from tests.simulation.settings import Settings, settings_of
 from tests.simulation.shapes import BAG
 from wrackline.producers.snapshot.table_state import TableStatus
 
-MOST_QUIET = 400  # rounds in which everything must come to rest
+MOST_QUIET = 1_000  # rounds in which everything must come to rest; histories were seen that need 500
 _CALM = frozenset({TableStatus.STREAMING, TableStatus.FAILED, TableStatus.GONE})
 
 
