@@ -52,7 +52,7 @@ def world(request: pytest.FixtureRequest, spark: SparkSession, namespace: str, t
 
 
 @pytest.mark.parametrize("mode", [TableMode.HISTORY, pytest.param(TableMode.APPEND, marks=pytest.mark.deep)])
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.full)])
+@pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.full
 def test_a_letter_goes_in_at_its_place(world: SparkWorld, mode: TableMode, times: int) -> None:
     tell(world, planned(world, mode, 10), *CAME_IN_TIME)
