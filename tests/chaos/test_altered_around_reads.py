@@ -68,6 +68,7 @@ def lead(world: World, happens: Mapping[str, tuple[str, int, str]]) -> None:
     equal(world, list(happens))
 
 
+@pytest.mark.full
 def test_each_happens_at_two_places(world: World) -> None:
     """T-W16, T-W23."""
     places = itertools.cycle(PLACES)

@@ -91,6 +91,7 @@ def frozen(running: Running) -> bool:
     return psutil.Process(running.process.pid).status() == psutil.STATUS_STOPPED
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "place",
     ["before_commit", *(pytest.param(name, marks=pytest.mark.deep) for name in failpoints.COMMIT[1:])],

@@ -78,6 +78,7 @@ def some(look: Callable[[], object], seconds: float = 0.3) -> bool:
 CHAIN = ("before_select=kill@3", "after_select=kill@1", "before_slice=kill@3", "after_slice=kill@2")
 
 
+@pytest.mark.full
 def test_killed_at_one_place_of_a_read_after_the_other(world: World) -> None:
     """T-W12."""
     world.insert("orders", 300)

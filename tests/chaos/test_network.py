@@ -69,6 +69,7 @@ def went_on(world: World, running: Running) -> None:
     check_all(world)
 
 
+@pytest.mark.full
 def test_connections_are_reset_and_refused(network: Network) -> None:
     world, database, kafka = network.world, network.database, network.kafka
     running = world.run()

@@ -55,6 +55,7 @@ def merged(world: World, spark: SparkSession, target: SparkTarget, topic: str) -
         batches.merge(topic, topics.ends(world.prefix, Naming.WRACKLINE)[topic])
 
 
+@pytest.mark.full
 def test_what_is_infinite_arrives_so(world: World, spark: SparkSession, namespace: str) -> None:
     """T-T06."""
     first = [ROW.format(number, *[text] * 4) for number, text in enumerate(("infinity", "-infinity"))]

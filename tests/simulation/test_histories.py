@@ -12,7 +12,7 @@ from tests.simulation.history import Failure, run, shrunk, told
 from tests.simulation.settings import MARKS, Settings
 from tests.simulation.volume import every, these
 
-HISTORIES = [3_000, pytest.param(60_000, marks=pytest.mark.full)]
+HISTORIES = [2_000, pytest.param(60_000, marks=pytest.mark.full)]
 DEEP_HISTORIES = 3_000_000
 EXAMPLES = [100, pytest.param(400, marks=pytest.mark.full)]
 ONCE_FAILED = Path(__file__).with_name("seeds_that_failed.txt")

@@ -27,8 +27,11 @@ url = "http://127.0.0.1:1"
 """
 
 
+MORE = (["--version"], ["settings", "topic.prefix"], ["nothing"])
+
+
 @pytest.mark.parametrize(
-    "words", [["--version"], ["settings", "topic.prefix"], ["nothing"], ["errors", "no.code"]]
+    "words", [["errors", "no.code"], *(pytest.param(words, marks=pytest.mark.full) for words in MORE)]
 )
 def test_it_prints_and_ends_as_one_that_is_started(words: list[str]) -> None:
     command = [sys.executable, "-m", "wrackline.control", *words]

@@ -222,6 +222,7 @@ def test_an_event_without_order_or_key_stops_the_flow_before_anything_is_merged(
     assert feed.target.rows(TABLE) is None
 
 
+@pytest.mark.full
 def test_records_that_can_not_be_read_are_set_aside_and_come_once_the_view_can(feed: Feed) -> None:
     chance = random.Random(5)
     feed.fields, feed.options = FIELDS.replace("city string", "city int"), {"mode": "FAILFAST"}

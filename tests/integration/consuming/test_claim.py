@@ -148,6 +148,7 @@ def test_a_killed_consumer_keeps_nobody_waiting(kafka: Broker, server: str) -> N
     again.close()
 
 
+@pytest.mark.full
 def test_a_broker_that_is_away_is_waited_for(
     kafka: Broker, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

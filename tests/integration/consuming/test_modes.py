@@ -72,6 +72,7 @@ def change(world: Kept) -> None:
     world.sql.execute("UPDATE items SET id = 4, big = repeat('d', 5000), doc = '2' WHERE id = 3")
 
 
+@pytest.mark.full
 def test_a_history_follows_its_source(
     tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
 ) -> None:

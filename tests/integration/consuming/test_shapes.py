@@ -26,6 +26,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.full
 def test_a_copy_takes_every_shape_of_its_source_and_outlives_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

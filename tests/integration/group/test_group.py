@@ -24,6 +24,7 @@ def done(worker: Worker, name: str, what: str) -> None:
     assert status == 202
 
 
+@pytest.mark.full
 def test_a_client_of_connect_makes_changes_and_removes_a_connector(world: GroupWorld) -> None:
     worker = world.start()
     connect, name = worker.connect, world.name(1)

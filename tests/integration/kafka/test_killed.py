@@ -54,6 +54,7 @@ def run(orders: child.Orders, armed: str = "") -> tuple[int, str]:
         return process.returncode, said.strip()
 
 
+@pytest.mark.full
 def test_killed_anywhere_a_restart_continues_exactly(kafka: Broker, given: child.Orders) -> None:
     """T-E14."""
     for number, name in enumerate(failpoints.COMMIT):

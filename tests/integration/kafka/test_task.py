@@ -115,6 +115,7 @@ def test_too_many_errors_end_the_task(given: child.Orders) -> None:
     assert notes.errors == ["test.dropped"] * 2
 
 
+@pytest.mark.full
 def test_a_broker_killed_under_load_loses_and_repeats_nothing(kafka: Broker, given: child.Orders) -> None:
     _survive_kills(kafka, replace(given, transactions=150), kills=1)
 

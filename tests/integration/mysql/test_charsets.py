@@ -61,6 +61,7 @@ def shown(connection: "Connection[Any]", name: str, texts: Sequence[bytes]) -> d
     return dict(found)
 
 
+@pytest.mark.full
 def test_every_character(connection: "Connection[Any]", charsets: dict[str, int]) -> None:
     """T-T07."""
     ask(connection, "SET SESSION sql_log_bin = 0")

@@ -285,6 +285,7 @@ def test_a_tagged_gtid_is_left_out_when_it_is_held(readers: Readers, admin: Conn
     assert len(everything) == 4
 
 
+@pytest.mark.full
 def test_a_purged_file_is_definite(readers: Readers, admin: Connection) -> None:
     nothing, first = _executed(admin), last_file(admin)
     _table(admin)

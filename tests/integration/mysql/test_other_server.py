@@ -48,6 +48,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         world.close()
 
 
+@pytest.mark.full
 def test_a_fence_of_the_primary_is_passed_in_the_replicas_log_behind_what_was_seen(pair: Pair) -> None:
     world = pair.world
     partition = world.source.partitions()[0]
@@ -63,6 +64,7 @@ def test_a_fence_of_the_primary_is_passed_in_the_replicas_log_behind_what_was_se
     stream.close()
 
 
+@pytest.mark.full
 def test_the_gate_of_a_replica_names_what_it_has_not_applied(pair: Pair) -> None:
     world, partition = pair.world, pair.world.source.partitions()[0]
     reader = pair.elsewhere.reader(partition)

@@ -82,6 +82,7 @@ def ids(pipe: Pipe, database: str) -> Counter[int]:
     return found
 
 
+@pytest.mark.full
 def test_killed_in_mid_stream_every_row_is_there_once(made: Made) -> None:
     pipe = made()
     for database in pipe.databases:

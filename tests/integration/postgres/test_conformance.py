@@ -110,19 +110,24 @@ def server(request: pytest.FixtureRequest, stack: Stack) -> PostgresServer:
 
 
 @pytest.fixture(scope="module")
-def worlds(server: PostgresServer) -> Iterator[dict[str, World]]:
-    """Every sheet read in both ways, and again where the database's settings are others."""
-    with contextlib.ExitStack() as stack:
-        yield {
-            name: stack.enter_context(contextlib.closing(World(server, settings)))
-            for name, settings in (("plain", {}), ("hostile", HOSTILE))
-        }
+def plain(server: PostgresServer) -> Iterator[World]:
+    """Every sheet, read in both ways."""
+    with contextlib.closing(World(server, {})) as made:
+        yield made
 
 
-@pytest.fixture(params=["plain", "hostile"])
-def world(request: pytest.FixtureRequest, worlds: dict[str, World]) -> World:
+@pytest.fixture(scope="module")
+def hostile(server: PostgresServer) -> Iterator[World]:
+    """The same where the database's settings are others."""
+    with contextlib.closing(World(server, HOSTILE)) as made:
+        yield made
+
+
+@pytest.fixture(params=["plain", pytest.param("hostile", marks=pytest.mark.full)])
+def world(request: pytest.FixtureRequest) -> World:
     """Either of them."""
-    return worlds[str(request.param)]
+    made: World = request.getfixturevalue(request.param)
+    return made
 
 
 def test_the_log_and_a_chunk_give_the_same_bytes(world: World) -> None:
@@ -237,8 +242,8 @@ def test_a_type_that_is_not_known_is_refused_by_both_with_its_name(world: World)
 
 
 @pytest.mark.full
-def test_other_settings_of_the_database_change_no_byte(worlds: dict[str, World]) -> None:
-    plain, hostile = worlds["plain"], worlds["hostile"]
+@pytest.mark.full
+def test_other_settings_of_the_database_change_no_byte(plain: World, hostile: World) -> None:
     assert plain.sheets == hostile.sheets
     for sheet, _, seen in plain.of("v", "k", "x"):
         other = hostile.observed.sheets[sheet.name]

@@ -124,6 +124,7 @@ def test_a_file_with_another_pipelines_names_removes_nothing_of_it(world: World)
     assert (slots(world), publications(world), topics(world)) == ([world.slot], [world.prefix], before)
 
 
+@pytest.mark.full
 def test_without_its_source_the_rest_goes_once_nothing_was_written_for_a_while(world: World) -> None:
     ran(world)
     world.file.write_text(world.file.read_text().replace(str(world.database.server.port), "1"))
@@ -340,8 +341,9 @@ def test_a_table_that_is_another_pipelines_copy_stays(world: World, copy: Postgr
     assert copy.sql("SELECT mine FROM orders") == [{"mine": 1}]
 
 
+@pytest.mark.full
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["iceberg", pytest.param("delta", marks=pytest.mark.full)])
+@pytest.mark.parametrize("kind", ["iceberg", "delta"])
 def test_tables_of_a_lake_go_only_if_they_are_copies_of_the_pipelines(
     world: World, kind: str, spark: "SparkSession", tmp_path: Path, namespace: str
 ) -> None:

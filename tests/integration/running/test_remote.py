@@ -64,6 +64,7 @@ def test_a_pipeline_is_paused_and_resumed(world: World, working: Working) -> Non
     assert working.stop() == Exit.OK
 
 
+@pytest.mark.full
 def test_a_failing_part_is_reported_until_it_is_repaired(world: World, tmp_path: Path) -> None:
     text = world.file.read_text()
     world.file.write_text(text.replace("${env:WRACKLINE_DB_PASSWORD}", WRONG))

@@ -147,6 +147,7 @@ def test_a_second_run_fences_the_first_which_says_so_and_ends(world: World) -> N
     assert len({value for _, value in world.events()}) == len(world.events()) == 10
 
 
+@pytest.mark.full
 def test_it_waits_for_a_missing_server_as_often_as_the_setting_says(world: World) -> None:
     text = world.file.read_text()
     text = text.replace(world.kafka.bootstrap, "127.0.0.1:1").replace(f"port = {world.port}", "port = 0", 1)

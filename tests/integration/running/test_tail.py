@@ -166,6 +166,7 @@ def test_who_reads_it_may_go_at_any_time(world: World) -> None:
         assert running.stderr.read() == ""
 
 
+@pytest.mark.full
 def test_the_tables_that_are_captured_are_listed_with_what_is_in_kafka(world: World) -> None:
     done = world.command("tables", "--json")
     assert done.returncode == Exit.OK, done.stderr

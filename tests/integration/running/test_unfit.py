@@ -33,6 +33,7 @@ def state(world: World) -> Any:
     return json.loads(done.stdout)["tables"][f"{world.database.name}.public.orders"]
 
 
+@pytest.mark.full
 def test_letters_and_nulls_of_chunk_and_log_are_there_once_though_the_task_is_killed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

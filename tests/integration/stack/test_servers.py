@@ -33,6 +33,7 @@ def _consume(kafka: Broker, topic: str, count: int) -> list[bytes | None]:
     return [message.value() for message in messages]
 
 
+@pytest.mark.full
 def test_kafka_keeps_records_over_kill_9(kafka: Broker, topic_prefix: str) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     admin.create_topics([NewTopic(topic_prefix, 1, 1)])[topic_prefix].result(20)
@@ -119,6 +120,7 @@ def test_binlog_server_keeps_rows_over_kill_9(stack: Stack, name: str) -> None:
     assert ("binlog_row_image", "FULL") in settings
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", ["mysql", *(pytest.param(name, marks=pytest.mark.full) for name in ("mariadb", "path"))]
 )

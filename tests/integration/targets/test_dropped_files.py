@@ -84,6 +84,7 @@ def test_iceberg_files_that_others_may_need_stay(spark: SparkSession, namespace:
     assert dropping(world).drop(TABLE.id)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_removal_that_ends_anywhere_is_finished_by_the_next(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -100,6 +100,7 @@ def before_the_first(call: Callable[..., Any], other: Callable[[], None]) -> Cal
     return then
 
 
+@pytest.mark.full
 def test_what_two_flows_add_in_one_moment_stays_apart(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.merge("a", "SELECT 1 id, 7 n, 1 at")
     wide = "SELECT 2 id, 5000000000 n, 'left' more, 2 at"

@@ -34,7 +34,7 @@ class EndedUpkeep:
     @pytest.mark.parametrize(
         "mode",
         [
-            TableMode.UPSERT,
+            pytest.param(TableMode.UPSERT, marks=pytest.mark.full),
             *(pytest.param(mode, marks=pytest.mark.deep) for mode in (TableMode.HISTORY, TableMode.APPEND)),
         ],
     )

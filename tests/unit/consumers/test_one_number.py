@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 from string import ascii_letters, printable
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
@@ -48,6 +49,7 @@ def pair() -> tuple[str, str]:
     raise AssertionError("no such text")
 
 
+@pytest.mark.full
 def test_both_rows_are_merged(spark: SparkSession, namespace: str) -> None:
     first, second = pair()
     made = Bin(spark, namespace, BY_NAME)

@@ -115,6 +115,7 @@ def test_a_table_that_is_dropped_under_a_batch_is_built_again(
     assert made.seen("n") == {1: 7, 2: 8}
 
 
+@pytest.mark.full
 def test_a_late_driver_takes_no_column_away(spark: SparkSession, namespace: str) -> None:
     made = Changing(spark, namespace, MORE)
     made.topic.tell("c", 1, (1, "x", NOON, 7))
@@ -162,6 +163,7 @@ def test_what_was_not_sent_stays_under_a_name_that_was_left(spark: SparkSession,
     assert made.seen("b") == {1: "kept"}
 
 
+@pytest.mark.full
 def test_a_letter_lends_nothing_over_an_event_that_came_in_time(spark: SparkSession, namespace: str) -> None:
     made = Bin(spark, namespace)
     for number, b in ((1, "first"), (5, "old"), (10, "in time"), (12, None)):

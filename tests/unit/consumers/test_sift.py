@@ -88,6 +88,7 @@ class Bin:
         return {letter.spot.offset: letter.code for letter in self.target.letters.kept(TABLE)}
 
 
+@pytest.mark.full
 def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSession, namespace: str) -> None:
     made = Bin(spark, namespace)
     topic = made.topic

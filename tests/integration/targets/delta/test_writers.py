@@ -121,6 +121,7 @@ def test_who_looks_after_a_table_costs_a_batch_nothing(world: DeltaWorld, tmp_pa
     assert world.target.applied(TABLE.id).offsets == {HERE: 20}
 
 
+@pytest.mark.full
 def test_a_batch_that_changes_nothing_is_a_commit(world: DeltaWorld) -> None:
     put(world, plan_for(world, 2), change("c", A, 2, "x"))
     before = versions(world)
@@ -152,6 +153,7 @@ def test_a_table_that_is_set_back_is_read_again_from_there(world: DeltaWorld) ->
     assert world.target.applied(TABLE.id).offsets == {HERE: 5}
 
 
+@pytest.mark.full
 def test_what_is_applied_outlives_the_log(spark: SparkSession, tmp_path: Path) -> None:
     world = DeltaWorld(spark, tmp_path / "lake", snapshot_retention_ms=OLD_RETENTION)
     put(world, plan_for(world, 3), change("c", A, 1, "x"), change("d", B, 3))
@@ -195,6 +197,7 @@ def test_a_table_whose_log_says_nothing_is_not_read_from_the_start(world: DeltaW
     assert caught.value.code == "delta.progress_gone"
 
 
+@pytest.mark.full
 def test_names_and_types_that_only_delta_takes(world: DeltaWorld) -> None:
     odd = (" ,;{}()\n\t=", "a.b", "`", "*", "_metadata", "_row_dropped_", "deletionVectorId", "_change_type")
     numbers = ColumnType(Kind.ARRAY, "integer[]", element=ColumnType(Kind.INT32, "integer"))

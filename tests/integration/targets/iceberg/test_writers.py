@@ -63,6 +63,7 @@ def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld,
     assert labels(world) == {A: "slow", B: "y"}
 
 
+@pytest.mark.full
 def test_who_looks_after_a_table_costs_a_batch_nothing(world: IcebergWorld, tmp_path: Path) -> None:
     """T-K12."""
     for number in range(1, 7):
