@@ -72,6 +72,7 @@ def test_connections_are_reset_and_refused(world: World, network: CutProxy) -> N
     went_on(world, running)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "ways", [BOTH, pytest.param(frozenset({Way.DOWN}), marks=pytest.mark.deep)], ids=["both", "down"]
 )

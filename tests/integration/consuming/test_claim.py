@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from tests.e2e.written import Server, Written, order
 from tests.fixtures.cut_proxy import CutProxy
 from tests.fixtures.servers import Database
+from tests.integration.running.world import wait_until
 from tests.integration.targets.delta import world as delta
 from tests.integration.targets.iceberg import world as iceberg
 from tests.integration.targets.postgres import world as postgres
@@ -65,11 +66,16 @@ def claim_at(
 @pytest.fixture
 def server(kafka: Broker, topic_prefix: str) -> str:
     """A server with two topics."""
+    make_topics(kafka, *(f"{topic_prefix}.shop.public.{name}" for name in ("items", "orders")))
+    return topic_prefix
+
+
+def make_topics(kafka: Broker, *names: str) -> None:
+    """Make them, and wait until the broker lists them, which is a moment later."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    names = [f"{topic_prefix}.shop.public.{name}" for name in ("items", "orders")]
     for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
         made.result(30)
-    return topic_prefix
+    wait_until(lambda: set(names) <= set(admin.list_topics(timeout=10).topics))
 
 
 def fenced(claim: ConsumerClaim) -> str:
@@ -100,9 +106,7 @@ def test_the_newer_of_two_holds_the_claim(kafka: Broker, server: str) -> None:
 
 
 def test_a_newer_one_that_names_topics_in_the_other_form_is_found(kafka: Broker, server: str) -> None:
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    for made in admin.create_topics([NewTopic(f"{server}.public.orders", 1, 1)]).values():
-        made.result(30)
+    make_topics(kafka, f"{server}.public.orders")
     older = claim_at(kafka.bootstrap, server)
     with closing(older), closing(claim_at(kafka.bootstrap, server, naming=Naming.DEBEZIUM)) as newer:
         older.take()
@@ -126,9 +130,7 @@ def test_a_claim_before_the_first_topic(kafka: Broker, topic_prefix: str) -> Non
     older, newer = (claim_at(kafka.bootstrap, topic_prefix) for _ in range(2))
     older.take()
     newer.take()
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    topic = f"{topic_prefix}.shop.public.orders"
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+    make_topics(kafka, f"{topic_prefix}.shop.public.orders")
     newer.hold()
     fenced(older)
     newer.hold()

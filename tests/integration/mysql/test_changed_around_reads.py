@@ -172,6 +172,7 @@ def test_a_column_renamed_where_the_log_has_not_come_to_is_the_same_column_too(o
     world.equal()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("meanwhile", [False, True], ids=["it runs", "nobody looks"])
 def test_a_key_that_loses_digits_leaves_no_row_of_its_old_keys(opened: Opened, *, meanwhile: bool) -> None:
     world = opened(CHUNK)

@@ -124,7 +124,7 @@ def hostile(server: PostgresServer) -> Iterator[World]:
 
 
 @pytest.fixture(params=["plain", pytest.param("hostile", marks=pytest.mark.full)])
-def world(request: pytest.FixtureRequest) -> World:
+def world(request: pytest.FixtureRequest, server: PostgresServer) -> World:  # noqa: ARG001 - its parameters
     """Either of them."""
     made: World = request.getfixturevalue(request.param)
     return made

@@ -81,7 +81,10 @@ class History(Topic):
             *(History((1, 2, 3, 300), by_number=True, truncated=True, lacking=False), 4 + 1, False),
             marks=pytest.mark.full,
         ),
-        (History((-0.0, 0.0, 1.5), by_number=False, truncated=True, lacking=False), 3 + 1, False),
+        pytest.param(
+            *(History((-0.0, 0.0, 1.5), by_number=False, truncated=True, lacking=False), 3 + 1, False),
+            marks=pytest.mark.full,
+        ),
         (History(range(12), by_number=True, truncated=False, lacking=True), 12, False),
     ],
     ids=["numbers", "truncated", "floats", "partial"],

@@ -61,6 +61,7 @@ def test_one_process_has_one_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == "spark.submitted_and_remote"
 
 
+@pytest.mark.full
 def test_without_the_client_of_a_server_the_other_ways_stay() -> None:
     program = (
         "import sys; sys.modules['grpc'] = None\n"
