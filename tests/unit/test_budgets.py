@@ -31,7 +31,7 @@ BUDGETS = {  # seconds of a worker, of which there are three
     "tests/unit": 210,
     "tests/unit/consumers": 210,
     "tests/unit/control": 200,
-    "tests/unit/producers": 60,
+    "tests/unit/producers": 70,
 }
 
 
