@@ -90,6 +90,8 @@ class Task:
             opened.extend(self._lanes.open(p, state) for p in self._lanes.partitions())
             for lane in opened:
                 lane.tell(self._witness, lane.refused)
+                if lane.cutter.fresh:  # the log of a quiet database may not move for minutes
+                    lane.stream.ask()
             return self._loop(opened)
         finally:
             for lane in opened:

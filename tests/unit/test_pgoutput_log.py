@@ -14,6 +14,7 @@ from wrackline.producers.contract.steps import (
     Fault,
     Message,
     Position,
+    Progress,
     RowChange,
     Rows,
     Shape,
@@ -117,6 +118,18 @@ def test_a_resume_inside_a_transaction_hands_out_the_rest_byte_for_byte() -> Non
     assert [s.value for s in rest if isinstance(s, Truncate)] == [
         s.value for s in whole if isinstance(s, Truncate)
     ]
+
+
+def test_a_log_that_does_not_move_says_its_place_once() -> None:
+    made = decoder(START)
+    for _ in range(3):
+        made.progress(START.lsn)
+    assert read(made) == [Progress(START)]
+    made.progress(START.lsn)
+    assert read(made) == []
+    inside = decoder(PgPosition(1, 200, 1, 100))  # the rest of its transaction comes first
+    inside.progress(200)
+    assert read(inside) == []
 
 
 def test_what_is_handed_out_at_once_is_bounded_and_says_how_large_its_rows_may_be() -> None:

@@ -94,6 +94,7 @@ class PgDecoder:
         self._total = 0  # events of the open transaction, as its END counts them
         self._open: BeginMessage | None = None
         self._said = 0  # messages of the open transaction
+        self._heard = bool(start.done)  # whether a keepalive has shown where the log is
         self._skip = 0
         self._behind: int | None = None  # the relation that was announced last
         self._beside: tuple[int | None, Relation] | None = None  # it, and its predecessor, until the next row
@@ -140,10 +141,18 @@ class PgDecoder:
                 raise MESSAGE_UNKNOWN(letter=chr(letter))
 
     def progress(self, lsn: int) -> None:
-        """Take a keepalive: everything that ended at or before this place was sent before it."""
-        if self._open is None and lsn > self._log.at.lsn:
+        """Take a keepalive: everything that ended at or before this place was sent before it.
+
+        The first one counts also where the log has not moved: a pipeline that begins saves its place.
+        """
+        if self._open is not None:
+            return
+        if lsn > self._log.at.lsn:
             self._flush()
             self._log.progress(self._place(lsn, 0, lsn))
+        elif not self._heard and lsn == self._log.at.lsn:
+            self._log.progress(self._log.at)
+        self._heard = True
 
     def passed(self, lsn: int) -> bool:
         """Whether the log was taken up to here, and no transaction is open."""

@@ -3,7 +3,7 @@
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 import pytest
 
@@ -44,6 +44,10 @@ class Late(FakeStream):
     """One of the logs says nothing at first."""
 
     silent = LATE_POLLS
+    asked: ClassVar[list[str]] = []
+
+    def ask(self) -> None:
+        self.asked.append(self._database.shape.id.database)
 
     def poll(self, deadline: float) -> Batch | None:
         if self._database.shape.id.database == BEGINS_LATE.database and self.silent > 0:
@@ -139,7 +143,9 @@ def run(
 
 
 def test_who_begins_now_runs_once_kafka_has_every_log_s_first_position() -> None:
+    Late.asked.clear()
     assert told(NOWHERE) == ["starting", "Kafka has a", "Kafka has b", "running"]
+    assert Late.asked == [BEGINS.database, BEGINS_LATE.database], "a quiet log may not move for minutes"
 
 
 @pytest.mark.parametrize("known", [(BEGINS,), (BEGINS, BEGINS_LATE)], ids=["one log", "both"])
