@@ -81,13 +81,13 @@ def test_a_broken_record_ends_nothing_for_good(world: World) -> None:
 
 
 def test_a_rewind_publishes_again_what_came_after_with_the_same_seq(world: World) -> None:
+    # a slot hands its log out once: to go back takes another slot, which stayed where it was
+    copy = world.slot + "_copy"
+    world.sql.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [copy])
     running = world.run()
     wait_until(lambda: len(world.events(f"{world.group}-offset-history")) == 1)
     assert running.stop() == Exit.OK
     (kept,) = world.offsets("history")["history"]
-    # a slot hands its log out once: who wants to go back keeps a copy of it
-    copy = world.slot + "_copy"
-    world.sql.execute("SELECT pg_copy_logical_replication_slot(%s, %s)", [world.slot, copy])
     running = world.run()
     world.insert(1, 3)
     world.arrived(3)
