@@ -22,7 +22,7 @@ from wrackline.producers.contract.steps import Commit
 from wrackline.producers.sources.mysql.connect.connect import MySqlServer
 from wrackline.producers.sources.mysql.source import PLUGIN
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.full]
 
 
 class Pair(NamedTuple):
@@ -48,7 +48,6 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         world.close()
 
 
-@pytest.mark.full
 def test_a_fence_of_the_primary_is_passed_in_the_replicas_log_behind_what_was_seen(pair: Pair) -> None:
     world = pair.world
     partition = world.source.partitions()[0]
@@ -64,7 +63,6 @@ def test_a_fence_of_the_primary_is_passed_in_the_replicas_log_behind_what_was_se
     stream.close()
 
 
-@pytest.mark.full
 def test_the_gate_of_a_replica_names_what_it_has_not_applied(pair: Pair) -> None:
     world, partition = pair.world, pair.world.source.partitions()[0]
     reader = pair.elsewhere.reader(partition)
@@ -84,7 +82,6 @@ def test_the_gate_of_a_replica_names_what_it_has_not_applied(pair: Pair) -> None
     assert len(events(world, steps)) == 2
 
 
-@pytest.mark.full
 def test_the_gate_of_a_replica_names_what_the_stream_began_behind_and_it_has_not_applied(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
