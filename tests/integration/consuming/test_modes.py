@@ -110,6 +110,7 @@ def test_a_history_follows_its_source(
         assert world.rows(LATER) == wanted
 
 
+@pytest.mark.full  # the contract's promises of such tables are in the gate
 def test_an_append_table_has_every_event(
     tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
 ) -> None:

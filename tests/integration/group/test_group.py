@@ -106,6 +106,7 @@ def test_workers_share_connectors_and_take_over_from_who_leaves_or_is_killed(wor
     assert third.stop() == Exit.OK
 
 
+@pytest.mark.full  # each worker's half of it is in tests/unit/control/test_rest_forward.py
 def test_any_worker_takes_what_writes_and_another_coordinates_once_the_first_is_killed(
     world: GroupWorld,
 ) -> None:

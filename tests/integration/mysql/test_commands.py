@@ -80,6 +80,7 @@ def test_the_commands_of_an_operator(pipe: Pipe) -> None:
     assert pipe.execute(f"SELECT COUNT(*) FROM {database}.signals") == [(0,)]
 
 
+@pytest.mark.full
 def test_the_figures_say_how_far_the_log_is_ahead_and_when_it_is_dropped(pipe: Pipe) -> None:
     [database] = pipe.databases
     port = free_port()

@@ -215,6 +215,7 @@ def tell(pipe: Pipe, story: list[str]) -> None:
             time.sleep(0.4)
 
 
+@pytest.mark.full  # test_killed_while_reading.py is in the gate
 @pytest.mark.parametrize("made", alternatives([*FLAVOURS, WITHOUT_GTIDS, OF_PATH]), indirect=True)
 def test_rows_that_exist_and_all_that_becomes_of_them_survive_three_kills(made: Made) -> None:
     pipe = made(mode="initial", more='incremental.snapshot.chunk.size = "500"')

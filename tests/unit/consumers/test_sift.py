@@ -173,6 +173,7 @@ def test_a_value_that_does_not_fit_is_found_where_it_fails(
     made.target.close()
 
 
+@pytest.mark.full
 def test_a_text_that_postgresql_has_no_character_for_is_set_aside(
     spark: SparkSession, namespace: str, database: Database
 ) -> None:

@@ -25,6 +25,8 @@ UNITS = ["a", "a.", "a:", "a://b:", ",a:", "@", " ", "${env:", "${a:", "password
          "(Permission denied)", "Permission denied: user=", "Cannot create /"]
 
 def found():
+    # once each, however many modules import it
+    every = {}
     for package in (wrackline.schemas, wrackline.control, wrackline.producers, wrackline.consumers):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             if module.name.endswith("__main__"):
@@ -34,7 +36,9 @@ def found():
                 for one in value.values() if isinstance(value, dict) else [value]:
                     if isinstance(one, re.Pattern):
                         uses = re.findall(rf"\b{name}\.([a-z]+)", source(imported))
-                        yield one, module.name, name, set(uses)
+                        every.setdefault(one, (module.name, name, set()))[2].update(uses)
+    for one, (module, name, uses) in every.items():
+        yield one, module, name, uses
 
 def source(module):
     try:
