@@ -26,7 +26,7 @@ class KnownTable(Generic[F]):
     table: TableId | None  # None: another table has its name now, and its new name is unknown
     facts: F
     captured: bool = True
-    found: bool = True  # false: it is reported as found when a snapshot shows its shape
+    is_reported: bool = True  # false: it is reported as found when a snapshot shows its shape
     last_request: int = 0  # how many reports there were when a step last made the caller request its rows
 
 
@@ -59,9 +59,9 @@ class KnownTables(Generic[K, F]):
 
     def find(self, known: KnownTable[F], shape: TableSchema | None, filled: frozenset[int]) -> list[Found]:
         """Report a table that was no news, as soon as a snapshot shows its shape."""
-        if known.found or not known.captured or shape is None:
+        if known.is_reported or not known.captured or shape is None:
             return []
-        known.found = True
+        known.is_reported = True
         return [Found(shape, filled)]
 
     def move(

@@ -83,10 +83,10 @@ class Projection:
     on_unfit: tuple[OnUnfit, ...] = ()  # one per column of `table`; none: every column stops the table
 
     @property
-    def kept(self) -> Collection[str]:
+    def unchanged(self) -> Collection[str]:
         """The columns whose values are published as they are."""
-        told = zip(self.source.columns, self.actions, strict=True)
-        return [column.name for column, action in told if action is Plain.KEEP]
+        pairs = zip(self.source.columns, self.actions, strict=True)
+        return [column.name for column, action in pairs if action is Plain.KEEP]
 
     @property
     def plain(self) -> bool:

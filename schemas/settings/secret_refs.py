@@ -121,10 +121,10 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Resolved:
-    """A value with its references replaced; `found` are the pieces that came from them."""
+    """A value with its references replaced; `secrets` are the pieces that came from them."""
 
     text: str
-    found: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

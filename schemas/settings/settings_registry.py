@@ -265,8 +265,8 @@ class SettingsRegistry:
                 problems.append(Problem(name, INVALID(name=shown_name(name), reason=reason)))
             else:
                 hidden = (resolved.text,) if setting.hides(name) else ()
-                if hidden or resolved.found:
-                    secrets[name] = (*hidden, *resolved.found)
+                if hidden or resolved.secrets:
+                    secrets[name] = (*hidden, *resolved.secrets)
         problems += self._absent(given, values)
         problems += self._excluding(given)
         problems += self._above(values)

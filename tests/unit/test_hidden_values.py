@@ -215,7 +215,7 @@ def sequence(values: dict[str, Sequence[str]]) -> list[tuple[bytes, bytes]]:
             table = replace(TABLE, id=TableId("d", found.schema, found.name))
             return PgRegisteredShape(project(table, rules), 1, 2)
 
-        def told(self, facts: PgTableFacts) -> tuple[PgTableFacts, None]:
+        def revision(self, facts: PgTableFacts) -> tuple[PgTableFacts, None]:
             """Nobody asks."""
             return facts, None
 

@@ -42,6 +42,14 @@ RUNNING_METHODS = (
     *("yaml.load", "yaml.load_all", "yaml.unsafe_load", "yaml.unsafe_load_all", "yaml.full_load"),
     *("numpy.load", "np.load", "read_pickle", "os.system", "os.popen", "getoutput", "getstatusoutput"),
 )
+PARTICIPLES = {"told", "kept", "taken", "asked", "said", "found"}
+PUBLIC = {  # these are part of a contract, or of a document for programs
+    *((f"producers.{module}", "kept") for module in ("contract.optional_parts", "sources.mysql.source")),
+    ("producers.sources.postgres.source", "kept"),
+    *((f"consumers.{module}", "kept") for module in ("contract.letters", "lake.letters_table")),
+    ("consumers.targets.postgres.letters", "kept"),
+    ("control.cli.commands.doctor", "found"),
+}
 MOST_CODE_LINES_OF_FILE = 320
 MOST_CODE_LINES_OF_TEST_FILE = 400
 LONGER = {  # no file joins these, and none of them may grow
@@ -200,6 +208,34 @@ def test_a_class_name_is_used_once() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def names_of(source: str) -> Iterator[str]:
+    """The names that a module gives to functions, classes, fields and attributes, not to variables."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.FunctionDef(name=name) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.ClassDef(name=name, body=body):
+                yield name
+                fields = (one.target for one in body if isinstance(one, ast.AnnAssign))
+                yield from (field.id for field in fields if isinstance(field, ast.Name))
+
+
+def test_no_name_is_a_participle() -> None:
+    """A reader can't say what `told` returns."""
+    bad = {
+        f"{module}: {name}"
+        for module, file in modules().items()
+        for name in names_of(file.read_text())
+        if name.strip("_") in PARTICIPLES and (module.removeprefix("wrackline."), name) not in PUBLIC
+    }
+    assert bad == set()
+
+
+def test_a_participle_would_be_seen() -> None:
+    source = "class A:\n    said: int\n    def _told(self):\n        self.kept = asked = 1\n"
+    assert PARTICIPLES & {name.strip("_") for name in names_of(source)} == {"said", "told", "kept"}
 
 
 def no_code(node: ast.stmt) -> bool:

@@ -84,7 +84,7 @@ def decoder(
         def genuine(self, _: bytes) -> bool:
             return False
 
-        def told(self, facts: PgTableFacts) -> tuple[PgTableFacts, TableSchema]:
+        def revision(self, facts: PgTableFacts) -> tuple[PgTableFacts, TableSchema]:
             return facts, TABLE
 
     roll = PgTableTracker({TABLE.id}.__contains__, [TABLE.id])

@@ -132,7 +132,7 @@ class InitAnswers:
     def __init__(
         self, flags: Mapping[str, str], found: Mapping[str, answers.PasswordPlace], others: Mapping[str, str]
     ) -> None:
-        self._flags, self._found, self._others = flags, found, others
+        self._flags, self._places, self._others = flags, found, others
         self._used: set[str] = set()
         self._plugins = Installed()
         self.given: dict[str, str] = {}
@@ -162,7 +162,7 @@ class InitAnswers:
             if name in self.given:
                 raise typer.BadParameter(f"{shown_name(name)} is given twice: by --set and by its own flag")
             self._put(name, text)
-        strange = sorted((self._flags.keys() | self._found.keys()) - self._used)
+        strange = sorted((self._flags.keys() | self._places.keys()) - self._used)
         if strange:
             raise typer.BadParameter(f"neither the source nor the target has a use for: {', '.join(strange)}")
         self._give_ports()
@@ -236,9 +236,9 @@ class InitAnswers:
         if question.flag in self._flags:
             self._used.add(question.flag)
             self._put(name, self._flags[question.flag])
-        elif question.flag in self._found:
+        elif question.flag in self._places:
             self._used.add(question.flag)
-            self._refer(name, self._found[question.flag])
+            self._refer(name, self._places[question.flag])
         return name in self.given
 
     def _have_asked(self, question: Question, ask: Ask) -> None:

@@ -109,7 +109,7 @@ class MySqlDecoder:
         self.open: Transaction | None = None  # it has begun and not ended
         self._rows: list[RowChange] = []  # since the last other step
         self._size = self._ended = 0  # bytes of rows since the last batch ended, and in all batches before
-        self._said = False  # whether a place was reported since the log was opened
+        self._has_place = False  # whether a place was reported since the log was opened
         self._event_at = 0  # where the current event begins
 
     @property
@@ -159,7 +159,7 @@ class MySqlDecoder:
     def say(self) -> None:
         """Report the log's place, even if nothing has happened."""
         if self.open is None and not self._log.at.done:
-            self._said = True
+            self._has_place = True
             self._log.progress(self._log.at)
 
     def take(self) -> Batch | None:
@@ -218,14 +218,14 @@ class MySqlDecoder:
         if self.open is None and file == self._place.history.file:
             self._place.offset = max(self._place.offset, offset)
             self._progress()
-            if not self._said:
+            if not self._has_place:
                 self.say()
 
     def _progress(self) -> None:
         """Note that all that ended at or before this place was handed out."""
         if self._place.is_behind(self._log.at):
             self._flush()
-            self._said = True
+            self._has_place = True
             self._log.progress(self._place.here())
 
     def _inside(self, done: int) -> MySqlPosition:
@@ -357,7 +357,9 @@ class MySqlDecoder:
         if not signals and not self._roll.tables.captures(table):
             return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb)
         try:
-            told = table_map.parse(raw, mariadb=self._reading.mariadb, said=self._reading.collations)
+            told = table_map.parse(
+                raw, mariadb=self._reading.mariadb, collation_names=self._reading.collations
+            )
             if signals:
                 writers, ref = self._explained.signals(told), 0
             else:
@@ -427,7 +429,7 @@ class MySqlDecoder:
             opened.total = frame.total
         except OperatorNeeded as exc:
             error = exc
-        opened.told = opened.done = first + (decoder.rows or 1)  # as `MappedTable.count` counts
+        opened.captured_end = opened.done = first + (decoder.rows or 1)  # as `MappedTable.count` counts
         if error is None and isinstance(decoder, MySqlRowDecoder) and decoder.misfits:
             self._put_settled(decoder, made, size, first)
         elif error is not None:
@@ -475,7 +477,7 @@ class MySqlDecoder:
 
     def _end_batch(self, done: int | None = None) -> None:
         if (opened := self.open) is not None:
-            opened.handed = opened.told if done is None else done
+            opened.handed = opened.captured_end if done is None else done
         self._log.end_batch(self._size)
         self._ended += self._size
         self._size = 0
@@ -488,7 +490,7 @@ class MySqlDecoder:
         opened = self._announce()
         self._flush()
         first = opened.done
-        opened.told = opened.done = first + mapped.count(data, at, end, kind)
+        opened.captured_end = opened.done = first + mapped.count(data, at, end, kind)
         frame, most = opened.frame(self._labels, mapped.table, self._event_at), self._reading.most_event_bytes
         rows = read_signals(mapped, data, at, end, frame, self._explained, most)
         self._log.steps += (Signal(*row, self._inside(nth)) for nth, row in enumerate(rows, start=first + 1))

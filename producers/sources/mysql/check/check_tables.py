@@ -80,7 +80,7 @@ def columns_of(
 ) -> Mapping[TableId, Sequence[TypedColumn]]:
     """Return the columns of these tables, in their order."""
     found: dict[TableId, list[TypedColumn]] = {table: [] for table in tables}
-    for row in _asked(connection, _COLUMNS, tables):
+    for row in _query_tables(connection, _COLUMNS, tables):
         if (table := _id(row)) in found:
             name, written = str(row["c"]), str(row["type"])
             type_of = partial(column_type, parse(written), column=f"{table.schema}.{table.name}.{name}")
@@ -90,7 +90,7 @@ def columns_of(
 
 def tables_with_key(connection: "Connection[Any]", tables: Collection[TableId]) -> frozenset[TableId]:
     """Return the tables whose rows a key distinguishes."""
-    return frozenset(map(_id, _asked(connection, _KEYED, tables)))
+    return frozenset(map(_id, _query_tables(connection, _KEYED, tables)))
 
 
 def chosen_key(
@@ -157,7 +157,7 @@ def absence_finding(
         yield rules.TABLE_ABSENT(table, table_name=table_name(table), account=account)
 
 
-def _asked(
+def _query_tables(
     connection: "Connection[Any]", statement: str, tables: Collection[TableId]
 ) -> list[dict[str, Any]]:
     databases = sorted({table.schema for table in tables})

@@ -109,9 +109,11 @@ _BY_NUMBER = MappingProxyType(
 )
 
 
-def charset_of(collation: int, *, column: str, said: Mapping[int, str] = MappingProxyType({})) -> Charset:
-    """Return a collation's character set; `said` has the server's own collations."""
-    name = said.get(collation) or _name_of(collation)
+def charset_of(
+    collation: int, *, column: str, collation_names: Mapping[int, str] = MappingProxyType({})
+) -> Charset:
+    """Return a collation's character set; `collation_names` has the server's own collations."""
+    name = collation_names.get(collation) or _name_of(collation)
     if name is None or name not in _COLLATIONS:
         raise COLLATION_UNKNOWN(column=column, collation=collation)
     return charset(name)

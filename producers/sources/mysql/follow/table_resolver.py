@@ -64,14 +64,14 @@ class MySqlTableResolver:
         table = _table(told)
         facts = self._facts.get(table)
         if facts is None or [column.name for column in facts.columns] != [c.name for c in told.columns]:
-            facts = self._asked(table)
+            facts = self._query_facts(table)
         if facts is None and tuple(column.name for column in told.columns) == _SEQUENCE:
             return None
         return self._registered(self._shapes.of_log(told, facts, names))
 
     def signals(self, told: TableMap) -> MySqlRegisteredShape:
         """Return the same for the signal table: only the parts of a signal, and only for us."""
-        plain = MySqlShapes(ColumnRules(), self._shapes.instants, self._shapes.said)
+        plain = MySqlShapes(ColumnRules(), self._shapes.instants, self._shapes.collation_names)
         return MySqlRegisteredShape(signal_rows.signal_projection(plain.of_log(told).source), 0, 0)
 
     def signal_lost(self, table: TableId, most: int) -> None:
@@ -85,7 +85,7 @@ class MySqlTableResolver:
 
     def described(self, table: TableId, names: Mapping[str, str]) -> MySqlRegisteredShape | None:
         """Return a table as it is now; None where it no longer exists."""
-        facts = self._asked(table)
+        facts = self._query_facts(table)
         return None if facts is None else self._registered(self._shapes.of_facts(facts, names))
 
     def altered(self, table: TableId) -> None:
@@ -96,7 +96,9 @@ class MySqlTableResolver:
         """Make the decoder of its rows."""
 
         def charset(collation: int) -> Charset:
-            return charset_of(collation, column=str(writers.shape.table.id), said=self._shapes.said)
+            return charset_of(
+                collation, column=str(writers.shape.table.id), collation_names=self._shapes.collation_names
+            )
 
         ids = writers.key_id, writers.value_id
         return MySqlRowDecoder(
@@ -113,7 +115,7 @@ class MySqlTableResolver:
         ids = self._around.register(shape.table)
         return MySqlRegisteredShape(shape, ids.key or 0, ids.value)
 
-    def _asked(self, table: TableId) -> MySqlTableFacts | None:
+    def _query_facts(self, table: TableId) -> MySqlTableFacts | None:
         with self._asking() as catalogue:
             found = catalogue.facts_of([table]).get(table)
         self._facts[table] = found

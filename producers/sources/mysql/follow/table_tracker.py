@@ -68,7 +68,7 @@ class MySqlTableTracker:
         self._captures = captures
         self.reports = LogReports()
         self.tables = KnownTables[TableId, TableSchema | None](captures, self.reports, _subjects)
-        self.tables.by_key |= {table: KnownTable(table, None, found=False) for table in listed}
+        self.tables.by_key |= {table: KnownTable(table, None, is_reported=False) for table in listed}
 
     def done(self, deeds: Sequence[DdlEffect], database: str) -> Iterator[TableStep]:
         """Report what a query event does to captured tables; `database` is its default database."""
@@ -127,7 +127,7 @@ class MySqlTableTracker:
             yield self._appears(table, complete=False, shape=shape)
         elif shape is not None:
             before, known.facts = known.facts, shape
-            if not known.found:
+            if not known.is_reported:
                 yield from self.tables.find(known, shape, frozenset())
             elif before != shape:
                 yield Reshaped(table, refresh=False, shape=shape)
@@ -151,7 +151,7 @@ class MySqlTableTracker:
         if known is None and (deed.perhaps or self._captures(old)):
             self.reports.wake()  # a view, or nothing: only the catalogue knows
             later = self.tables.by_key.get(new)
-            if later is not None and not later.found and self.tables.captures(new):
+            if later is not None and not later.is_reported and self.tables.captures(new):
                 yield Reshaped(new, refresh=False)  # it had this name when we began: only the text is new
             return
         yield from self._dropped(new)
@@ -164,7 +164,7 @@ class MySqlTableTracker:
                 yield self._appears(new, complete=False)
             return
         if captured:
-            known.found = True
+            known.is_reported = True
             known.facts = None if known.facts is None else replace(known.facts, id=new)
             self.tables.by_key[new] = known
             self.reports.wake()

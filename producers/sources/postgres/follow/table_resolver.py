@@ -100,7 +100,7 @@ class PgTableResolver:
         self._refused.tell(DDL_REFUSED)
         return False
 
-    def told(self, facts: PgTableFacts) -> tuple[PgTableFacts, TableSchema | None]:
+    def revision(self, facts: PgTableFacts) -> tuple[PgTableFacts, TableSchema | None]:
         """Return a table as a DDL message shows it, and its published shape; None if its rows are refused."""
         with self._asking() as catalogue:
             carried = catalogue.carried(facts)

@@ -70,7 +70,7 @@ class PgTableTracker:
         if known is None:
             heard = self._heard.pop(oid, None)
             facts = _PgFactsSoFar(pictured=heard, exact=heard is not None)
-            known = KnownTable(table, facts, captured, found=self._settled)
+            known = KnownTable(table, facts, captured, is_reported=self._settled)
             self.tables.by_key[oid] = known
             if captured and self._settled:
                 whole = self._published.whole(table)
@@ -133,7 +133,7 @@ class PgTableTracker:
             captured = (entry.readable or known.captured) and self.tables.captures(entry.table)
             yield from self.tables.move(known, entry.table, entry.shape, captured=captured)
         if entry.facts is not None:
-            if not known.found:
+            if not known.is_reported:
                 yield from self.tables.find(known, entry.shape, entry.facts.filled)
             before, known.facts.pictured, known.facts.exact = _newest(known), entry.facts, False
             yield from _reshaped(known, before, entry.facts, entry.shape)
@@ -142,7 +142,7 @@ class PgTableTracker:
         """Take a table that neither the log nor an earlier picture has shown."""
         captured = entry.readable and self.tables.captures(entry.table)
         listed = captured and first and entry.table in self._listed
-        known = KnownTable(entry.table, _PgFactsSoFar(pictured=entry.facts), captured, found=not listed)
+        known = KnownTable(entry.table, _PgFactsSoFar(pictured=entry.facts), captured, is_reported=not listed)
         self.tables.by_key[oid] = known
         self._heard.pop(oid, None)
         if captured and entry.refused is not None:

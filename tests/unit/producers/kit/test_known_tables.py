@@ -99,11 +99,11 @@ def test_a_step_that_makes_the_caller_read_notes_when_it_did() -> None:
 
 def test_a_listed_table_is_found_once_and_only_with_a_shape() -> None:
     tables, shape = Numbered().tables, TableSchema(A, ())
-    known = KnownTable(A, None, found=False)
+    known = KnownTable(A, None, is_reported=False)
     assert tables.find(known, None, NOTHING) == []
     assert tables.find(known, shape, frozenset({3})) == [Found(shape, frozenset({3}))]
     assert tables.find(known, shape, NOTHING) == []
-    assert tables.find(KnownTable(A, None, captured=False, found=False), shape, NOTHING) == []
+    assert tables.find(KnownTable(A, None, captured=False, is_reported=False), shape, NOTHING) == []
 
 
 def test_a_name_belongs_to_one_table_at_a_time() -> None:

@@ -123,7 +123,10 @@ def test_a_collation_that_is_not_known_is_refused_unless_the_server_told() -> No
     assert raised.value.code == "mysql.table_map_broken"  # one entry for two columns
     both = MYSQL[: labels + 1] + b"\x04\xfc\xe7\x03\x5a" + MYSQL[labels + 4 :]
     assert refused(both) == "mysql.collation_unknown"
-    assert parse(both, mariadb=False, said={999: "utf8mb4"}).columns[10].labels == ("é", "\U0001f600")
+    assert parse(both, mariadb=False, collation_names={999: "utf8mb4"}).columns[10].labels == (
+        "é",
+        "\U0001f600",
+    )
 
 
 def _longer(body: bytes, place: int, more: int) -> bytes:
