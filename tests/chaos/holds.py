@@ -1,11 +1,11 @@
 """A process that is led from place to place: it waits at each until the test has done what it wants there.
 
     world.run(holds.armed)       every place of READ holds (producers/failpoints.py)
-    place, read = holds.next()   somebody has come to a place, at work on this
+    place, read = holds.next()   a process has come to a place, at work on this
     holds.let_go(place)          on to the next one
     holds.all_go()               from here on nobody waits
 
-The log can be held too, on the server's side: `silent_log` freezes who sends it, so that a reader gets ahead
+The log can be held too, on the server's side: `silent_log` freezes its sender, so that a reader gets ahead
 of the log; while a reader is held, the log gets ahead of the reader.
 """
 
@@ -28,7 +28,7 @@ _LOOK = 0.002  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What who is held has in hand: a table's range behind a key, or single keys of it."""
+    """The work of a process that is held: a table's range behind a key, or single keys of it."""
 
     table: str
     after: int = 0
@@ -49,7 +49,7 @@ def _numbers(text: str) -> list[int]:
 
 
 class Led(Protocol):
-    """Who is led: the folder of its places, and its processes."""
+    """A process that is led: the folder of its places, and its processes."""
 
     held: Path
     started: list[Running]
@@ -74,14 +74,14 @@ class Holds:
         return ",".join(f"{place}=hold" for place in self._places)
 
     def comes(self, seconds: float) -> bool:
-        """Whether somebody is held, or comes to be so soon."""
+        """Whether a process is held, or soon will be."""
         deadline = time.monotonic() + seconds
         while not self._there() and time.monotonic() < deadline:
             time.sleep(_LOOK)
         return bool(self._there())
 
     def next(self) -> tuple[str, Held]:
-        """Wait until somebody is held; where, and at work on what."""
+        """Wait until a process is held; return the place and its work."""
         wait_until(lambda: bool(self._there()) or not self._world.alive(), look=_LOOK)
         assert self._world.alive(), self._world.started[-1].output
         place = self._there()[0]

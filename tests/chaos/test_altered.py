@@ -65,13 +65,13 @@ def test_altered_while_it_runs_with_and_without_a_change_after_it(world: World) 
     world.run()
     equal(world, list(CHANGES))
     alter(world)
-    equal(world, list(CHANGES))  # nothing tells of it but the catalogue
+    equal(world, list(CHANGES))  # only the catalogue shows it
     write(world)
     equal(world, list(CHANGES))
 
 
 @pytest.mark.full
-def test_altered_while_nobody_looked(world: World) -> None:
+def test_tables_that_are_altered_while_the_pipeline_is_stopped(world: World) -> None:
     running = world.run()
     equal(world, list(CHANGES))
     assert running.stop() == 0

@@ -1,7 +1,7 @@
 """A table is truncated or its shape changes at every point around a chunk's marks; afterwards it is equal.
 
 Each table is read in several chunks, and one thing happens to it at one place of one of them (holds.py).
-The log tells of a change of shape with the table's next row at the earliest, or never.
+The log reports a change of shape with the table's next row at the earliest, or never.
 """
 
 import itertools
@@ -35,7 +35,7 @@ DONE = {
     " ADD PRIMARY KEY (k, id); " + WRITE,
     "key_renamed": "ALTER TABLE {0} RENAME COLUMN id TO nr; " + WRITE.replace("id", "nr"),
 }
-SILENT = ("filled", "renamed", "retyped", "key_renamed")  # also where the catalogue alone tells
+SILENT = ("filled", "renamed", "retyped", "key_renamed")  # also where only the catalogue shows it
 PLACES = failpoints.READ[:-1]
 
 

@@ -41,7 +41,7 @@ def world(
     made.close()
 
 
-def test_a_broker_that_is_killed_and_one_that_stands_still_are_outlived(world: World, broker: Broker) -> None:
+def test_the_pipeline_survives_a_killed_and_a_frozen_broker(world: World, broker: Broker) -> None:
     running = world.run()
     with world.writing() as writers:
         writers.more(20)

@@ -54,5 +54,5 @@ def test_killed_again_and_again_it_continues_where_it_was(world: World) -> None:
     wait_until(lambda: all_read(world))
     seen = check_all(world, but=NOT_OF_ROWS)
     read = [event for event in seen.events if event.op == "r" and event.table == "orders"]
-    assert len(read) == len({event.key for event in read}), "a start began anew what was released"
+    assert len(read) == len({event.key for event in read}), "a start read again what was released"
     assert len(read) > 300, "most rows were there before the task"

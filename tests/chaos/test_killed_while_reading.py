@@ -63,7 +63,7 @@ def read_once(world: World) -> None:
     seen = check_all(world, but=NOT_OF_ROWS)
     read = Counter(event.key for event in seen.events if event.op == "r" and event.id < -1000)
     assert read, "nothing was read"
-    assert set(read.values()) == {1}, "a start began anew what was released"
+    assert set(read.values()) == {1}, "a start read again what was released"
 
 
 def some(look: Callable[[], object], seconds: float = 0.3) -> bool:

@@ -1,4 +1,4 @@
-"""Transactions of many parts and rows of many megabytes, whole and in order, whoever dies in the middle."""
+"""Transactions of many parts and rows of many megabytes, whole and in order, whatever dies in the middle."""
 
 import signal
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def told(world: World, topic: str) -> list[dict[str, object]]:
 
 
 def is_whole(world: World, seen: ev.Evidence, rows: int) -> None:
-    """The one transaction of this many rows: each once, in its order, nothing between, told once."""
+    """The one transaction of this many rows: each once, in its order, nothing between, reported once."""
     [large] = {event.xid for event in seen.events if event.table == "lines"}
     events = [event for event in seen.events if event.xid == large]
     ordinals = sorted(int(event.seq[-8:], 16) for event in events)

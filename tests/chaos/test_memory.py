@@ -55,7 +55,7 @@ def load(world: World, megabytes: int) -> None:
 
 
 @pytest.mark.full
-def test_it_stays_flat_while_kafka_stands_still(world: World, kafka: Broker) -> None:
+def test_memory_stays_flat_while_kafka_is_frozen(world: World, kafka: Broker) -> None:
     running = world.run()
     world.insert("lines", 3, ROW)
     world.caught_up()
@@ -76,7 +76,7 @@ def test_it_stays_flat_while_kafka_stands_still(world: World, kafka: Broker) -> 
 
 @pytest.mark.deep
 @pytest.mark.timeout(900)
-def test_it_stays_flat_while_kafka_stands_still_for_a_minute(world: World, kafka: Broker) -> None:
+def test_memory_stays_flat_while_kafka_is_frozen_for_a_minute(world: World, kafka: Broker) -> None:
     running = world.run()
     with world.writing() as writers:
         world.insert("lines", 3, ROW)

@@ -132,7 +132,7 @@ def test_a_kafka_that_goes_silent_is_found_out(network: Network, ways: frozenset
 
 
 @pytest.mark.full
-def test_a_registry_that_can_not_be_reached_is_waited_for(network: Network) -> None:
+def test_a_registry_that_cannot_be_reached_is_waited_for(network: Network) -> None:
     world = network.world
     network.registry.refuse()
     running = world.run()

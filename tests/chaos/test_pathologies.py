@@ -35,7 +35,7 @@ def log_end(world: World) -> int:
 
 
 def confirms(world: World, place: int) -> None:
-    """Wait until the server is told to forget what lies before this place."""
+    """Wait until the server may forget what lies before this place."""
     wait_until(lambda: (world.confirmed() or 0) >= place)
 
 

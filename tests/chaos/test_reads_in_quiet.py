@@ -49,7 +49,7 @@ def chunks_of(world: World, table: str) -> int:
     return len({decoder.decode(record.value)["source"]["chunk"] for record in records if record.value})
 
 
-def test_nobody_writes_and_nobody_is_connected(world: World) -> None:
+def test_rows_are_read_while_the_database_is_idle(world: World) -> None:
     """T-W07."""
     world.look_away()
     running = world.run()
@@ -63,7 +63,7 @@ def test_nobody_writes_and_nobody_is_connected(world: World) -> None:
 def test_transactions_stay_open_until_all_is_read(world: World) -> None:
     """T-W08."""
     holds = Holds(world, ("before_gate",))
-    world.run(holds.armed)  # it has its slot: that would wait for whoever has written by then
+    world.run(holds.armed)  # it has its slot: that would wait for the transactions that are open by then
     holds.next()
     with world.session() as writer, world.session() as looker:
         writer.execute("BEGIN")
@@ -117,7 +117,7 @@ def waits(world: World, pid: int) -> bool:
     return world.sql("SELECT wait_event FROM pg_stat_activity WHERE pid = %s", pid) == [("SyncRep",)]
 
 
-def test_a_read_waits_for_what_the_log_has_told_and_nobody_sees(world: World) -> None:
+def test_a_read_waits_for_a_logged_commit_that_is_not_visible_yet(world: World) -> None:
     world.sql(f"ALTER DATABASE {world.database} SET synchronous_commit = 'local'")
     holds = Holds(world)
     world.run(holds.armed)

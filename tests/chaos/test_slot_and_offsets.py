@@ -36,7 +36,7 @@ def written(world: World) -> Running:
 
 
 def drop_slot(world: World) -> None:
-    """Drop the slot, from under whoever reads it."""
+    """Drop the slot, although it is being read."""
 
     def dropped() -> bool:
         ours = "FROM pg_replication_slots WHERE slot_name = %s"
@@ -87,7 +87,7 @@ def test_a_slot_that_is_dropped_while_it_is_read_ends_the_run(world: World) -> N
 
 
 @pytest.mark.deep
-def test_a_slot_that_is_created_again_while_nobody_runs_is_refused(world: World) -> None:
+def test_a_slot_that_is_created_again_while_the_pipeline_is_stopped_is_refused(world: World) -> None:
     assert written(world).stop() == Exit.OK
     drop_slot(world)
     world.sql("INSERT INTO lines (id) VALUES (-100)")
@@ -110,7 +110,7 @@ def test_offsets_that_are_deleted_are_missed_and_never_gone_on_without(world: Wo
     world.run()
     world.sql("INSERT INTO lines (id) VALUES (-101)")
     world.caught_up()
-    # the chain of positions starts over, and those that it was told by are gone
+    # the chain of positions starts over, and those that continued it are gone
     seen = check_all(world, but=["CHK-6", "CHK-7"])
     epochs = [event.seq[:4] for event in seen.events if event.id in {-100, -101}]
     assert epochs == ["0002", "0002"]

@@ -7,7 +7,7 @@
     world.caught_up()                       wait until all that was committed is in the topics
     check_all(world)                        checks.py: all that must hold
 
-Servers are given; who kills one gives servers of his own.  `bootstrap` and `database_port` point the pipeline
+Servers are given; a test that kills one gives its own.  `bootstrap` and `database_port` point the pipeline
 (never the test's own eyes) elsewhere, as to a proxy.
 """
 

@@ -42,7 +42,7 @@ class DropSuite:
         assert world.target.applied(OTHER.id) == plan_for(world, 5).upto
         assert list(world.target.letters.kept(OTHER.id)) == [letter(1, table="more_orders")]
 
-    def test_a_dropped_table_may_come_again_and_begins_anew(self, world: ModesWorld) -> None:
+    def test_a_dropped_table_may_come_back_and_starts_over(self, world: ModesWorld) -> None:
         put(world, plan_for(world, 5), change("c", A, 9, "old"))
         assert dropping(world).drop(TABLE.id)
         put(world, plan_for(world, 1), change("c", B, 1, "new"))

@@ -106,7 +106,7 @@ class GroupSuite:
         crew.wish("shop", DesiredState.STOP)
         self.becomes(crew, "shop", TaskState.STOPPED)
 
-    def test_names_that_only_case_tells_apart_are_two(self, crew: WritableConnectors) -> None:
+    def test_names_that_differ_only_in_case_are_distinct(self, crew: WritableConnectors) -> None:
         self.made(crew)
         self.made(crew, "Shop")
         crew.remove("Shop")
@@ -127,7 +127,7 @@ class GroupSuite:
         self.becomes(crew, "shop", TaskState.PAUSED)
 
     @pytest.mark.parametrize("ask", ["stored_settings", "config", "standing", "remove", "edit_offsets"])
-    def test_who_is_unknown_is_said(self, crew: WritableConnectors, ask: str) -> None:
+    def test_an_unknown_connector_is_reported(self, crew: WritableConnectors, ask: str) -> None:
         self.made(crew)
         more = (None,) if ask == "edit_offsets" else ()
         with pytest.raises(WracklineError) as told:

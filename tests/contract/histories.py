@@ -14,7 +14,7 @@ Row = tuple[object, object]
 
 
 def log(number: int, length: int = 24) -> list[Change]:
-    """Return what a source tells of three rows: inserts, updates, re-reads, deletes, truncates."""
+    """Return what a source reports of three rows: inserts, updates, re-reads, deletes, truncates."""
     chance, rows, told = Random(number), dict[int, Row](), list[Change]()
     for place in range(1, length + 1):
         key = chance.randint(1, 3)

@@ -82,7 +82,7 @@ def of(*rows: Values) -> dict[Content, int]:
 class KeylessPromises:
     """A bag of rows."""
 
-    def test_each_row_stands_as_often_as_it_came(self, world: KeylessWorld) -> None:
+    def test_each_row_is_stored_as_often_as_it_came(self, world: KeylessWorld) -> None:
         """T-K15."""
         x, y, null = row("x"), row("y"), row(None, None)
         tell(world, bag_plan(world, 6), came(1, x), came(2, x), came(3, x, "r"), came(4, null), came(5, null))
@@ -92,7 +92,7 @@ class KeylessPromises:
         tell(world, bag_plan(world, 12), changed(9, y, y), went(10, y), went(11, null))
         assert bag(world) == of(x)
 
-    def test_what_went_may_be_told_before_it_came(self, world: KeylessWorld) -> None:
+    def test_a_delete_may_arrive_before_its_insert(self, world: KeylessWorld) -> None:
         x, y = row("x"), row("y")
         tell(world, bag_plan(world, 1), went(7, x), changed(8, y, x))
         assert bag(world) == {}
@@ -167,7 +167,7 @@ def rekeyed(world: TargetWorld, offset: int, floor: int, table: TableSchema) -> 
 class KeyPromises:
     """Other columns are the key."""
 
-    def test_another_key_begins_anew(self, world: KeylessWorld) -> None:
+    def test_a_table_with_another_key_starts_over(self, world: KeylessWorld) -> None:
         stored = [
             change("c", ("a", number), number, label) for number, label in ((1, "x"), (2, "x"), (3, "y"))
         ]

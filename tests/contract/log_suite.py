@@ -108,7 +108,7 @@ class LogPromises:
             again.close()
             assert [e for e in rest if e.key != ("z", 1)] == [e for e in whole if place < e.upto]
 
-    def test_a_resumed_transaction_says_where_it_goes_on(self, world: SourceWorld) -> None:
+    def test_a_resumed_transaction_says_where_it_continues(self, world: SourceWorld) -> None:
         """T-M02."""
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
@@ -158,7 +158,7 @@ class LogPromises:
             assert batch is None or all(isinstance(step, Progress) for step in batch.steps)
         assert world.now() - start < GENEROUS
 
-    def test_who_is_woken_does_not_wait(self, world: SourceWorld) -> None:
+    def test_a_stream_that_is_woken_does_not_wait(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         read(world, stream, world.commit(partition, row("a", 1)))
@@ -184,7 +184,7 @@ class LogPromises:
         assert world.told(partition) == told, "INV-1: nothing was published"
         assert [e.key for e in events(world, read(world, stream, name))] == [("a", 1), ("a", 2)]
 
-    def test_a_quiet_log_says_where_it_stands(self, world: SourceWorld) -> None:
+    def test_a_quiet_log_reports_its_position(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         read_batches(world, stream, lambda steps: any(isinstance(step, Progress) for step in steps))
@@ -212,7 +212,7 @@ class LogPromises:
         batches = read_batches(world, stream, lambda steps: any(before < p for p in places(steps)))
         assert not any(row_changes(batch.steps) for batch in batches)
 
-    def test_the_database_is_told_only_what_was_confirmed(self, world: SourceWorld) -> None:
+    def test_only_a_confirmed_position_is_reported_to_the_database(self, world: SourceWorld) -> None:
         """T-P13."""
         if Ability.TOLD not in world.abilities:
             pytest.skip(f"no database of this source {Ability.TOLD.value}")
@@ -262,7 +262,7 @@ class LogPromises:
         assert [(e.op, e.key) for e in seen] == [("c", ("a", 1)), ("t", None), ("c", ("a", 2))]
         assert seen[0].seq < seen[1].seq < seen[2].seq
 
-    def test_a_shape_stands_before_its_first_row(self, world: SourceWorld) -> None:
+    def test_a_shape_comes_before_its_first_row(self, world: SourceWorld) -> None:
         partition = world.source.partitions()[0]
         stream = open_stream(world, partition)
         first = world.commit(partition, row("a", 1))

@@ -80,7 +80,7 @@ def spans(world: ModesWorld, table: TableId = TABLE.id) -> list[tuple[object, ..
 class HistoryPromises:
     """Versions."""
 
-    def test_a_version_stands_until_the_next(self, world: ModesWorld) -> None:
+    def test_a_version_is_valid_until_the_next(self, world: ModesWorld) -> None:
         plan = planned(world, TableMode.HISTORY, 4)
         tell(world, plan, change("c", A, 1, "x"), change("c", B, 2, "y"), change("u", A, 3, "z"))
         assert spans(world) == [(1, "x", 1, 3), (1, "z", 3, None), (2, "y", 2, None)]
@@ -114,7 +114,7 @@ class HistoryPromises:
         tell(world, planned(world, TableMode.HISTORY, 2), change("c", A, 12, "x"), emptied(10))
         assert spans(world) == [(1, "x", 1, 10), (1, "x", 12, None), (2, "y", 2, 10)]
         tell(world, planned(world, TableMode.HISTORY, 3), emptied(5))
-        assert spans(world) == [(1, "x", 1, 5), (1, "x", 12, None), (2, "y", 2, 5)], "it was told late"
+        assert spans(world) == [(1, "x", 1, 5), (1, "x", 12, None), (2, "y", 2, 5)], "it arrived late"
         tell(world, planned(world, TableMode.HISTORY, 4), change("r", B, 7, "y"))
         assert (2, "y", 7, 10) in spans(world)
 

@@ -120,5 +120,5 @@ class SourceWorld(Protocol):
         ...
 
     def told(self, partition: SourcePartition) -> Position | None:
-        """What the database has last been told to be done; None when it was told nothing."""
+        """The position that was last confirmed to the database; None if none was."""
         ...

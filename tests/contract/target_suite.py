@@ -208,7 +208,7 @@ class MergePromises:
         assert labels(world) == {}
         assert [world.stored(TABLE.id)[key].missing for key in (A, B)] == [BIG, BIG]
 
-    def test_what_nobody_sent_is_null_where_the_plan_says_so(self, world: TargetWorld) -> None:
+    def test_an_unsent_value_is_null_where_the_plan_says_so(self, world: TargetWorld) -> None:
         def plan(offset: int) -> MergePlan:
             return replace(plan_for(world, offset), lacking_is_null=True)
 
@@ -234,7 +234,7 @@ class MergePromises:
         put(world, plan_for(world, 7), partial("u", B, 12, "no row to keep from"))
         assert labels(world) == {A: "after"}
 
-    def test_upkeep_forgets_old_tombstones_alone_and_counts_who_waits(self, world: TargetWorld) -> None:
+    def test_upkeep_forgets_only_old_tombstones_and_counts_incomplete_rows(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 2), change("c", A, 1, "x"), change("c", B, 2), change("c", ("c", 3), 3))
         put(world, plan_for(world, 4), change("d", B, 4), change("d", ("c", 3), 9), partial("u", ("d", 4), 5))
         done = world.target.upkeep(TABLE.id, forget_before_ms=5000)

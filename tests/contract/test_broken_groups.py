@@ -61,7 +61,7 @@ BROKEN = [
     (Adds, "test_settings_are_replaced_not_added_to"),
     (Wakes, "test_a_change_of_settings_wakes_nobody"),
     (MakesStopped, "test_a_connector_of_which_nothing_is_wished_is_begun"),
-    (IgnoresCase, "test_names_that_only_case_tells_apart_are_two"),
+    (IgnoresCase, "test_names_that_differ_only_in_case_are_distinct"),
     (RemovesAll, "test_what_was_removed_is_gone_and_the_others_stay"),
 ]
 

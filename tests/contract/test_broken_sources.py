@@ -44,7 +44,7 @@ class Waits(FakeStream):
 
 
 class SleepsSoundly(FakeStream):
-    """Wakes at the deadline, whoever calls."""
+    """Wakes at the deadline, whatever calls it."""
 
     def poll(self, deadline: float) -> Batch | None:
         batch = super().poll(deadline)
@@ -353,23 +353,23 @@ def whole(wrong: type[FakeWhole]) -> type[FakeSource]:
 
 BROKEN: list[tuple[type[FakeSource], str]] = [
     (source_with(stream=Waits), "test_a_past_deadline_does_not_wait"),
-    (source_with(stream=SleepsSoundly), "test_who_is_woken_does_not_wait"),
+    (source_with(stream=SleepsSoundly), "test_a_stream_that_is_woken_does_not_wait"),
     (source_with(stream=Waits), "test_a_quiet_partition_does_not_hold_back_its_neighbour"),
-    (source_with(stream=SaysNothingWhenQuiet), "test_a_quiet_log_says_where_it_stands"),
+    (source_with(stream=SaysNothingWhenQuiet), "test_a_quiet_log_reports_its_position"),
     (source_with(stream=ConfirmsBackwards), "test_confirm_never_moves_back"),
-    (source_with(stream=ConfirmsByItself), "test_the_database_is_told_only_what_was_confirmed"),
+    (source_with(stream=ConfirmsByItself), "test_only_a_confirmed_position_is_reported_to_the_database"),
     (
         source_with(stream=RepeatsCutTransaction),
         "test_a_resume_anywhere_gives_the_rest_with_the_same_seq",
     ),
     (source_with(stream=SkipsCutTransaction), "test_a_resume_anywhere_gives_the_rest_with_the_same_seq"),
-    (source_with(stream=SkipsCutTransaction), "test_a_resumed_transaction_says_where_it_goes_on"),
+    (source_with(stream=SkipsCutTransaction), "test_a_resumed_transaction_says_where_it_continues"),
     (source_with(stream=CountsEvents), "test_a_resume_anywhere_gives_the_rest_with_the_same_seq"),
     (source_with(stream=ChangesKeysInPlace), "test_both_halves_of_a_key_change_stay_together"),
     (source_with(stream=ForgetsWhatIsUnsent), "test_unsent_columns_are_named"),
     (source_with(stream=NamesNoOtherKey), "test_a_partial_key_change_names_both_keys"),
-    (source_with(stream=ShapesComeLate), "test_a_shape_stands_before_its_first_row"),
-    (source_with(stream=KeepsFirstShape), "test_a_shape_stands_before_its_first_row"),
+    (source_with(stream=ShapesComeLate), "test_a_shape_comes_before_its_first_row"),
+    (source_with(stream=KeepsFirstShape), "test_a_shape_comes_before_its_first_row"),
     (source_with(stream=DropsTruncates), "test_a_truncate_is_one_event_in_its_place"),
     (source_with(stream=KnowsNoLimit), "test_a_batch_ends_with_the_row_that_fills_it"),
     (source_with(stream=DropsEmptyTransactions), "test_what_is_not_captured_still_moves_the_position"),

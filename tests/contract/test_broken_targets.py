@@ -291,7 +291,7 @@ class AddsTwice(FakeTarget):
 
 
 class ForgetsTypes(FakeTarget):
-    """Takes a wider type and starts its column anew."""
+    """Takes a wider type and starts its column over."""
 
     def alter(self, plan: MergePlan, changes: Sequence[Alteration]) -> None:
         super().alter(plan, changes)
@@ -305,7 +305,7 @@ class ForgetsTypes(FakeTarget):
 
 
 class ClaimsCase(FakeTarget):
-    """Says that it can tell names apart by more than it stores of them."""
+    """Says that it distinguishes names by more than it stores of them."""
 
     can = replace(FakeTarget.can, identifiers=Identifiers(most_characters=400))
 
@@ -358,8 +358,8 @@ BROKEN: list[tuple[type[FakeTarget], str]] = [
     (AddsTwice, "test_an_added_column_is_null_in_old_rows"),
     (ForgetsTypes, "test_a_widened_column_keeps_its_values"),
     (ClaimsCase, "test_names_are_mapped_and_collisions_refused"),
-    (ForgetsAllTombstones, "test_upkeep_forgets_old_tombstones_alone_and_counts_who_waits"),
-    (CountsHiddenRowsAsWhole, "test_upkeep_forgets_old_tombstones_alone_and_counts_who_waits"),
+    (ForgetsAllTombstones, "test_upkeep_forgets_only_old_tombstones_and_counts_incomplete_rows"),
+    (CountsHiddenRowsAsWhole, "test_upkeep_forgets_only_old_tombstones_and_counts_incomplete_rows"),
 ]
 
 

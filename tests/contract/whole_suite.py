@@ -1,4 +1,4 @@
-"""The promises of a reader that reads a table without a key; the suite's has one, to tell rows apart."""
+"""The promises of a reader that reads a table without a key; the suite's has one, to distinguish rows."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """A pipeline over a table that is written by hand, merged by the command however it is started.
 
-In: who starts it, and the lines of its file that say where it merges to.  Out: what came of two batches, read
+In: what starts it, and the lines of its file that say where it merges to.  Out: the rows of two batches, read
 by the same settings in a process of its own: no Spark of this one has the jars.
 """
 
@@ -71,7 +71,7 @@ class Copying:
             self.await_batches(process, 1)
             self._second()
             self.await_batches(process, 2)
-            os.kill(process.told("running")["pid"], 15)  # it may be the child of who was started
+            os.kill(process.told("running")["pid"], 15)  # it may be a child of the process that was started
             wait_until(lambda: process.process.poll() is not None, patience=SPARK_PATIENCE)
             assert process.told("stopped")["whole"], process.output
             assert process.process.returncode == 0, process.output
@@ -142,7 +142,7 @@ class Copying:
 
 
 def expected() -> set[tuple[Any, ...]]:
-    """Return what two batches make of the table, as `rows` tells it."""
+    """Return what two batches make of the table, as `rows` reads it."""
     stay = [merged(0), merged(1), merged(2, "2.00"), merged(4), merged(5)]
     rows = [(*row, None) for row in stay] + [(*merged(30, note="new"), 5)]
     return {tuple(map(plain, row)) for row in rows}

@@ -1,4 +1,4 @@
-"""Every kind of catalogue that an Iceberg target can be told of, with a real one behind it."""
+"""Every kind of catalogue that an Iceberg target can use, with a real one behind it."""
 
 from collections.abc import Callable
 from pathlib import Path

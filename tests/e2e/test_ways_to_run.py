@@ -1,4 +1,4 @@
-"""Who starts Spark: spark-submit, a cluster, a Spark Connect server.  The copy is the same."""
+"""The ways to start Spark: spark-submit, a cluster, a Spark Connect server.  The copy is the same."""
 
 import json
 import subprocess
@@ -91,7 +91,7 @@ def submitted(made: Copying, *options: str) -> list[str]:
 def test_spark_submit_runs_the_application(
     copying: Callable[..., Copying], spark: SparkSession, tmp_path: Path
 ) -> None:
-    made = copying("[spark]", f'master = "spark://{HOST}:1"')  # nobody is there; who submits says where
+    made = copying("[spark]", f'master = "spark://{HOST}:1"')  # no server is there; spark-submit says where
     made.table.reshape([ID, NOTE, Column("Note", 6, NOTE.type)])
     with made.table.transaction():
         made.table.event("c", {"id": 1, "note": "small", "Note": "large"})

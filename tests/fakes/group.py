@@ -30,7 +30,7 @@ class FakeGroup:
 
     def __init__(self) -> None:
         self.coordinator: str | WracklineError | None = None
-        self.looked = Event()  # somebody wanted to know who writes
+        self.looked = Event()  # a caller asked which worker writes
         self.resolver = Resolver(Allowed(), {})
         self.asked: list[str] = []  # what reached it, in order
         self._configs: dict[str, dict[str, str]] = {}

@@ -2,10 +2,10 @@
 
     changes --latest--> one change a key --merge--> rows      visible(rows): what a reader sees
 
-A row is told by its key; among changes of one key the greater seq is the newer.  A partial change names
+A row is identified by its key; among changes of one key the greater seq is the newer.  A partial change names
 columns that it did not send.  Their value is the row's own, from an earlier change of the batch or from
 what is stored, and never that of an earlier row of the same key: a create, a snapshot row and a delete
-start over.  A column whose value nobody has is `missing`, and its row is not shown until somebody has it.
+start over.  A column without a known value is `missing`, and its row is not shown until an event brings it.
 
     events of a table without a key --halves--> changes      copies(rows): what a reader sees of them
 

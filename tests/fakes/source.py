@@ -235,7 +235,7 @@ class FakeSource:
         aside: Collection[TableId] = (),
         fresh: Collection[TableId] = (),
     ) -> FakeStream:
-        del fresh  # all that is listed is in this log, whoever lists it
+        del fresh  # all that is listed is in this log, from whatever list
         tables = [table for table in tables if table not in aside]
         database = self._databases[partition]
         start = Place(0, database.end) if saved is None else Place.parse(saved)

@@ -12,7 +12,7 @@ from wrackline.schemas.tables.table import SourcePartition, TableSchema
 
 
 class Clock:
-    """Time passes when somebody looks at it, or is made to."""
+    """Time passes when it is looked at, or when a test moves it."""
 
     def __init__(self) -> None:
         self.time = 1_000.0

@@ -22,7 +22,7 @@ from bench.plain_build import prefer_source
 
 GUIDED = find_spec("atheris") is not None
 if GUIDED:
-    prefer_source()  # before anything of ours is imported: compiled modules tell no coverage
+    prefer_source()  # before anything of ours is imported: compiled modules report no coverage
 
 from tests.fuzz.targets import CORPUS, TARGETS, hold, kept  # noqa: E402
 

@@ -291,14 +291,14 @@ def test_versions_that_are_none_are_no_reason_to_make_a_subject(body: bytes) -> 
     assert [one.partition("?")[0] for one in asked] == ["GET /subjects/s-value/versions"]
 
 
-def test_an_id_of_something_that_is_no_schema_stands_for_another() -> None:
+def test_an_id_whose_text_is_not_a_schema_is_reported_as_changed() -> None:
     with answering(200, b'{"schema": "no schema"}') as url, RegistryClient(RegistryAccess(url)) as registry:
         assert registry.text(7) == "no schema"  # as one of Protobuf is none in JSON
         with pytest.raises(Definite, match=r"registry\.changed"):
             registry.verify({7: avro("a")})
 
 
-def test_modes_that_nobody_understands_keep_nobody_from_registering() -> None:
+def test_unknown_modes_do_not_prevent_a_registration() -> None:
     for body in (b"{}", b"[]", b'{"mode": ["READONLY"]}', b"<html>"):
         with answering(200, body) as url, RegistryClient(RegistryAccess(url)) as registry:
             registry.may_register("s-value")
@@ -364,7 +364,7 @@ def test_a_look_says_whether_one_may_register_and_keeps_nothing(client: Registry
         (200, b'{"mode": "READONLY"}', "registry.read_only"),
         (200, b'{"mode": "READONLY_OVERRIDE"}', "registry.read_only"),
         (404, b"no such page", None),  # a registry without modes
-        (403, b'{"error_code": 40301, "message": "no"}', None),  # who may register need not see modes
+        (403, b'{"error_code": 40301, "message": "no"}', None),  # a user who may register need not see modes
         (503, b"{}", "registry.unreachable"),
     ],
 )

@@ -148,7 +148,7 @@ class Trial:
 
 
 def forget_answers(file: str) -> None:
-    """Empty the caches of a module's functions, so that who asks them is seen to."""
+    """Empty the caches of a module's functions, so that the calls of them are counted."""
     for one in gc.get_objects():
         function = one.__wrapped__ if isinstance(one, _lru_cache_wrapper) else None
         if isinstance(function, FunctionType) and function.__code__.co_filename == file:

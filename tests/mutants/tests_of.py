@@ -111,7 +111,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{_UNIT}test_offsets_topic.py",
         f"{_UNIT}test_recovery.py",
         f"{_BROKER}test_publisher.py",
-        f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_for_ever",
+        f"{_BROKER}test_security.py::test_a_refusal_while_it_runs_is_reported_and_not_tried_forever",
     ),
     "producers/kafka/ownership.py": (f"{_BROKER}test_ownership.py",),
     "producers/kafka/requests_topic.py": (f"{_BROKER}test_receipts_read.py",),

@@ -125,7 +125,7 @@ def test_what_is_likely(
     assert likely_numbers([LoggedColumn(name, 0) for name in logged], columns, key) == expected
 
 
-def test_a_type_tells_columns_apart() -> None:
+def test_a_type_distinguishes_columns() -> None:
     columns = [
         CatalogueColumn(1, "a", type_oid=1),
         CatalogueColumn(2, None),

@@ -16,7 +16,7 @@ Row = dict[str, object]
 
 @dataclass
 class Log:
-    """A source that writes its log, and beside it the history as one who looks on would write it down."""
+    """A source that writes its log, and beside it the history as an observer would write it down."""
 
     told: list[Change] = field(default_factory=list)
     history: list[Row] = field(default_factory=list)

@@ -38,7 +38,7 @@ class Log:
 
 @st.composite
 def logs(draw: st.DrawFn) -> Log:
-    """Write a legal log: what is changed or deleted is there; a read at one place tells all that was."""
+    """Write a legal log: what is changed or deleted is there; a read at one place contains all that was."""
     bag: list[Values] = []
     told: list[Told] = []
     for place in range(draw(st.integers(1, 16))):

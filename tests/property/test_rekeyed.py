@@ -75,7 +75,7 @@ def sources(draw: st.DrawFn) -> Source:
 
 
 @given(sources(), st.data())
-def test_rows_stand_once_under_the_newest_key(source: Source, data: st.DataObject) -> None:
+def test_rows_are_stored_once_under_the_newest_key(source: Source, data: st.DataObject) -> None:
     """T-K09."""
     arriving = data.draw(st.permutations(source.told))
     rows: dict[Key, Stored] = {}
@@ -98,7 +98,7 @@ def test_rows_stand_once_under_the_newest_key(source: Source, data: st.DataObjec
         under = max(source.told, key=lambda told: told.change.seq).key
         if under == source.key:
             assert texts(visible(rows).values()) == texts(source.rows.values())
-        else:  # nothing was told since: not a row is left, or the table was empty
+        else:  # nothing was sent since: not a row is left, or the table was empty
             assert not source.rows
 
 

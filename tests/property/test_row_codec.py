@@ -153,7 +153,7 @@ ACTIONS = st.sampled_from(
 
 
 def ruled(table: TableSchema, actions: list[Action]) -> Projection:
-    """The table under rules that tell each column but the key its action."""
+    """The table under rules that give each column but the key its action."""
     named = [
         (Listed.of("a", f"public.t.{column.name}"), action)
         for column, action in zip(table.columns[1:], actions, strict=True)

@@ -109,7 +109,7 @@ def test_a_key_becomes_the_text_that_the_database_reads() -> None:
     assert bound_of(table, key) == tuple(text for _, _, text in kinds.values())
 
 
-def test_a_key_whose_text_is_not_sure_is_not_told() -> None:
+def test_a_key_whose_text_is_not_certain_has_no_bound() -> None:
     for kind, value in (
         (Kind.BYTES, b"x"),
         (Kind.DATE, -2440588),

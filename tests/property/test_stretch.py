@@ -14,7 +14,7 @@ OIDS = (7, 0x8000_0001, 9)  # the second has the sign bit of 32; nobody captures
 
 
 def messages(kinds: list[tuple[str, int]]) -> list[bytes]:
-    """A transaction of row messages; keys change, rows are not to be told, relations are told again."""
+    """A transaction of row messages; keys change, some rows are left out, relations are sent again."""
     made = [b"B" + struct.pack(">QqI", 200, 0, 7), *(_relation(oid) for oid in OIDS)]
     for number, (kind, oid) in enumerate(kinds):
         row = insert([b"%d" % number], oid)

@@ -53,7 +53,7 @@ class Altered(NamedTuple):
 
 
 class Spoiled(NamedTuple):
-    """A row that no stream can tell: its table is set aside there."""
+    """A row that no stream can decode: its table is set aside there."""
 
     shape: Shape
 

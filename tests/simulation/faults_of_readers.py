@@ -1,4 +1,4 @@
-"""Faults of who reads: the gate, the marks, the bounds, the cursor, the errors."""
+"""Faults of the readers: the gate, the marks, the bounds, the cursor, the errors."""
 
 from collections.abc import Callable
 from dataclasses import replace

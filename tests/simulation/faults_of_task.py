@@ -38,7 +38,7 @@ class Telling(Task):
         super().tell(step)
 
     def rows(self, rows: Sequence[RowChange]) -> Iterator[RowChange]:
-        """What it tells."""
+        """What it reports."""
         yield from rows
 
 

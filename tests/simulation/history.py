@@ -193,7 +193,7 @@ class _History:
             if task.readers.jobs:
                 task.advance(fails=0.0)
         if not task.stream.behind and self.chance.happens(0.2):
-            self.database.append()  # somebody else's transaction: the log's place moves
+            self.database.append()  # another session's transaction: the log's place moves
         task.publish(1.0)
         task.now += 30
 

@@ -102,7 +102,7 @@ class Readers:
         return job.stage.name.lower()
 
     def failed(self, job: Job, machine: Machine, error: WracklineError, now: float) -> None:
-        """Tell the machine of an error."""
+        """Report an error to the machine."""
         machine.failed(job.work.ticket, error, now)
 
     def unseen(self, work: Work) -> list[Commit]:

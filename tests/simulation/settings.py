@@ -20,7 +20,7 @@ class Settings:
     slice_rows: int = 2
     readers: int = 2
     most_tries: int = 5
-    look_at: int = 50  # unproven transactions from which on somebody looks for them
+    look_at: int = 50  # unproven transactions from which on a check looks for them
     most_bytes: int = 64 << 20  # for all windows
     cuts: float = 0.3  # how often a plan ends a span at a row
     parts: float = 0.3  # how often a Kafka transaction may end inside a source transaction
@@ -29,7 +29,7 @@ class Settings:
     orders: float = 0.03  # requests, stops, pauses
     losses: float = 0.0  # how often the log is lost, and all tables are asked for again
     bag: bool = False  # whether there is a table without a key beside all others
-    late: bool = True  # whether the log tells a shape no sooner than a row needs it
+    late: bool = True  # whether the log reports a shape no sooner than a row needs it
     skipped: str = ""  # operations that are not published
     writes: Writes = field(default_factory=Writes)
 

@@ -3,7 +3,7 @@
     pairs (k1, k2)    holes (n or null, m)    ones (id)     + version, a, big, huge, and what is added later
     bags (no key: rows come, and go all at once)
 
-Keys are texts in a collation of their own (2 < 9 < 10 < 100, nulls last), so whoever compares
+Keys are texts in a collation of their own (2 < 9 < 10 < 100, nulls last), so code that compares
 them as texts goes wrong.  Rows are tuples of texts; as bytes they are Avro in Confluent's frame, which
 is what the machine is given and what a reader of the topic decodes.
 """

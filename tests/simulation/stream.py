@@ -3,7 +3,7 @@
 After a resume every shape is announced again, and a transaction that was cut continues where it was cut.
 That a table was altered is said where it stands in the log; a log may be late with the shape itself,
 which then comes with the first row that needs it, as pgoutput does it.  A table with a row that can't be
-told is left out from there on, and perhaps said to be gone.  What the topic's reader will be told of an
+decoded is left out from there on, and perhaps reported as gone.  What the topic's reader will see of an
 event (its seq) is made here, from the place alone.
 """
 
@@ -70,7 +70,7 @@ class Stream:
         return steps
 
     def _transaction(self, logged: Logged, steps: list[Step], chance: Chance, room: int) -> int:
-        """Append what there is room for; whoever asks again gets the rest."""
+        """Append what there is room for; the next call gets the rest."""
         lsn, end = self.at.lsn, Place(self.at.epoch, self.at.lsn + 1)
         if self.aside and not self._inside and chance.happens(0.2):
             steps += [Vanished(table) for table in sorted(self.aside)]

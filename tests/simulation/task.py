@@ -101,7 +101,7 @@ class Task:
         self.publisher.commit(1.0)  # with the new position
 
     def run_name(self) -> str:
-        """What tells this run's marks from those of others."""
+        """What distinguishes this run's marks from those of others."""
         return f"run{self.runs}"
 
     @property

@@ -19,7 +19,7 @@ ONCE_FAILED = Path(__file__).with_name("seeds_that_failed.txt")
 
 
 def in_words(failures: list[Failure]) -> str:
-    """The first failure, made small and told; the others by name."""
+    """The first failure, made small and printed in full; the others by name."""
     if not failures:
         return ""
     small = shrunk(failures[0])

@@ -55,7 +55,7 @@ def _piece(piece: tuple[int, int, str]) -> Found:
 
 
 def main(first: int, count: int, fault: str = SOUND.name) -> None:
-    """Run histories and say which broke a rule; a single one is told."""
+    """Run histories and say which broke a rule; a single one is printed in full."""
     if count == 1:
         sys.stdout.write("\n".join([*told(first, FAULTS[fault]), ""]))
         return

@@ -16,7 +16,7 @@ class WholeRead:
     """Begun at the end of the log; what is hidden from a SELECT is in it."""
 
     def __init__(self, database: Database, table: Table) -> None:
-        database.append()  # a slot is told where it begins by a record of its own: no two begin at one place
+        database.append()  # a record of its own says where a slot begins: no two begin at one place
         self.database, self.table, self.place = database, table, database.end
         self.shape = table.shape
         self.rows = logged(database, table)

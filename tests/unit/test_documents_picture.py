@@ -1,4 +1,4 @@
-"""The picture in README shows what the demo prints today: its story is told once more, by stand-ins."""
+"""The picture in README shows what the demo prints today: its story is played once more, by stand-ins."""
 
 import io
 import re

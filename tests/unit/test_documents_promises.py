@@ -138,7 +138,7 @@ def test_every_setting_that_a_page_names_is_known(page: Path) -> None:
     assert unknown_settings(page.read_text()) - NO_SETTINGS == set()
 
 
-def test_a_setting_that_nobody_knows_would_be_seen() -> None:
+def test_an_unknown_setting_would_be_seen() -> None:
     assert unknown_settings('`snapshot.mode` and `snapshot.moode = "initial"`') == {"snapshot.moode"}
 
 

@@ -134,7 +134,7 @@ def asks_for(file: Path) -> Callable[[socket], bytes]:
     return talk
 
 
-def test_a_false_mysql_that_asks_for_a_file_gets_none(tmp_path: Path) -> None:
+def test_a_false_mysql_that_requests_a_file_gets_none(tmp_path: Path) -> None:
     """A-DRIVER-07."""
     file = tmp_path / "secret"
     file.write_text(f"{CANARY}-of-a-file")

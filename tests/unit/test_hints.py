@@ -78,7 +78,7 @@ def test_kcat_gets_the_place_to_look() -> None:
     assert {code: found for code, hint in hints.items() if (found := wrong_kcat(hint))} == {}
 
 
-def test_a_call_of_kcat_that_nobody_can_repeat_is_seen() -> None:
+def test_a_call_of_kcat_that_cannot_be_repeated_is_seen() -> None:
     for call in ("-C -t '{topic}' -o -5 -e", "-b <brokers> -C -t '{topic}' -o {offset} -c 1", "-L"):
         assert wrong_kcat(f"look at it: kcat {call}; then go on") == [call]
 

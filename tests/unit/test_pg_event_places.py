@@ -110,7 +110,7 @@ def test_an_events_order_is_that_of_what_its_transactions_end_counts() -> None:
     assert [order["total_order"] for order in orders] == [4, 5]
 
 
-def test_a_tables_count_goes_on_when_the_server_describes_the_table_again() -> None:
+def test_a_tables_count_continues_when_the_server_describes_the_table_again() -> None:
     log = [begin(200), RELATION, row(1), row(2), RELATION, row(3), new_key(3, 4), TRUNCATE]
     oid, other = struct.pack(">I", OID), struct.pack(">I", OID + 1)
     made_again = [one.replace(oid, other) for one in (RELATION, row(5))]

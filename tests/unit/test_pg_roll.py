@@ -1,4 +1,4 @@
-"""Tables that come and go: told by the log, and by pictures that lag or lead; each change is said once."""
+"""Tables that come and go: reported by the log, and by pictures that lag or lead; each change once."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -64,7 +64,7 @@ def test_what_is_listed_is_no_news_and_what_comes_later_is_complete_where_all_is
     assert made.picture(picture(made, [table(1, "a"), table(2, "b"), table(3, "x"), table(4, "c")])) == []
 
 
-def test_the_log_tells_first_and_the_picture_has_no_more_to_say() -> None:
+def test_a_change_in_the_log_comes_first_and_the_picture_adds_nothing() -> None:
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))
     stirred = made.reports.wakes
@@ -95,7 +95,7 @@ def test_a_picture_from_before_the_logs_word_does_not_take_it_back() -> None:
     assert made.picture(old) == []
     assert made.picture(picture(made, [table(1, "b")])) == []
     unsettled = picture(made, [table(1, "a")], unsettled=frozenset({1}))
-    assert made.picture(unsettled) == [], "somebody is changing it: what is seen may be older"
+    assert made.picture(unsettled) == [], "it is being changed: what is seen may be older"
     hidden = PgCatalogueSnapshot(made.reports.count, 0, {}, unsettled=frozenset({1}), published=EVERYTHING)
     assert made.picture(hidden) == []
 
@@ -158,7 +158,7 @@ def test_a_name_that_another_table_takes_is_free_before() -> None:
     assert moved == [Appeared(named("b"), False, TableSchema(named("b"), ()))]
 
 
-def test_a_table_that_can_not_be_published_is_at_fault_once() -> None:
+def test_a_table_that_cannot_be_published_is_at_fault_once() -> None:
     made = roll("a")
     refused = PgSnapshotEntry(named("b"), refused=NOT_OURS())
     for entries in ({2: refused}, {2: refused}):
@@ -185,13 +185,11 @@ def test_rows_from_before_a_table_was_published_are_asked_for_once() -> None:
     assert made.named(2, named("b"), captured=True, shape=None) == [Appeared(named("b"), complete=False)]
     entries = {1: PgSnapshotEntry(named("a")), 2: PgSnapshotEntry(named("b"), added=True)}
     assert made.picture(PgCatalogueSnapshot(begun, 0, entries)) == []
-    again = made.picture(
-        PgCatalogueSnapshot(made.reports.count, 0, entries)
-    )  # somebody took it out meanwhile
+    again = made.picture(PgCatalogueSnapshot(made.reports.count, 0, entries))  # it was taken out meanwhile
     assert again == [Appeared(named("b"), complete=False)]
 
 
-def test_an_alteration_asks_for_the_rows_once_whoever_tells_of_it() -> None:
+def test_an_alteration_requires_a_refresh_once_whether_log_or_picture_reports_it() -> None:
     filled = PgColumnFacts(3, "gift", 25, -1, default="d", missing=True)
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))
@@ -206,7 +204,7 @@ def test_an_alteration_asks_for_the_rows_once_whoever_tells_of_it() -> None:
     assert made.picture(picture(made, [table(1, "a", ID, NOTE, filled)])) == []
 
 
-def test_ddl_of_a_table_that_nobody_met_is_kept_for_its_first_row() -> None:
+def test_ddl_of_an_unknown_table_is_kept_for_its_first_row() -> None:
     made = roll("a")
     made.picture(picture(made, [table(1, "a")]))
     assert made.altered(table(2, "b"), None) == []
@@ -222,7 +220,7 @@ def test_ddl_of_a_table_that_nobody_met_is_kept_for_its_first_row() -> None:
     )
 
 
-def test_what_was_heard_of_tables_that_nobody_met_is_bounded() -> None:
+def test_the_alterations_kept_of_unknown_tables_are_bounded() -> None:
     made = roll("a")
     for oid in range(MOST_HEARD + 1):
         made.altered(table(oid, f"t{oid}"), None)
@@ -231,7 +229,7 @@ def test_what_was_heard_of_tables_that_nobody_met_is_bounded() -> None:
     assert made.facts(MOST_HEARD) == (table(MOST_HEARD, f"t{MOST_HEARD}"), True)
 
 
-def test_only_what_can_have_changed_stored_rows_asks_for_them() -> None:
+def test_only_an_alteration_that_can_change_stored_rows_requires_a_refresh() -> None:
     before = table(1, "a")
 
     def asks(*columns: PgColumnFacts, file: int = 1) -> bool:
@@ -243,7 +241,9 @@ def test_only_what_can_have_changed_stored_rows_asks_for_them() -> None:
     assert asks(ID, NOTE, added._replace(default="d"))
     assert asks(ID, NOTE, added._replace(identity="a"))
     assert asks(ID, NOTE, added._replace(generated="s", default="d"))
-    assert asks(ID, NOTE, added, file=2), "its default may be dropped already, and the rows were written anew"
+    assert asks(ID, NOTE, added, file=2), (
+        "its default may be dropped already, and the rows were written again"
+    )
     assert not asks(ID, NOTE, file=2), "VACUUM FULL"
     assert not asks(ID)
     assert not asks(ID, NOTE._replace(name="text"))
@@ -263,7 +263,7 @@ def test_a_column_is_the_one_of_before_though_its_name_has_moved_since() -> None
     said, moved = table(1, "a"), PgColumnFacts(3, "note", 25, -1)
     assert unchanged_numbers(relation, said, table(1, "a", ID, NOTE._replace(name="other"), moved)) == [1, 2]
     assert unchanged_numbers(relation, said, table(1, "a", ID, NOTE._replace(name=None), moved)) is None, (
-        "made anew"
+        "created again"
     )
     assert unchanged_numbers(relation, table(1, "a", ID, moved), table(1, "a", ID, NOTE, moved)) == [1, 3]
 
@@ -281,7 +281,7 @@ OIDS, NAMES = st.integers(1, 5), st.sampled_from(["a", "b", "c", "x"])
 
 
 def follow(followed: set[TableId], steps: Iterable[Step]) -> None:
-    """Keep the tables that somebody has who hears of nothing else."""
+    """Keep the tables of a listener that hears of nothing else."""
     for step in steps:
         if isinstance(step, Renamed | Vanished):
             followed.remove(step.old if isinstance(step, Renamed) else step.table)
@@ -297,7 +297,9 @@ def follow(followed: set[TableId], steps: Iterable[Step]) -> None:
 )
 @example([("set", 2, "b"), ("row", 2, "a"), ("set", 2, "c"), ("set", 1, "b"), ("set", 2, "a")])
 @example([("take", 1, "a"), ("set", 1, "b"), ("set", 2, "a"), ("row", 2, "a"), ("give", 1, "a")])
-def test_whoever_follows_the_news_has_the_catalogues_tables(happened: list[tuple[str, int, str]]) -> None:
+def test_following_the_reported_changes_leads_to_the_catalogue_s_tables(
+    happened: list[tuple[str, int, str]],
+) -> None:
     made = roll("a")
     there: dict[int, str] = {1: "a"}
     followed = {named("a")}

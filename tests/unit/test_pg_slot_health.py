@@ -26,7 +26,7 @@ def test_a_position_reads_as_the_server_writes_it() -> None:
     ("saved", "newest", "epoch"),
     [(1, None, 2), (1, 3, 4), (3, 1, 4), (None, 2, 3), (None, None, 1)],
 )
-def test_anew_is_an_epoch_in_which_nothing_was_published(
+def test_starting_over_takes_an_epoch_in_which_nothing_was_published(
     saved: int | None, newest: int | None, epoch: int
 ) -> None:
     made = anew(

@@ -28,9 +28,9 @@ def test_two_pipelines_never_share_one(one: str, other: str) -> None:
     assert own_slot(one) != own_slot(other)
 
 
-def test_a_name_that_looks_like_one_with_a_checksum_is_told_apart_too() -> None:
+def test_a_name_that_looks_like_one_with_a_checksum_is_distinguished_too() -> None:
     assert own_slot(own_slot("a-b").removeprefix("wrackline_")) != own_slot("a-b")
 
 
-def test_names_that_differ_only_in_what_a_slot_can_not_hold_are_told_apart() -> None:
+def test_names_that_differ_only_in_characters_that_a_slot_cannot_hold_are_distinguished() -> None:
     assert len({own_slot(name) for name in ("a-b", "a_b", "a.b", "A-B", "a" * 99, "a" * 98)}) == 6

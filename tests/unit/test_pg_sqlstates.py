@@ -55,7 +55,7 @@ def test_what_passes_is_tried_again(state: str | None, code: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "code"), AN_OPERATOR.items())
-def test_what_would_fail_again_asks_somebody(state: str, code: str) -> None:
+def test_an_error_that_would_happen_again_needs_an_operator(state: str, code: str) -> None:
     made = error(state)
     assert (type(made), made.code) == (OperatorNeeded, code)
 

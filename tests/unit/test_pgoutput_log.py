@@ -220,7 +220,7 @@ def test_inv_4_rows_before_one_at_fault_end_before_it_so_that_a_resume_finds_it_
 
 
 def test_inv_4_a_row_that_is_set_aside_lies_between_the_rows_before_it_and_those_behind_it() -> None:
-    """Whoever resumes before it comes to it again; whoever resumes behind it does not."""
+    """A reader that resumes before it comes to it again; one that resumes behind it does not."""
     bad = insert([b"x"], OID)
     log = [begin(200), RELATION, row(1), row(2), bad, row(3), commit(200)]
     shape = replace(project_all(TABLE), on_unfit=(OnUnfit.LETTER,))
@@ -235,14 +235,14 @@ def test_inv_4_a_row_that_is_set_aside_lies_between_the_rows_before_it_and_those
         assert rows(again) == rows(steps)[2:]
 
 
-def test_a_shape_that_is_not_told_gives_the_table_up_for_good() -> None:
+def test_an_unknown_shape_sets_the_table_aside_for_good() -> None:
     made = decoder(START, errors=[NOT_KNOWN()])
     steps = read(made, begin(200), RELATION, row(1), RELATION, row(2), commit(200))
     assert [s.error.code for s in steps if isinstance(s, Fault)] == ["test.not_known"]
     assert rows(steps) == []
 
 
-def test_what_mends_itself_is_no_tables_fault() -> None:
+def test_a_transient_error_is_not_the_table_s_fault() -> None:
     made = decoder(START, errors=[OUT_OF_REACH()])
     with pytest.raises(Transient):
         read(made, begin(200), RELATION)

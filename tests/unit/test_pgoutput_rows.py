@@ -161,7 +161,7 @@ def test_a_table_without_a_key_has_events_without_one() -> None:
     assert event[2] is None
 
 
-def test_a_nullable_key_column_stands_in_the_key_as_null_or_value() -> None:
+def test_a_nullable_key_column_is_in_the_key_as_null_or_value() -> None:
     table = TableSchema(TABLE.id, TABLE.columns, ("name", "id"), KeyKind.CUSTOM)
     (null,) = events(insert([b"1", None, None]), table)
     (value,) = events(insert([b"1", b"x", None]), table)

@@ -59,7 +59,7 @@ def stream(wire: Any) -> PgStream:
     return polled(wire, around, PgStreamTiming())
 
 
-def test_rows_that_nobody_captures_do_not_hold_the_stream() -> None:
+def test_rows_that_are_not_captured_do_not_hold_the_stream() -> None:
     rows = repeat(b"I" + struct.pack(">I", 7) + b"N\0\0")
     wire = Buffer(chain([begin(200)], rows))
     made = stream(wire)

@@ -207,6 +207,6 @@ def test_each_option_of_a_command_is_read() -> None:
     assert {str(file): found for file, text in commands.items() if (found := unread(text))} == {}
 
 
-def test_an_option_that_nobody_reads_is_seen() -> None:
+def test_an_unread_option_is_seen() -> None:
     parsed = "parser.add_argument('--keep-it')\nparser.add_argument('name')\nprint(parser.parse_args().name)"
     assert unread(parsed) == ["keep_it"]

@@ -91,7 +91,7 @@ def test_a_server_that_goes_silent_is_found_out(
 
 
 @pytest.mark.full
-def test_a_server_that_stands_still_is_found_out(world: World, own: MysqlServer) -> None:
+def test_a_frozen_server_is_detected(world: World, own: MysqlServer) -> None:
     running = world.run()
     with world.writing() as writers:
         writers.more(20)

@@ -156,7 +156,7 @@ def test_any_order_and_any_cut_and_any_repetition_give_the_same_table(feed: Feed
 
 
 @pytest.mark.full
-def test_a_null_says_nothing_where_it_is_told_to(feed: Feed) -> None:
+def test_a_null_is_ignored_in_the_columns_that_are_listed(feed: Feed) -> None:
     chance = random.Random(1)
     flow: dict[str, Any] = {
         "apply_as_deletes": "op = 'delete'",
@@ -223,7 +223,7 @@ def test_an_event_without_order_or_key_stops_the_flow_before_anything_is_merged(
 
 
 @pytest.mark.full
-def test_records_that_can_not_be_read_are_set_aside_and_come_once_the_view_can(feed: Feed) -> None:
+def test_records_that_cannot_be_read_are_set_aside_and_come_once_the_view_can(feed: Feed) -> None:
     chance = random.Random(5)
     feed.fields, feed.options = FIELDS.replace("city string", "city int"), {"mode": "FAILFAST"}
     good = [event(at, at % 4, name=f"n{at}", city=None) for at in range(1, 12)]

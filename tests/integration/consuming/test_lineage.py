@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.spark]
 
 
 @pytest.mark.full
-def test_a_copy_tells_its_columns_and_how_a_round_ended(world: World, tmp_path: Path) -> None:
+def test_a_copy_reports_its_columns_and_how_a_round_ended(world: World, tmp_path: Path) -> None:
     file = tmp_path / "lineage.jsonl"
     text = world.consumer_file.read_text()
     world.consumer_file.write_text(f'secrets.allow.folders = "{tmp_path}"\nlineage.file = "{file}"\n{text}')

@@ -41,7 +41,7 @@ class Bank(World):
             file.write_text(more + file.read_text())
 
     def keep_whole(self, *, wished: bool) -> None:
-        """Say whether batches shall end with transactions, and at which port they are told of."""
+        """Say whether batches shall end with transactions, and at which port they are reported."""
         lines = f"transaction.boundaries = {str(wished).lower()}\nmetrics.port = {self.consume_port}\n"
         text = self.consumer_file.read_text()
         self.consumer_file.write_text(text.replace("[consume]\n", f"[consume]\n{FEW}{lines}"))

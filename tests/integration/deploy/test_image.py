@@ -31,7 +31,7 @@ VOLUME = "/var/lib/wrackline"
 USER = pwd.getpwnam("nobody").pw_uid  # Hadoop asks for a name; the image's own user has one there
 BUILD_S, ROWS_S, END_S = 1500, 240.0, 90.0
 ROLE = "wrackline_reader"
-# it may read the Python of whoever runs the tests, which lies in a private folder at times, and write nothing
+# it may read the Python that runs the tests, which lies in a private folder at times, and write nothing
 AS_USER = (
     [
         *("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--no-new-privs"),

@@ -1,4 +1,4 @@
-"""A group told what to do from the command line, by whichever worker is asked."""
+"""A group is controlled from the command line, through any of its workers."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Workers in a group, as processes: they share the connectors, and take them over from who is gone."""
+"""Workers in a group, as processes: they share the connectors, and take them over from one that is gone."""
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -77,7 +77,7 @@ def test_positions_are_edited_while_a_connector_is_stopped(world: GroupWorld) ->
     assert asked("GET", offsets)[1]["offsets"] != [kept]
 
 
-def test_workers_share_connectors_and_take_over_from_who_leaves_or_is_killed(world: GroupWorld) -> None:
+def test_workers_share_connectors_and_take_over_from_one_that_leaves_or_is_killed(world: GroupWorld) -> None:
     """T-C01."""
     first = world.start()
     for number in range(6):

@@ -172,7 +172,7 @@ class GroupWorld:
         assert len(values) == len(set(values)) == count
 
     def places(self, of: Worker) -> dict[str, str]:
-        """Which worker runs each connector that runs, as one of them tells."""
+        """Which worker runs each connector that runs, as one of them reports."""
         found = of.connect.list_connectors(expand="status")
         return {
             name: told["status"]["tasks"][0]["worker_id"]

@@ -25,7 +25,7 @@ def durable(bootstrap: str, prefix: str) -> dict[str, Place]:
 
 
 def told(file: Path) -> dict[str, Place]:
-    """The last thing that each database was told."""
+    """The last position that was confirmed to each database."""
     if not file.exists():
         return {}
     lines = (line.split() for line in file.read_text().splitlines())
@@ -36,7 +36,7 @@ def check_told(bootstrap: str, given: child.Orders) -> None:
     """INV-1: nothing is confirmed that Kafka does not have."""
     there = durable(bootstrap, given.prefix)
     for database, place in told(given.told).items():
-        assert place <= there[database], f"{database} was told {place}, Kafka has {there[database]}"
+        assert place <= there[database], f"{place} was confirmed to {database}, Kafka has {there[database]}"
 
 
 def by_key(records: Sequence[Record]) -> dict[bytes | None, list[bytes | None]]:

@@ -2,7 +2,7 @@
 
     python -m tests.integration.kafka.child '{"bootstrap": …, "prefix": …, "folder": …, "generation": 1}'
 
-It ends when its databases have been told everything.  What they are told is a line in a file, the newest
+It ends when everything is confirmed to its databases.  Each confirmation is a line in a file, the newest
 generation is a file too, and an error that stops the task is its last line on stdout.
 """
 
@@ -56,7 +56,7 @@ class Orders:
 
     @property
     def told(self) -> Path:
-        """What this generation's databases were told."""
+        """What was confirmed to this generation's databases."""
         return Path(self.folder) / f"told-{self.generation}"
 
     @property
@@ -164,7 +164,7 @@ def events(prefix: str, transactions: int) -> dict[str, list[Record]]:
 
 
 class Telling(Stream):
-    """Writes down what its database is told."""
+    """Writes down what is confirmed to its database."""
 
     file: Path
 
@@ -220,7 +220,7 @@ def task(
 
 
 def main() -> None:
-    """Run until all is told."""
+    """Run until everything is confirmed."""
     given = Orders(**json.loads(sys.argv[1]))
     made = databases(given.prefix, given.transactions)
     stopping = threading.Event()

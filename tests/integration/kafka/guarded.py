@@ -142,7 +142,7 @@ class _Answer:
 
 
 class Tokens(BaseHTTPRequestHandler):
-    """Gives an unsigned token to who knows the secret; the broker's own test validator takes it."""
+    """Gives an unsigned token to a client that knows the secret; the broker's own test validator takes it."""
 
     def do_POST(self) -> None:
         """Answer a request for a token; a wrong one gets its own secret thrown back, as some do."""

@@ -137,9 +137,7 @@ def test_the_topic_that_may_not_be_written_is_reported_among_many(strict: Broker
     assert topics.unwritable([mine, unknown]) is None
 
 
-def test_who_may_read_a_topic_and_nothing_else_reads_it_without_a_group(
-    strict: Broker, topic_prefix: str
-) -> None:
+def test_a_user_who_may_only_read_a_topic_reads_it_without_a_group(strict: Broker, topic_prefix: str) -> None:
     admin = AdminClient({"bootstrap.servers": strict.bootstrap})
     producer = Producer({"bootstrap.servers": strict.bootstrap})
     mine, other = f"{topic_prefix}.mine", f"{topic_prefix}.other"

@@ -60,7 +60,7 @@ def test_killed_anywhere_a_restart_continues_exactly(kafka: Broker, given: child
     for number, name in enumerate(failpoints.COMMIT):
         ended, _ = run(given, f"{name}=kill@{2 + number % 3}")
         assert ended == -signal.SIGKILL, f"{name} was not reached"
-        until(lambda: _told_is_durable(kafka, given), f"what was told before {name} is in Kafka")
+        until(lambda: _told_is_durable(kafka, given), f"what was confirmed before {name} is in Kafka")
     assert run(given) == (0, "")
     check_told(kafka.bootstrap, given)
     check_all(given)
@@ -111,7 +111,7 @@ def test_a_storm_of_kills(kafka: Broker, given: child.Orders) -> None:
         name = failpoints.COMMIT[number * 5 % len(failpoints.COMMIT)]
         ended, _ = run(given, f"{name}=kill@{1 + number % 7}")
         kills += ended == -signal.SIGKILL
-        until(lambda: _told_is_durable(kafka, given), "what was told is in Kafka")
+        until(lambda: _told_is_durable(kafka, given), "what was confirmed is in Kafka")
     assert kills > 20
     assert run(given) == (0, "")
     check_all(given)

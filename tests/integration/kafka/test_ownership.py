@@ -1,4 +1,4 @@
-"""Who owns a task, in its partition of the offsets topic, on a real broker."""
+"""The owner of a task, in its partition of the offsets topic, on a real broker."""
 
 import time
 
@@ -110,7 +110,7 @@ def test_what_an_open_transaction_hides_stops_a_claim_and_no_bystander(
     stranger.abort_transaction(30)
 
 
-def test_a_lost_position_is_told_to_its_connector_alone(kafka: Broker, topic_prefix: str) -> None:
+def test_a_lost_position_is_reported_only_to_its_connector(kafka: Broker, topic_prefix: str) -> None:
     task = prepared(kafka, topic_prefix)
     write(kafka, internal_topics(topic_prefix).offset_history, (PLACE, position(7)))
     [(ms, record)] = task.history()

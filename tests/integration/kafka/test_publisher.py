@@ -204,7 +204,7 @@ def test_many_prepare_a_topic_at_once(kafka: Broker, names: Names) -> None:
     def prepares(topic: str) -> None:
         offsets_topic.prepare_offsets(AdminClient({"bootstrap.servers": kafka.bootstrap}), topic, 8, 1)
 
-    for number in range(20):  # who is told that it is there hears a moment later where
+    for number in range(20):  # a client that learns that it is there hears a moment later where
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(prepares, [f"{names.prefix}-{number}"] * 4))
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.servers
 
 
 class MadeAgain(AdminClient):
-    """As if somebody created each topic again while it is deleted: the brokers' list still has it."""
+    """As if each topic were created again while it is deleted: the brokers' list still has it."""
 
     def delete_topics(self, topics: Collection[str], **more: float) -> Mapping[str, Future[None]]:  # type: ignore[override]
         """Delete them, and make them."""

@@ -152,7 +152,7 @@ CASES_TOO = ("scram", "expired", "no certificate", "no file", "TLS to plain")
 @pytest.mark.parametrize(
     "case", [*CASES, *(pytest.param(case, marks=pytest.mark.full) for case in CASES_TOO)]
 )
-def test_a_refusal_asks_for_somebody_names_the_setting_and_shows_no_secret(
+def test_a_refusal_needs_an_operator_names_the_setting_and_shows_no_secret(
     door: Guarded, case: str, capfd: pytest.CaptureFixture[str], log: io.StringIO
 ) -> None:
     """A-TLS-06."""
@@ -185,7 +185,7 @@ def test_a_refusal_is_raised_a_second_after_it_was_heard(door: Guarded) -> None:
 @pytest.mark.parametrize(
     "case", ["password", *(pytest.param(case, marks=pytest.mark.full) for case in ("authority", "key"))]
 )
-def test_who_reads_is_told_the_same(
+def test_a_reader_gets_the_same_error(
     door: Guarded, case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(consumed, "_TIMEOUT", 2.0)
@@ -196,7 +196,7 @@ def test_who_reads_is_told_the_same(
     no_canary(*traceback.format_exception(refused.value), repr(refused.value.args), *capfd.readouterr())
 
 
-def test_a_refusal_while_it_runs_is_reported_and_not_tried_for_ever(
+def test_a_refusal_while_it_runs_is_reported_and_not_tried_forever(
     door: Guarded, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(offsets_topic, "SECONDS", 1.0)
@@ -205,7 +205,7 @@ def test_a_refusal_while_it_runs_is_reported_and_not_tried_for_ever(
     changed = client_of(door, door.by_password("SCRAM-SHA-256", WRONG))
     topics = TopicCreator(admin, TopicCreation(), changed.most_record_bytes)
     reader = Ownership(changed, names.prefix, "shop", 0)
-    for newest in (lambda: 1, reader.newest):  # the producer is told itself; the reader hears nothing
+    for newest in (lambda: 1, reader.newest):  # the producer gets the error itself; the reader hears nothing
         publisher = Publisher(
             Identity(names.prefix, "shop", 0, 1),
             changed,
@@ -219,7 +219,7 @@ def test_a_refusal_while_it_runs_is_reported_and_not_tried_for_ever(
             publisher.start()
 
 
-def test_nobody_at_the_address_is_an_error_that_may_pass(door: Guarded) -> None:
+def test_an_address_without_a_server_is_an_error_that_may_pass(door: Guarded) -> None:
     kafka = client_of(door, {"bootstrap.servers": "127.0.0.1:1"})
     with pytest.raises(Transient, match=r"kafka\.unreachable"):
         check_login(kafka, time.monotonic, 0.5)

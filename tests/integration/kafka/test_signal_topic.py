@@ -196,7 +196,7 @@ def test_without_an_answer_the_topic_may_be_there(monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """A broker that keeps rights, with one door by password; who comes in by the other may do everything."""
+    """A broker that keeps rights, with one door by password; a client of the other door may do everything."""
     folder = tmp_path_factory.mktemp("strict")
     login = {
         "sasl.enabled.mechanisms": "PLAIN",

@@ -44,14 +44,14 @@ def given(kafka: Broker, topic_prefix: str, tmp_path: Path) -> child.Orders:
 
 
 def drained(made: child.Databases) -> Callable[[], bool]:
-    """Whether every database has been told everything."""
+    """Whether everything is confirmed to every database."""
     return lambda: all(base.told == Place(0, base.end) for base in made.values())
 
 
 def test_three_partitions_are_published_and_confirmed(given: child.Orders) -> None:
     made, notes, stopping = child.databases(given.prefix, given.transactions), Notes(), threading.Event()
     with running(child.task(given, made, notes, stopping).run, stopping) as errors:
-        until(drained(made), "every database is told everything")
+        until(drained(made), "everything is confirmed to every database")
     assert errors == []
     check_all(given)
     assert [state.findings for state in notes.states] == [()] * len(notes.states)
@@ -63,10 +63,10 @@ def test_what_comes_later_is_published_too_and_a_neighbour_is_not_held_up(given:
     made, stopping = child.databases(given.prefix, 0), threading.Event()
     first, *_ = made.values()
     with running(child.task(given, made, Notes(), stopping).run, stopping) as errors:
-        until(drained(made), "the first positions are told")
+        until(drained(made), "the first positions are confirmed")
         for number in range(20):
             first.commit(Insert({"shop": "a", "number": number, "label": "x", "big": None}))
-            until(drained(made), "the row is told")
+            until(drained(made), "the row is confirmed")
     assert errors == []
     assert len(committed(given.bootstrap, table_topic(given.prefix, first.shape.id, Naming.WRACKLINE))) == 20
 
@@ -86,7 +86,7 @@ def test_a_stream_that_fails_is_opened_again_where_kafka_is(given: child.Orders)
 
     task = child.task(given, made, notes, stopping, Dropping, limits=TaskLimits(longest_wait=0.1))
     with running(task.run, stopping) as errors:
-        until(drained(made), "every database is told everything")
+        until(drained(made), "everything is confirmed to every database")
     assert errors == []
     assert "test.dropped" in notes.errors
     check_all(given)
@@ -96,7 +96,7 @@ def test_the_end_of_a_transaction_wakes_a_loop_that_waits(given: child.Orders) -
     made, notes, stopping = child.databases(given.prefix, 2), Notes(), threading.Event()
     limits = TaskLimits(slice=600.0, slice_beside_others=600.0)
     with running(child.task(given, made, notes, stopping, limits=limits).run, stopping) as errors:
-        until(drained(made), "every database is told everything")
+        until(drained(made), "everything is confirmed to every database")
         stopping.set()
     assert errors == []
 
@@ -133,12 +133,12 @@ def _survive_kills(kafka: Broker, given: child.Orders, kills: int) -> None:
             until(lambda seen=seen: len(notes.commits) > seen + 3 or drained(made)(), "it publishes")  # type: ignore[misc] # mypy: a lambda's default
             kafka.process.kill()
             kafka.process.start()
-        until(drained(made), "every database is told everything", patience=70)
+        until(drained(made), "everything is confirmed to every database", patience=70)
     assert errors == []
     check_all(given)
 
 
-def test_while_kafka_stands_still_memory_is_bounded_and_streams_stay_alive(
+def test_while_kafka_is_frozen_memory_is_bounded_and_streams_stay_alive(
     kafka: Broker, given: child.Orders
 ) -> None:
     """T-P25."""
@@ -168,7 +168,7 @@ def test_while_kafka_stands_still_memory_is_bounded_and_streams_stay_alive(
                 child.POLICY.most_bytes + 2 * child.BATCH_BYTES
             )
             kafka.process.resume()
-            until(drained(made), "every database is told everything", patience=120)
+            until(drained(made), "everything is confirmed to every database", patience=120)
         assert errors == []
     finally:
         kafka.process.resume()
@@ -208,7 +208,7 @@ def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_contin
         base.commit(TOO_LARGE)
         for neighbour in neighbours:
             neighbour.commit(ONE)
-        until(drained(made), "every database is told everything")
+        until(drained(made), "everything is confirmed to every database")
         base.commit(AFTER)
         until(drained(made), "also what is left out")
     assert errors == []
@@ -216,7 +216,7 @@ def test_a_table_that_cannot_be_published_is_set_aside_and_its_neighbours_contin
     assert NOISE[:9] not in str(notes.faults[0].error)
     topics = [table_topic(given.prefix, database.shape.id, Naming.WRACKLINE) for database in made.values()]
     assert [len(committed(given.bootstrap, topic)) for topic in topics] == [rows, 1, 1]
-    assert _set_aside(given, made) == ["db0"], "a restart goes on without it"
+    assert _set_aside(given, made) == ["db0"], "a restart continues without it"
 
 
 def test_a_topic_that_cannot_be_made_sets_its_table_aside(given: child.Orders) -> None:
@@ -225,7 +225,7 @@ def test_a_topic_that_cannot_be_made_sets_its_table_aside(given: child.Orders) -
         database.commit(ONE)
     bad = TopicGroup(1, replication=7, include=(re.compile(r".*\.db0\..*"),))
     with running(child.task(given, made, notes, stopping, groups=(bad,)).run, stopping) as errors:
-        until(drained(made), "every database is told everything")
+        until(drained(made), "everything is confirmed to every database")
     assert errors == []
     assert [(f.table.database, f.error.code) for f in notes.faults] == [("db0", "kafka.topic_not_made")]
     assert _set_aside(given, made) == ["db0"]

@@ -1,4 +1,4 @@
-"""A database's log as our stream tells it: each change decoded, folded into tables, held against a SELECT.
+"""A database's log as our stream reports it: each change decoded, folded into tables, held against a SELECT.
 
     open at a place -> poll -> steps -> changes, tables     cut anywhere and opened again, where `chance` says
 
@@ -124,23 +124,23 @@ class Followed:
         for table in sorted(tables | self.copies.keys()):
             copy = self.copies.get(table)
             if copy is None or table not in tables:
-                found.append(f"{table} is {'not told' if copy is None else 'gone'}")
+                found.append(f"{table} is {'missing' if copy is None else 'gone'}")
             elif copy.shape is not None and copy.shape.key:
                 found += [f"{table} {what}" for what in self._compared(copy, copy.shape)]
             elif self._count(table) and copy.whole and copy.shape is None:
-                found.append(f"{table} has rows, and none was told")
+                found.append(f"{table} has rows, and none was reported")
         return found
 
     def _compared(self, copy: Copy, shape: TableSchema) -> list[str]:
         rows, names = self._selected(shape)
-        found = [f"{key} is told and gone" for key in copy.rows.keys() - rows.keys()]
+        found = [f"{key} is reported and gone" for key in copy.rows.keys() - rows.keys()]
         if copy.whole:
-            found += [f"{key} is there and was not told" for key in rows.keys() - copy.rows.keys()]
+            found += [f"{key} is there and was not reported" for key in rows.keys() - copy.rows.keys()]
         for key in rows.keys() & copy.rows.keys() - copy.old:
             for number, name in names.items():
                 there, told = rows[key][name], copy.rows[key].get(number)
                 if there != told:
-                    found.append(f"{key} {name}: {str(there)[:60]} there, {str(told)[:60]} told")
+                    found.append(f"{key} {name}: {str(there)[:60]} there, {str(told)[:60]} reported")
         return found
 
     def _selected(

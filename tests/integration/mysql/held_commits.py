@@ -1,7 +1,7 @@
 """A transaction that is in the log and that no SELECT shows, for as long as a test wants.
 
-A semi-synchronous server waits for a replica between writing its log and telling its engines
-(`AFTER_SYNC`), and there is none.  Who reads the log as we do is sent the transaction meanwhile.
+A semi-synchronous server waits for a replica between writing its log and committing in its engines
+(`AFTER_SYNC`), and there is none.  A reader of the log, as we are, is sent the transaction meanwhile.
 """
 
 import re

@@ -28,7 +28,7 @@ def is_mariadb(connection: "Connection[Any]") -> bool:
 
 
 def log_events(connection: "Connection[Any]", file: str, place: int, tries: int = 20) -> tuple[Any, ...]:
-    """Return what the server tells of its log from a place on, also while others write to it."""
+    """Return what the server shows of its log from a place on, also while others write to it."""
     try:
         return ask(connection, f"SHOW BINLOG EVENTS IN '{file}' FROM {place}")
     except pymysql.err.OperationalError as error:

@@ -1,4 +1,4 @@
-"""What a server's log holds, told by the server itself: the transactions of the tests' writers, their places.
+"""What a server's log holds, as the server lists it: the transactions of the tests' writers and places.
 
 The writers' statements stand in the log beside their rows (`binlog_rows_query_log_events`; MariaDB does so
 anyway).

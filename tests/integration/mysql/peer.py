@@ -74,7 +74,7 @@ def differences(changes: Sequence[Change], rows: Iterable[Logged]) -> list[str]:
     for number, row in enumerate(rows):
         change = next(ours, None)
         if change is None:
-            return [f"row {number}, of {row.table}, was not told"]
+            return [f"row {number}, of {row.table}, was not reported"]
         found = _compared(change, row)
         if change.op == "d" and row.after is not None:
             created = next(ours, None)
@@ -86,12 +86,12 @@ def differences(changes: Sequence[Change], rows: Iterable[Logged]) -> list[str]:
 
 def _compared(change: Change, row: Logged) -> list[str]:
     if change.shape.id.name != row.table:
-        return [f"told as one of {change.shape.id.name}"]
+        return [f"reported as one of {change.shape.id.name}"]
     if row.before is None and row.after is not None:
         return _image(change, "c", row.after)
     assert row.before is not None
     if row.after is None or change.op == "d":  # or the first half of a changed key
-        found = [] if change.op == "d" else [f"a delete was told as {change.op}"]
+        found = [] if change.op == "d" else [f"a delete was reported as {change.op}"]
         keyed = zip(change.shape.key, change.key or (), strict=False)
         cells = {name: value for name, value in row.before.items() if name in change.shape.key}
         return found + _cells(change, dict(keyed), cells)
@@ -99,17 +99,17 @@ def _compared(change: Change, row: Logged) -> list[str]:
 
 
 def _image(change: Change, op: str, cells: Cells) -> list[str]:
-    found = [] if change.op == op else [f"{op} was told as {change.op}"]
+    found = [] if change.op == op else [f"{op} was reported as {change.op}"]
     return found + _cells(change, dict(change.row or {}), cells)
 
 
 def _cells(change: Change, told: Mapping[str, object], cells: Cells) -> list[str]:
     columns = {column.name: column for column in change.shape.columns}
     if told.keys() != cells.keys():
-        return [f"columns {sorted(told)} were told, {sorted(cells)} are logged"]
+        return [f"columns {sorted(told)} were reported, {sorted(cells)} are logged"]
     pairs = [(name, told[name], decoded(columns[name], value)) for name, value in cells.items()]
     return [
-        f"{name} ({columns[name].type.source}): {str(ours)[:60]} was told, {str(theirs)[:60]} is logged"
+        f"{name} ({columns[name].type.source}): {str(ours)[:60]} was reported, {str(theirs)[:60]} is logged"
         for name, ours, theirs in pairs
         if not same(ours, theirs)
     ]

@@ -138,7 +138,7 @@ class Pipe:
         return found
 
     def folded(self, database: str, table: str) -> list[tuple[Any, ...]]:
-        """The copy that who takes each key's newest event makes of a topic, in the last shape; sorted."""
+        """The copy that a reader of each key's newest event makes of a topic, in the last shape; sorted."""
         events = self.events(database, table)
         floor = max((event.seq for event in events if event.op == "t"), default="")
         newest: dict[bytes | None, Event] = {}

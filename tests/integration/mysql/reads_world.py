@@ -127,7 +127,7 @@ class ReadsWorld:
             self.sql.begin()
         for statement in _statements(kind):
             given = {"id": key, "to": to, "n": next(self._writes)}
-            with self.sql.cursor() as cursor, suppress(pymysql.err.IntegrityError):  # somebody has the key
+            with self.sql.cursor() as cursor, suppress(pymysql.err.IntegrityError):  # the key exists
                 cursor.execute(statement, given)
         if whole and chance.random() < 0.1:
             self.sql.rollback()

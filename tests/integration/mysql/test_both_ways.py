@@ -110,7 +110,7 @@ class Both:
         return self.registry.decode(value)["after"]
 
     def now(self) -> float:
-        """The clock of who waits for the log."""
+        """The clock of a test that waits for the log."""
         return time.monotonic()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the preflight finds on real servers, each thing that stands in the way, repaired by what it prints."""
+"""What the preflight finds on real servers, each obstacle, repaired by what it prints."""
 
 import re
 import struct
@@ -147,7 +147,7 @@ def test_a_good_server_has_no_findings(odd: Odd) -> None:
 
 
 @pytest.mark.parametrize("code", [*BROKEN, *BROKEN_HERE["mariadb"], *BROKEN_HERE["mysql"]])
-def test_each_finding_is_mended_by_what_it_prints(odd: Odd, code: str) -> None:
+def test_each_finding_is_repaired_by_what_it_prints(odd: Odd, code: str) -> None:
     breaks = ({**BROKEN, **BROKEN_HERE[odd.name]}).get(code)
     if breaks is None:
         pytest.skip(f"{odd.name} has no such setting, or nothing to fix there")
@@ -196,7 +196,7 @@ def test_cascades_that_mysql_logs_are_no_finding(odd: Odd) -> None:
     assert odd.ids() == set()
 
 
-def test_foreign_keys_that_can_not_be_seen_do_not_end_the_check(odd: Odd) -> None:
+def test_foreign_keys_that_cannot_be_seen_do_not_end_the_check(odd: Odd) -> None:
     odd.run("REVOKE SELECT ON {table} FROM {reader}")
     with MySqlServer(settings_of(odd.server, **odd.settings())).connect() as connection:
         for name in (TABLE, "dropped since"):
@@ -254,7 +254,7 @@ def test_our_own_reader_which_has_no_port_is_no_other_replica(odd: Odd) -> None:
 
 
 @pytest.mark.parametrize("number", ["replica_id", "second_id", "third_id"])
-def test_a_check_does_not_end_who_reads_the_log_with_a_number_of_ours(odd: Odd, number: str) -> None:
+def test_a_check_does_not_disconnect_a_log_reader_with_one_of_our_server_ids(odd: Odd, number: str) -> None:
     server = MySqlServer(settings_of(odd.server, **odd.settings()))
     reader = server.connect()
     [status] = query_dicts(reader, facts_of(reader).log_status)

@@ -34,7 +34,7 @@ def test_a_row_of_many_packets_comes_whole(world: World) -> None:
         ] * len(sizes)
 
 
-def test_a_chunk_ends_with_the_row_that_fills_it_and_the_next_goes_on(world: World) -> None:
+def test_a_chunk_ends_with_the_row_that_fills_it_and_the_next_continues_there(world: World) -> None:
     world.run("CREATE TABLE shop.t (id int PRIMARY KEY, b blob)", _filled("n, repeat('x', 1000)", 1_000))
     with closing(world.reader()) as reader:
         first = reader.read(replace(ALL, most_bytes=100_000, slice_bytes=30_000, slice_rows=25))

@@ -57,7 +57,7 @@ def test_the_commands_of_an_operator(pipe: Pipe) -> None:
     wait_until(lambda: len(pipe.records(database, "orders")) == 2)
     checked = pipe.command("check")  # now with a position in the log, which a worker reads on from
     assert (checked.returncode, checked.stdout.strip()) == (Exit.OK, f"{pipe.file}: good")
-    # MariaDB does not tell this account who reads
+    # MariaDB does not show this account the readers
     for command in (("offsets", "reset"), ("delete", "--yes")):
         refused = pipe.command(*command)
         expected = "task_runs" if pipe.kind == "mysql" else "task_may_run"

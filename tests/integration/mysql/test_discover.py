@@ -1,4 +1,4 @@
-"""Tables of a server that does not tell T from t."""
+"""Tables of a server that does not distinguish T from t."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Columns that message.key.columns names and that do not tell rows apart: seen, not lost in silence."""
+"""Columns that message.key.columns names and that do not distinguish rows: seen, not lost in silence."""
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ def found(source: MySqlSource, database: str) -> list[Finding]:
     return [one for one in findings if one.id in {"mysql.key_unproven", "snapshot.key_doubled"}]
 
 
-def test_a_check_says_whether_a_chosen_key_tells_rows_apart(
+def test_a_check_says_whether_a_chosen_key_distinguishes_rows(
     source: MySqlSource, database: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("CREATE UNIQUE INDEX short ON t (code(9))", "CREATE UNIQUE INDEX maybe ON t (code, part)")

@@ -116,7 +116,7 @@ def test_a_right_that_is_missing_is_found_by_name(shop: Shop, without: str, code
     assert fix in shop.findings()[code]
 
 
-def test_who_may_not_see_what_is_prepared_is_warned_on_mysql_alone(shop: Shop) -> None:
+def test_an_account_that_cannot_see_prepared_transactions_is_warned_only_on_mysql(shop: Shop) -> None:
     if shop.mysql:
         run(shop.server, f"REVOKE XA_RECOVER_ADMIN ON *.* FROM {READER}")
         [(code, fix)] = shop.findings().items()

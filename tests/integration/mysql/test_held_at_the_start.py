@@ -61,7 +61,7 @@ def test_the_log_is_gone_on_with_behind_a_commit_that_is_held(world: MySqlWorld)
 
 
 @pytest.mark.parametrize("world", alternatives([*FLAVOURS, OF_PATH]), indirect=True)
-def test_no_row_is_read_before_all_is_visible_that_the_log_goes_on_behind(world: MySqlWorld) -> None:
+def test_no_row_is_read_until_every_commit_before_the_saved_position_is_visible(world: MySqlWorld) -> None:
     partition = world.source.partitions()[0]
     stream = open_stream(world, partition)
     world.commit(partition, row("a", 1))

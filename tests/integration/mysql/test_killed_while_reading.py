@@ -1,4 +1,4 @@
-"""`wrackline run` is killed in the midst of its reads, beside a writer: a start goes on where Kafka says.
+"""`wrackline run` is killed in the midst of its reads, beside a writer: a start continues where Kafka says.
 
 Whatever happens, the topic folds to the table, no key goes back, and a row that nobody writes is read once.
 """
@@ -52,7 +52,7 @@ def test_killed_at_one_place_of_a_read_after_the_other(world: ReadsWorld) -> Non
         world.run()
     read = world.equal()
     untouched = sum(times == 1 for times in read.values())
-    assert max(read.values()) == 1, "a start began anew what was released"
+    assert max(read.values()) == 1, "a start read again what was released"
     assert untouched >= ROWS - WRITTEN
 
 

@@ -43,7 +43,7 @@ _numbers = itertools.count(5000)
 
 
 class Readers:
-    """Reads a server's log, each time as somebody else; all connections are closed in the end."""
+    """Reads a server's log, each time as another reader; all connections are closed in the end."""
 
     def __init__(self, server: MysqlServer) -> None:
         self.server = server
@@ -67,7 +67,7 @@ class Readers:
 
 @pytest.fixture
 def readers(log_server: MysqlServer) -> Iterator[Readers]:
-    """Who reads the log."""
+    """A reader of the log."""
     made = Readers(log_server)
     yield made
     made.close()
@@ -157,7 +157,7 @@ def test_a_dump_from_inside_a_file_knows_when_the_file_was_begun(readers: Reader
     assert abs(origin.begun - time.time()) < 600
 
 
-def test_a_files_beginning_tells_what_came_before(readers: Readers, admin: Connection) -> None:
+def test_a_file_s_beginning_contains_the_earlier_gtids(readers: Readers, admin: Connection) -> None:
     _table(admin)
     before = _executed(admin)
     run(admin, "FLUSH BINARY LOGS")
@@ -168,7 +168,7 @@ def test_a_files_beginning_tells_what_came_before(readers: Readers, admin: Conne
 
 
 def test_a_transaction_begins_where_the_one_before_it_ends(readers: Readers, admin: Connection) -> None:
-    """Inside one MariaDB 11 tells no places, and what no MariaDB sends (the statements) has a place too."""
+    """Inside one MariaDB 11 logs no places, and what no MariaDB sends (the statements) has a place too."""
     file = last_file(admin)
     told(admin)
     behind, checked = 0, 0
@@ -182,7 +182,7 @@ def test_a_transaction_begins_where_the_one_before_it_ends(readers: Readers, adm
     assert checked >= 9
 
 
-def test_an_idle_server_tells_how_far_its_log_is(readers: Readers, admin: Connection) -> None:
+def test_an_idle_server_reports_how_far_its_log_is(readers: Readers, admin: Connection) -> None:
     file = last_file(admin)
     _table(admin)
     reading = readers.place(file, who=_somebody(0.1))

@@ -104,7 +104,9 @@ def folding(
     made.process.stop()
 
 
-def test_a_server_that_folds_names_tells_of_small_ones_however_they_are_written(folding: MysqlServer) -> None:
+def test_a_server_that_folds_names_reports_them_in_lower_case_however_they_are_written(
+    folding: MysqlServer,
+) -> None:
     shop = Shop(folding)
     try:
         shop.read_until(lambda steps: any(isinstance(step, Found) for step in steps))

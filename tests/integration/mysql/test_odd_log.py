@@ -238,7 +238,7 @@ def test_rows_that_a_foreign_key_changes_are_in_the_log_where_the_server_is_said
     assert told == [*logged, ("c", ("b", 1))]
 
 
-def test_rows_that_are_logged_and_taken_back_are_not_told(
+def test_rows_that_are_logged_and_rolled_back_are_not_delivered(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition
 ) -> None:
     """MariaDB logs rows with their ROLLBACK where the transaction made or dropped a temporary table."""
@@ -292,7 +292,7 @@ def test_rows_that_are_logged_and_taken_back_are_not_told(
     assert keys(world, steps) == [tuple(one.values()) for one in rows]
 
 
-def test_rows_that_no_rollback_takes_back_are_told(
+def test_rows_that_no_rollback_undoes_are_delivered(
     server: MysqlServer, world: MySqlWorld, partition: SourcePartition
 ) -> None:
     """A table without transactions keeps its rows, and the log has them in a transaction of their own.

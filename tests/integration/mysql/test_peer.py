@@ -30,7 +30,7 @@ def database(server: MysqlServer) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("group", [*GROUPS, "own"])
-def test_another_decoder_of_the_log_finds_what_we_tell(
+def test_another_decoder_of_the_log_finds_what_we_publish(
     server: MysqlServer, database: str, group: str
 ) -> None:
     followed = Followed(server, database)

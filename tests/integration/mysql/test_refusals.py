@@ -1,4 +1,4 @@
-"""What servers answer who may not in, or asks what they do not do: our errors, by who acts on them."""
+"""What servers answer to a login or a request that they refuse: our errors, by who must act on them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ ORDERS = TableId("refusals", "refusals", "orders")
 
 @dataclass
 class Hotel:
-    """A server with a database and a guest, who has no right at all."""
+    """A server with a database and a guest without any right."""
 
     server: MysqlServer
 
@@ -60,7 +60,7 @@ def hotel(stack: Stack, request: pytest.FixtureRequest) -> Iterator[Hotel]:
     run(made.server, "DROP USER guest", "DROP DATABASE refusals")
 
 
-def test_who_is_not_let_in_is_told_what_mends_it(hotel: Hotel) -> None:
+def test_a_rejected_login_is_reported_with_its_repair(hotel: Hotel) -> None:
     assert hotel.refused(**{"database.password": "falsch"}).code == "mysql.login_refused"
     assert hotel.refused(**{"database.user": "nobody"}).code == "mysql.login_refused"
     run(hotel.server, "ALTER USER guest ACCOUNT LOCK")
@@ -84,7 +84,7 @@ def test_a_full_server_is_tried_again(hotel: Hotel) -> None:
     assert "ALTER USER 'guest'@'%' WITH MAX_USER_CONNECTIONS 0" in full.hint
 
 
-def test_where_nobody_listens_it_is_tried_again() -> None:
+def test_a_server_that_is_not_reachable_is_tried_again() -> None:
     nowhere = MysqlServer(process=None, port=1)  # type: ignore[arg-type] # never asked
     with pytest.raises(Transient) as caught:
         MySqlServer(settings_of(nowhere)).connect()
@@ -128,7 +128,7 @@ def test_a_grant_that_is_missing_is_named(hotel: Hotel) -> None:
     assert "GRANT SELECT ON `refusals`.`orders` TO 'guest'" in error.hint
 
 
-def test_a_server_that_takes_no_changes_says_so(hotel: Hotel) -> None:
+def test_a_read_only_server_is_reported(hotel: Hotel) -> None:
     run(hotel.server, "GRANT INSERT ON refusals.orders TO guest")
     run(hotel.server, "SET GLOBAL read_only = ON")
     try:

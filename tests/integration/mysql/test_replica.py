@@ -1,4 +1,4 @@
-"""A stream that goes on at a replica, whose log has an order and files of its own."""
+"""A stream that continues at a replica, whose log has an order and files of its own."""
 
 import copy
 import shutil
@@ -144,7 +144,7 @@ def switched(pair: Pair) -> Iterator[Switched]:
     made.close()
 
 
-def test_a_transaction_cut_at_the_source_goes_on_behind_the_replicas_own(switched: Switched) -> None:
+def test_a_transaction_cut_at_the_source_continues_after_the_replicas_own(switched: Switched) -> None:
     world = switched
     steps, cut = world.begin()
     first = next(step.transaction for step in steps if isinstance(step, Begin))

@@ -359,7 +359,7 @@ def compared(world: World, logged: list[Logged]) -> None:
     assert found == list(ask(world.connection, "SELECT j, k FROM j ORDER BY id"))
 
 
-def test_a_session_without_whole_rows_is_told_with_its_sql(world: World) -> None:
+def test_a_session_that_does_not_log_whole_rows_is_reported_with_its_sql(world: World) -> None:
     ask(world.connection, "CREATE TABLE m (id int PRIMARY KEY, a int, b text)")
     ask(world.connection, "SET binlog_row_image = MINIMAL")
     whole, *less = world.logged("INSERT INTO m VALUES (1, 2, 'x')", "UPDATE m SET a = 3", "DELETE FROM m")

@@ -102,7 +102,7 @@ def test_every_type(connection: "Connection[Any]") -> None:
     assert (Kind.UUID in kinds) == is_mariadb(connection)
 
 
-def test_types_that_the_log_tells_alone(connection: "Connection[Any]") -> None:
+def test_types_that_the_log_alone_describes(connection: "Connection[Any]") -> None:
     numbers = [f"n{place} {text} NOT NULL DEFAULT 0" for place, text in enumerate(NUMBERS)]
     others = [f"c{place} {text} NULL" for place, text in enumerate([*TIMES, *BYTES, *TEXTS])]
     table = made(connection, "told", ", ".join([*numbers, *others, "id int primary key"]))

@@ -153,7 +153,7 @@ def logger(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Logger]:
 
 
 def fresh(logger: Logger, done: list[DdlEffect] | None = None) -> None:
-    """Make the world anew, in the server's own mode; or only what was altered."""
+    """Make the world again, in the server's own mode; or only what was altered."""
     run = logger.run.execute
     run("SET SESSION sql_mode = DEFAULT")
     tables = [

@@ -54,7 +54,7 @@ def keys(world: MySqlWorld, steps: Sequence[Step]) -> list[tuple[object, ...] | 
     return [event.key for event in events(world, steps)]
 
 
-def test_another_server_goes_on_by_gtid_in_an_epoch_of_its_own(made: Made) -> None:
+def test_another_server_continues_by_gtid_in_an_epoch_of_its_own(made: Made) -> None:
     """T-M05."""
     world = made()
     partition = partition_of(world)
@@ -101,7 +101,7 @@ def test_a_server_of_the_same_port_and_network_card_is_another(made: Made) -> No
     saved = places(read(world, stream, world.commit(partition, row("a", 1))))[-1].saved()
     stream.close()
     number = world.facts.variables["server_id"]
-    world.run("SET GLOBAL server_id = 4000000000")  # all that tells it from another container, say
+    world.run("SET GLOBAL server_id = 4000000000")  # all that distinguishes it from another container, say
     try:
         again = open_stream(world, partition, saved)
         steps = read(world, again, world.commit(partition, row("a", 2)))
@@ -163,7 +163,7 @@ def test_a_purged_file_is_definite(made: Made) -> None:
         open_stream(world, partition, saved)
 
 
-def test_the_log_goes_on_in_the_next_file(made: Made) -> None:
+def test_the_log_continues_in_the_next_file(made: Made) -> None:
     """T-M03."""
     world = made()
     partition = partition_of(world)
@@ -202,7 +202,7 @@ def test_rows_of_the_signal_table_are_signals(made: Made) -> None:
         ("one varchar(80) PRIMARY KEY, two varchar(32), three varchar(2048)", False),
     ],
 )
-def test_a_signal_tables_own_columns_may_stand_anywhere(made: Made, columns: str, *, named: bool) -> None:
+def test_a_signal_tables_own_columns_may_be_anywhere(made: Made, columns: str, *, named: bool) -> None:
     """Of one that names them otherwise they are the first three (T-W20)."""
     world = made(MarkKind.SIGNAL)
     partition = partition_of(world)
@@ -238,7 +238,7 @@ def test_a_row_that_cannot_be_carried_leaves_its_table_out_and_no_other(made: Ma
     assert keys(other, read(other, neighbours, other.commit(partition, row("n", 1)))) == [("n", 1)]
 
 
-def test_what_becomes_of_tables_stands_in_its_place(made: Made) -> None:
+def test_table_changes_come_in_their_place_in_the_log(made: Made) -> None:
     world = made()
     partition = partition_of(world)
     stream = open_stream(world, partition)
@@ -280,7 +280,7 @@ def dumps(world: MySqlWorld) -> list[dict[str, Any]]:
     return [row for row in world.run("SHOW PROCESSLIST") if str(row["Command"]).startswith("Binlog Dump")]
 
 
-def test_a_stream_that_begins_anew_says_so_at_once(made: Made) -> None:
+def test_a_new_stream_reports_its_position_at_once(made: Made) -> None:
     world = made()
     partition = partition_of(world)
     stream = open_stream(world, partition)

@@ -43,7 +43,7 @@ def shop(server: MysqlServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]
     made.close()
 
 
-def test_statements_say_what_becomes_of_tables_and_in_which_words(quiet: Shop) -> None:
+def test_statements_report_table_changes_with_their_text(quiet: Shop) -> None:
     shop = quiet
     statements = [
         "CREATE TABLE b (id int PRIMARY KEY, n int)",
@@ -145,7 +145,7 @@ def test_temporary_tables_and_sequences_are_none(shop: Shop) -> None:
     assert shop.rows(steps) == [("a", {"id": 3, "note": "three"})]
 
 
-def test_a_wrong_word_of_the_log_is_mended_by_the_catalogue(shop: Shop) -> None:
+def test_a_wrong_statement_in_the_log_is_repaired_by_the_catalogue(shop: Shop) -> None:
     """MariaDB logs the RENAME of a temporary table as that of the table behind it."""
     if not shop.mariadb:
         return
@@ -165,7 +165,7 @@ def test_what_a_session_did_without_a_log_is_seen(shop: Shop) -> None:
     assert kinds(shop.until(Vanished)) == [("vanished", "b")]
 
 
-def test_what_happened_while_nobody_looked_is_told_in_its_place(shop: Shop) -> None:
+def test_changes_while_the_stream_was_stopped_are_reported_in_their_order(shop: Shop) -> None:
     shop.run("INSERT INTO a VALUES (1, 'one')")
     shop.all()
     shop.stop()
@@ -195,7 +195,7 @@ def test_what_happened_while_nobody_looked_is_told_in_its_place(shop: Shop) -> N
     assert kinds(shop.told()) == [], "a picture has no more to say"
 
 
-def test_a_restart_tells_nothing_twice(shop: Shop) -> None:
+def test_a_restart_reports_nothing_twice(shop: Shop) -> None:
     shop.run("CREATE TABLE b (id int PRIMARY KEY)", "RENAME TABLE a TO c", "INSERT INTO c VALUES (1, 'one')")
     shop.all()
     shop.go_on()

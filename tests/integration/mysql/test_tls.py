@@ -158,7 +158,7 @@ def test_a_client_certificate_is_shown_where_it_is_named(guarded: Guarded) -> No
     assert guarded.protected("by_cert", **client(guarded, "locked"), **locked)
 
 
-def test_a_file_that_can_not_be_used_is_named(guarded: Guarded) -> None:
+def test_a_file_that_cannot_be_used_is_named(guarded: Guarded) -> None:
     error = guarded.refused("by_cert", **client(guarded, "locked"), ssl_key_password="hunter2-wrong")
     assert error.code == "mysql.tls_file"
     error = guarded.refused("plain", ssl_ca=str(guarded.folder / "client.key"))
@@ -181,7 +181,7 @@ def test_the_servers_key_is_taken_only_where_that_was_asked_for(guarded: Guarded
     assert not guarded.protected("plain", "disabled")  # it remembers
 
 
-def test_a_server_without_tls_gets_nothing_from_who_demands_it(guarded: Guarded) -> None:
+def test_a_client_that_requires_tls_refuses_a_server_without_it(guarded: Guarded) -> None:
     """A-TLS-04."""
     if guarded.flavour == "mysql":
         pytest.skip("it makes itself a certificate")
@@ -198,7 +198,7 @@ def test_a_server_without_tls_gets_nothing_from_who_demands_it(guarded: Guarded)
         bare.process.stop()
 
 
-def test_an_account_that_demands_protection_is_told_of_as_one_that_is_not_let_in(guarded: Guarded) -> None:
+def test_an_account_that_requires_tls_is_reported_as_a_rejected_login(guarded: Guarded) -> None:
     """As is every account of a MariaDB 10.11 that demands it of all."""
     run(guarded.server, "ALTER USER plain REQUIRE SSL")
     try:
@@ -209,7 +209,7 @@ def test_an_account_that_demands_protection_is_told_of_as_one_that_is_not_let_in
         run(guarded.server, "ALTER USER plain REQUIRE NONE")
 
 
-def test_a_server_that_demands_protection_says_so(guarded: Guarded) -> None:
+def test_a_server_that_requires_tls_is_reported(guarded: Guarded) -> None:
     run(guarded.server, "SET GLOBAL require_secure_transport = ON")
     try:
         error = guarded.refused("plain", "disabled", allowPublicKeyRetrieval="true")

@@ -97,7 +97,7 @@ def test_a_lock_whose_holder_is_silent_is_let_go(world: World) -> None:
     world.run(LOGS)
 
     class Frozen:
-        """Asks what the table is only when somebody could write to it."""
+        """Asks what the table is only when it can be written to."""
 
         def describe(self, wanted: TableId) -> Projection:
             world.run("SET SESSION lock_wait_timeout = 30", "INSERT INTO shop.t VALUES (1)")

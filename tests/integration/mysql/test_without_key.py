@@ -1,4 +1,4 @@
-"""A table without a key through `wrackline run`: one read at one place, begun anew where it was killed.
+"""A table without a key through `wrackline run`: one read at one place, started over where it was killed.
 
 The topic is folded as a bag of rows: what is older than the last `t` event is void, an update takes its old
 row out and puts the new one in.
@@ -50,7 +50,7 @@ def world(
     made.close()
 
 
-def test_it_is_read_whole_and_anew_where_it_was_killed(world: ReadsWorld) -> None:
+def test_a_read_that_is_killed_starts_over_and_reads_the_whole_table(world: ReadsWorld) -> None:
     with _writing(world):
         for armed in ("before_slice=kill@2", "before_slice=kill@4"):
             running = world.run(armed, wait=False)

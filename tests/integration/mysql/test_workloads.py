@@ -1,6 +1,6 @@
-"""Random workloads on real servers: what our stream tells, folded, is what the tables hold and the log has.
+"""Random workloads on real servers: what our stream reports, folded, is what the tables hold and the log has.
 
-The stream is cut by chance, in mid transaction too, and goes on from the place it had saved.  Even seeds are
+The stream is cut by chance, in mid transaction too, and continues from its saved place.  Even seeds are
 read now and then; odd ones when all is over, so the catalogue is of another time than most of the log.
 """
 

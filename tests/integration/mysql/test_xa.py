@@ -141,7 +141,7 @@ def test_rows_count_when_they_are_committed_and_not_before(world: XaWorld, start
     assert "prepared" not in places(steps)[-1].saved()
 
 
-def test_what_is_open_stands_in_the_saved_position(world: XaWorld, start: Saved) -> None:
+def test_an_open_transaction_is_in_the_saved_position(world: XaWorld, start: Saved) -> None:
     world.prepare("xa", 1)
     between = world.commit(world.partition, row("b", 1))
     steps, found = world.events(start, between)
@@ -180,7 +180,7 @@ def test_many_are_open_and_end_in_another_order(world: XaWorld, start: Saved) ->
     world.prepare("one", *range(5), big=BIG)
     world.prepare("two", 1)
     world.prepare("three", 1)
-    world.leave()  # who prepared is gone
+    world.leave()  # the session that prepared it is gone
     world.run("FLUSH BINARY LOGS")
     world.end("three", anew=True)
     world.commit(world.partition, row("b", 1))
@@ -274,7 +274,7 @@ def test_without_the_right_to_look_the_commit_stops_the_stream(
     world.run(f"DROP USER {user}@'%'")
 
 
-def test_one_that_nobody_knew_of_stops_the_stream(world: XaWorld, start: Saved) -> None:
+def test_an_unknown_prepared_transaction_stops_the_stream(world: XaWorld, start: Saved) -> None:
     world.prepare("xa", 1)
     saved = places(world.events(start, world.commit(world.partition, row("b", 1)))[0])[-1].saved()
     unknown = {name: value for name, value in saved.items() if name != "prepared"}

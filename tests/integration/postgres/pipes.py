@@ -87,7 +87,7 @@ class Pipe:
         return caught.value
 
     def repairs(self, error: WracklineError) -> None:
-        """Begin anew after this loss: what is written then comes, in an epoch after all before."""
+        """Start over after this loss: what is written then comes, in an epoch after all before."""
         before = self.saved
         assert before is not None
         with closing(self.source()) as source:

@@ -1,4 +1,4 @@
-"""What the preflight finds, on real servers: each thing that stands in the way, and nothing else."""
+"""What the preflight finds, on real servers: each obstacle, and nothing else."""
 
 import json
 import subprocess
@@ -110,7 +110,7 @@ def test_a_table_without_a_key_is_named_with_its_size(database: Database, sql: S
 
 
 @pytest.mark.parametrize("broken", ["DROP PUBLICATION wrackline", None])
-def test_who_mends_from_the_top_never_breaks_the_application(
+def test_repairs_in_the_listed_order_never_break_the_application(
     database: Database, sql: Sql, broken: str | None
 ) -> None:
     sql.execute("CREATE TABLE bags (a int); INSERT INTO bags VALUES (1)")
@@ -198,7 +198,7 @@ def test_who_mends_from_the_top_never_breaks_the_application(
         ),
     ],
 )
-def test_each_hindrance_is_found_with_what_mends_it(
+def test_each_obstacle_is_found_with_its_repair(
     database: Database, sql: Sql, change: str, expected: set[str], fix: str | None
 ) -> None:
     for statement in change.split(";"):
@@ -235,7 +235,7 @@ def test_tables_that_no_filter_names_and_that_are_not_copied_are_named(database:
         sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
 
 
-def test_a_type_that_nobody_knows_is_an_error_of_its_column_and_no_more_once_it_is_text(
+def test_an_unknown_type_is_an_error_of_its_column_and_no_longer_once_it_is_text(
     database: Database, sql: Sql
 ) -> None:
     sql.execute(

@@ -277,7 +277,7 @@ def test_zoned_timestamps_are_numbers_when_asked_for(database: Database) -> None
 
 def test_the_page_is_what_the_table_prints() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), (
-        "write it anew: python -m tests.integration.postgres.conformance_page docs/conformance.md"
+        "write it again: python -m tests.integration.postgres.conformance_page docs/conformance.md"
     )
 
 

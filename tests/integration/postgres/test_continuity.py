@@ -1,4 +1,4 @@
-"""The log goes on where we stopped, or the start says why it can't: on real servers, hurt for real."""
+"""The log continues where we stopped, or the start says why it can't: on real servers, hurt for real."""
 
 import itertools
 import os
@@ -53,7 +53,7 @@ def pipe(database: Database) -> Pipe:
     return made
 
 
-def test_a_stream_goes_on_after_the_saved_position(pipe: Pipe) -> None:
+def test_a_stream_continues_after_the_saved_position(pipe: Pipe) -> None:
     pipe.sql("INSERT INTO orders VALUES (2)", "INSERT INTO orders VALUES (3)")
     before = pipe.saved
     pipe.pull(2, confirm=False)
@@ -69,7 +69,7 @@ def test_a_slot_that_is_gone_stops_the_stream(pipe: Pipe) -> None:
     pipe.repairs(refused)
 
 
-def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the trap's own id
+def test_T_P07_a_slot_that_is_created_again_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the trap's own id
     pipe.sql(
         f"SELECT pg_drop_replication_slot('{pipe.slot}')",
         "INSERT INTO orders VALUES (2)",
@@ -81,7 +81,7 @@ def test_T_P07_a_slot_made_anew_stops_the_stream(pipe: Pipe) -> None:  # noqa: N
     pipe.repairs(refused)
 
 
-def test_T_P08_a_slot_that_somebody_else_read_from_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the same
+def test_T_P08_a_slot_that_another_client_advanced_stops_the_stream(pipe: Pipe) -> None:  # noqa: N802 the same
     pipe.sql(
         "INSERT INTO orders VALUES (2)",
         f"SELECT pg_replication_slot_advance('{pipe.slot}', pg_current_wal_lsn())",
@@ -116,7 +116,7 @@ def test_a_slot_of_another_database_is_refused(pipe: Pipe, database: Database) -
             elsewhere.execute("SELECT pg_drop_replication_slot(%s)", [f"{pipe.slot}_b"])
     assert (refused.code, type(refused)) == ("pg.slot_unfit", OperatorNeeded)
     with closing(pipe.source()) as source:
-        assert source.lost(refused) is None, "that is for somebody to fix"
+        assert source.lost(refused) is None, "an operator must fix that"
 
 
 def test_T_P23_a_frozen_predecessor_is_ended(pipe: Pipe) -> None:  # noqa: N802 the same
@@ -132,7 +132,9 @@ def test_T_P23_a_frozen_predecessor_is_ended(pipe: Pipe) -> None:  # noqa: N802 
     frozen_source.close()
 
 
-def test_somebody_elses_reader_is_waited_for_and_named(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_reader_of_the_slot_is_waited_for_and_named(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(slots, "_LOOKS", 4)
     other = pq.PGconn.connect(f"{pipe.dsn} replication=database application_name=stranger".encode())
     start = (
@@ -244,7 +246,7 @@ class Cluster:
         return self.folder / "data"
 
     def copy(self) -> Path:
-        """Copy the whole cluster, as a snapshot of its disk does, and let it go on."""
+        """Copy the whole cluster, as a snapshot of its disk does, and let it continue."""
         self.server.process.stop()
         copied = self.folder / "copy"
         subprocess.run(["cp", "-a", str(self.data), str(copied)], check=True, timeout=120)
@@ -300,7 +302,7 @@ def own(cluster: Cluster) -> Pipe:
     return made
 
 
-def test_a_promoted_server_that_has_all_goes_on_in_a_new_epoch_and_never_back(
+def test_a_promoted_server_that_has_everything_continues_in_a_new_epoch_and_never_goes_back(
     cluster: Cluster, own: Pipe
 ) -> None:
     """T-K14."""
@@ -383,7 +385,7 @@ def test_log_that_was_deleted_by_hand_stops_the_stream(cluster: Cluster, own: Pi
 
 @pytest.mark.deep
 @pytest.mark.parametrize("major", [17, 18])
-def test_T_P11_a_synchronised_slot_goes_on_after_the_primary_died(tmp_path: Path, major: int) -> None:  # noqa: N802 the same
+def test_T_P11_a_synchronised_slot_continues_after_the_primary_died(tmp_path: Path, major: int) -> None:  # noqa: N802 the same
     primary = make_server(tmp_path / "primary", major, settings={"synchronized_standby_slots": "standby"})
     primary.process.start()
     standby = None
@@ -457,7 +459,7 @@ def test_a_publication_that_would_block_the_tables_own_users_is_not_made(databas
 
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["session", "prepared"])
-def test_a_publication_does_not_wait_for_ever_for_a_table_that_somebody_alters(
+def test_a_publication_does_not_wait_forever_for_a_table_that_is_being_altered(
     database: Database, monkeypatch: pytest.MonkeyPatch, *, prepared: bool
 ) -> None:
     monkeypatch.setattr(publication, "_MAKE_LIMIT", "SET LOCAL lock_timeout = '100ms'")

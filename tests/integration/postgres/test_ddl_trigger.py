@@ -43,7 +43,7 @@ ADD = "ALTER TABLE a ADD c int DEFAULT 1"
 
 
 class Heard(Shop):
-    """A pipeline over all tables, which notes what it is told to pass over."""
+    """A pipeline over all tables, which notes what it passes over."""
 
     told: list[WracklineError]
 
@@ -101,7 +101,7 @@ def forge(shop: Shop, secret: str = "") -> None:
 
 
 @pytest.mark.parametrize("installed", [True, False])
-def test_a_message_that_somebody_else_wrote_is_passed_over(shop: Heard, installed: bool) -> None:  # noqa: FBT001
+def test_a_forged_message_is_passed_over(shop: Heard, installed: bool) -> None:  # noqa: FBT001
     """A-SQL-09."""
     if installed:
         shop.installed()
@@ -114,7 +114,7 @@ def test_a_message_that_somebody_else_wrote_is_passed_over(shop: Heard, installe
     assert [one.code for one in shop.told] == ["pg.ddl_message_refused"], "once a minute at most"
 
 
-def test_a_message_of_the_trigger_that_nobody_can_read_harms_nothing(shop: Heard) -> None:
+def test_an_unreadable_message_of_the_trigger_harms_nothing(shop: Heard) -> None:
     shop.installed()
     secret = find_trigger(shop.sql)
     assert secret is not None
@@ -158,7 +158,7 @@ def test_a_secret_that_is_changed_or_given_away_is_no_secret_any_more(shop: Hear
     assert "pg.ddl_trigger_unsealed" in shop.checked()
 
 
-def test_who_runs_ddl_needs_no_right_and_learns_no_secret(shop: Heard) -> None:
+def test_a_user_who_runs_ddl_needs_no_right_and_learns_no_secret(shop: Heard) -> None:
     shop.installed()
     role = f"owner_{shop.database.name}"
     shop.sql.execute(f"CREATE ROLE {role} LOGIN; ALTER TABLE a OWNER TO {role}".encode())

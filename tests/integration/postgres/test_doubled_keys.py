@@ -1,4 +1,4 @@
-"""Columns that message.key.columns names and that do not tell rows apart: seen, not lost in silence."""
+"""Columns that message.key.columns names and that do not distinguish rows: seen, not lost in silence."""
 
 import time
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def found(source: PgSource, database: Database) -> list[Finding]:
     return [one for one in findings if one.id in {"pg.key_unproven", "snapshot.key_doubled"}]
 
 
-def test_a_check_says_whether_a_chosen_key_tells_rows_apart(
+def test_a_check_says_whether_a_chosen_key_distinguishes_rows(
     sql: psycopg.Connection[tuple[object, ...]],
     source: PgSource,
     database: Database,

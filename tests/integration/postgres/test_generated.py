@@ -69,7 +69,7 @@ def test_a_column_that_the_log_does_not_carry_is_in_no_shape(shop: Shop) -> None
     )
     shop.sql.execute("ALTER TABLE g ALTER thrice DROP EXPRESSION")
     (joined,) = [step for step in shop.until(Reshaped) if isinstance(step, Reshaped)]
-    assert joined.refresh, "rows hold values that no event told"
+    assert joined.refresh, "rows hold values that no event contains"
     assert joined.shape is not None
     assert [column.name for column in joined.shape.columns] == [*PLAIN, "thrice"]
 
@@ -98,7 +98,7 @@ def test_a_publication_that_carries_more_is_noticed_while_it_runs(shop: Shop, ch
     assert [column.name for column in seen(shop).columns] == PLAIN
     shop.sql.execute(f"ALTER PUBLICATION wrackline {change}".encode())
     (joined,) = [step for step in shop.until(Reshaped) if isinstance(step, Reshaped)]
-    assert joined.refresh, "rows hold values that no event told"
+    assert joined.refresh, "rows hold values that no event contains"
     assert joined.shape is not None
     assert [column.name for column in joined.shape.columns] == WHOLE
 

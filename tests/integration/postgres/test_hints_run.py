@@ -118,7 +118,7 @@ def odd(postgres: PostgresServer) -> Iterator[Odd]:
             admin.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(ROLE)))
 
 
-def test_each_finding_is_mended_by_what_it_prints(odd: Odd) -> None:
+def test_each_finding_is_repaired_by_what_it_prints(odd: Odd) -> None:
     """A-SQL-10."""
     wrong = {}
     assert odd.findings().keys() == {"pg.slot_keep_unlimited", "pg.partitions_silent"}

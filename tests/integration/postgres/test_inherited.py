@@ -1,4 +1,4 @@
-"""Tables that others inherit from: their own rows are read, as the log tells them, and partitions' rows."""
+"""Tables that others inherit from: their own rows are read, as the log has them, and partitions' rows."""
 
 import time
 from contextlib import closing
@@ -32,7 +32,7 @@ def rows_of(chunk: Chunk) -> int:
 
 
 @pytest.mark.parametrize("name", ["towns", "parts"])
-def test_a_table_is_read_as_the_log_tells_it(database: Database, name: str) -> None:
+def test_a_table_is_read_as_the_log_describes_it(database: Database, name: str) -> None:
     with psycopg.connect(database.dsn, autocommit=True) as made:
         made.execute(TABLES)
     around = Surroundings(time.monotonic, lambda: 0, PgRegistry().register)

@@ -122,7 +122,7 @@ def bench(database: Database) -> Iterator[tuple[Sql, PgSource]]:
 
 
 def fill(session: Sql, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
-    """Make the table `k` anew, its columns k0, k1, …; values go there as parameters."""
+    """Make the table `k` again, its columns k0, k1, …; values go there as parameters."""
     session.execute("DROP TABLE IF EXISTS k")
     made = ", ".join(f"k{place} {kind}" for place, kind in enumerate(columns))
     session.execute(f"CREATE TABLE k (id serial, {made})".encode())

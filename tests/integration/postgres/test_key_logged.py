@@ -258,7 +258,9 @@ def test_without_a_key_a_partition_needs_whole_old_rows(
     assert [kind for kind, _ in rows] == ([] if codes else ["c", "u", "u", "d"])
 
 
-def test_what_the_fault_prints_for_a_partitioned_table_mends_all_of_it(database: Database, sql: Sql) -> None:
+def test_the_printed_fix_for_a_partitioned_table_repairs_all_its_partitions(
+    database: Database, sql: Sql
+) -> None:
     alter(sql, [ROOT])
     with closing(Log(database, sql, "parts")) as log:
         assert log.changes() == (["pg.partition_key_not_logged"], [])

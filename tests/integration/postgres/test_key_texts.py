@@ -1,6 +1,6 @@
 """Keys that the database takes for equal and that are written in two ways: two keys, in log and chunk alike.
 
-Keys are compared byte for byte, in the window and in Kafka.  So an update that only writes the key anew has
+Keys are compared byte for byte, in the window and in Kafka.  So an update that only respells the key has
 to take the old one away, and the row that a chunk reads must bear the key that the log last gave it.
 """
 
@@ -36,7 +36,7 @@ CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministi
         ("numeric[]", "'{1.0}'", "'{1.00}'"),
     ],
 )
-def test_a_key_that_is_written_anew_is_another_key(
+def test_an_equal_key_in_another_spelling_is_another_key(
     database: Database, kind: str, before: str, after: str, identity: str
 ) -> None:
     registry = PgRegistry()

@@ -58,7 +58,7 @@ def test_triggers_of_the_users_find_their_own_tables(
     assert noted == {"CREATE PUBLICATION", "COMMENT", "snapshot-window-open"}
 
 
-def test_a_session_that_only_reads_rows_can_not_write(
+def test_a_session_that_only_reads_rows_cannot_write(
     sql: psycopg.Connection[tuple[object, ...]], database: Database
 ) -> None:
     for strategy in ("", "message"):

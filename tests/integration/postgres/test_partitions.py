@@ -1,4 +1,4 @@
-"""What docs/postgresql.md says that the log tells of partitions, and what it does not."""
+"""What docs/postgresql.md says that the log contains of partitions, and what it does not."""
 
 import time
 from collections.abc import Iterator
@@ -98,6 +98,6 @@ def test_rows_of_partitions_come_and_go_as_the_page_says(told: Told) -> None:
     assert told.of("DROP TABLE parts_2") == ""
 
 
-def test_rows_that_are_deleted_before_their_partition_goes_are_told(told: Told) -> None:
+def test_rows_deleted_before_their_partition_is_detached_are_reported(told: Told) -> None:
     assert told.of("INSERT INTO parts VALUES (1, 'a'), (2, 'b')") == "cc"
     assert told.of("DELETE FROM parts_1", "ALTER TABLE parts DETACH PARTITION parts_1") == "dd"

@@ -1,4 +1,4 @@
-"""A publication of somebody else's that leaves out, in silence, what is to be copied stops the start."""
+"""A user's own publication that silently omits what is to be copied stops the start."""
 
 import time
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def slots(session: psycopg.Connection[tuple[object, ...]]) -> object:
         ),
     ],
 )
-def test_what_would_be_left_out_in_silence_is_refused_until_it_is_mended_or_meant(
+def test_a_publication_that_silently_omits_rows_is_refused_until_it_is_repaired_or_accepted(
     database: Database, made: str, code: str, settings: dict[str, str]
 ) -> None:
     with psycopg.connect(database.dsn, autocommit=True) as session:
@@ -119,7 +119,7 @@ def test_what_would_be_left_out_in_silence_is_refused_until_it_is_mended_or_mean
 @pytest.mark.parametrize(
     "made", ['FOR TABLE "or ders" WHERE (id > 5), parts', 'FOR TABLE "or ders" (id, note, price), parts']
 )
-def test_what_somebody_may_have_meant_is_not_refused(database: Database, made: str) -> None:
+def test_a_publication_that_may_be_intended_is_not_refused(database: Database, made: str) -> None:
     with psycopg.connect(database.dsn, autocommit=True) as session:
         session.execute(TABLES)
         session.execute(f'CREATE PUBLICATION "of ""others""" {made} {VIA_ROOT}'.encode())
@@ -159,7 +159,7 @@ def test_a_column_that_comes_and_is_in_no_list_sets_its_table_aside_and_the_othe
         assert isinstance(steps[0], Fault)
         assert told(steps) == ["parts"]
         with pytest.raises(OperatorNeeded, match=code):
-            start(database)  # with nothing copied so far, somebody looks
+            start(database)  # with nothing copied so far, there is no check
 
 
 def test_partitions_that_would_go_out_as_tables_are_refused_at_any_start(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""A reader ends when it is told to, and finds out a server that has fallen silent in a chunk's middle."""
+"""A reader ends on request, and detects a server that falls silent in the middle of a chunk."""
 
 import socket
 import threading

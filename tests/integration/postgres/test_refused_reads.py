@@ -61,7 +61,7 @@ class Read:
     def altered_meanwhile(
         self, change: str, ask: Callable[[ChunkRequest], T], request: ChunkRequest
     ) -> Iterator[Future[T]]:
-        """Ask while somebody alters the table, who commits once the question waits for it."""
+        """Query while another session alters the table; it commits once the query waits for it."""
         with ThreadPoolExecutor(1) as pool, self.admin.transaction():
             self.admin.execute(f'ALTER TABLE "Shop 1"."weird "" Name" {change}'.encode())
             asked = pool.submit(ask, request)
@@ -102,7 +102,7 @@ def read(database: Database) -> Iterator[Read]:
     ['SELECT ON ALL TABLES IN SCHEMA "Shop 1"', 'USAGE ON SCHEMA "Shop 1"'],
     ids=["table", "schema"],
 )
-def test_a_lost_grant_asks_for_it_in_words_that_work(read: Read, revoked: str) -> None:
+def test_the_hint_for_a_lost_grant_works_when_it_is_pasted(read: Read, revoked: str) -> None:
     """T-W13."""
     read.admin.execute(f'REVOKE {revoked} FROM "{read.role}"'.encode())
     for error in read.refused(read.request()):
@@ -134,7 +134,7 @@ def test_a_column_renamed_while_a_read_waits_for_the_table_has_its_new_name(read
 
 
 @pytest.mark.parametrize("ask", ["read", "last_key", "expected"])
-def test_a_key_renamed_while_a_question_waits_for_the_table_is_planned_anew(read: Read, ask: str) -> None:
+def test_a_key_renamed_while_a_query_waits_for_the_table_is_planned_again(read: Read, ask: str) -> None:
     request = replace(read.request(), after=("3",))
     read.admin.execute('ANALYZE "Shop 1"."weird "" Name"')
     asking = getattr(read.reader, ask)
@@ -164,7 +164,7 @@ def test_a_bound_that_does_not_fit_the_key_is_refused_before_it_is_sql(
     assert read.works()
 
 
-def test_a_statement_that_may_not_take_so_long_asks_for_time_in_words_that_work(
+def test_the_hint_for_a_statement_that_times_out_works_when_it_is_pasted(
     database: Database, read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connect._GUARDED, "row_security", "on")  # so that a policy can be slow

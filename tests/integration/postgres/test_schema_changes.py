@@ -108,7 +108,7 @@ def test_a_table_that_was_renamed_since_is_found_by_its_number(shop: Shop) -> No
     assert shop.rows(shop.read())[0]["a"] == "before"
 
 
-def test_names_that_changed_places_are_told_apart_by_their_order(shop: Shop) -> None:
+def test_columns_that_swapped_names_are_distinguished_by_their_order(shop: Shop) -> None:
     shop.sql.execute("INSERT INTO t (a, b) VALUES ('a', 'b')")
     shop.sql.execute("ALTER TABLE t RENAME a TO x; ALTER TABLE t RENAME b TO a; ALTER TABLE t RENAME x TO b")
     steps = shop.read()
@@ -116,7 +116,7 @@ def test_names_that_changed_places_are_told_apart_by_their_order(shop: Shop) -> 
     assert numbers(shape) == {"id": 1, "a": 2, "b": 3, "c": 4}
 
 
-def test_a_key_that_can_not_be_told_is_the_tables_fault_and_no_guess(shop: Shop) -> None:
+def test_a_key_that_cannot_be_identified_is_the_tables_fault_and_is_not_guessed(shop: Shop) -> None:
     shop.sql.execute("INSERT INTO t (a, b) VALUES ('a', 'b')")
     shop.sql.execute(
         "ALTER TABLE t RENAME id TO x; ALTER TABLE t RENAME a TO id; ALTER TABLE t RENAME x TO a"

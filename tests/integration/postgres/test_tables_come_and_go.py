@@ -261,7 +261,7 @@ def test_an_alteration_without_a_row_is_seen_and_judged(
     assert not [step for step in shop.read() if isinstance(step, Reshaped) and step.refresh], "asked twice"
 
 
-def test_what_was_altered_while_nobody_looked_can_be_compared(shop: Shop) -> None:
+def test_a_table_that_was_altered_while_the_stream_was_stopped_can_be_compared(shop: Shop) -> None:
     shop.stop()
     shop.sql.execute("ALTER TABLE a ADD c text DEFAULT 'x', ADD d text")
     shop.source, shop.stream = shop.start()

@@ -125,11 +125,11 @@ def test_full_verification_is_the_default() -> None:
     assert setting.default == "verify-full"
 
 
-def test_the_right_authority_and_password_are_let_in(guarded: Guarded) -> None:
+def test_the_right_authority_and_password_are_accepted(guarded: Guarded) -> None:
     guarded.connect("by_scram", password=CANARY)
 
 
-def test_a_client_certificate_is_let_in(guarded: Guarded) -> None:
+def test_a_client_certificate_is_accepted(guarded: Guarded) -> None:
     guarded.connect("by_cert", **client(guarded, "client"))
     guarded.connect("by_cert", **client(guarded, "locked"), sslpassword="hunter2-key")
 

@@ -1,4 +1,4 @@
-"""TRUNCATE of several tables at once, of which the log tells in one message."""
+"""TRUNCATE of several tables at once, which the log contains in one message."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""One read of a table without a key, with somebody who comes between the slot and the rows."""
+"""One read of a table without a key, with a writer between the slot and the rows."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ Begin = Callable[..., WholeRows]
 
 @pytest.fixture
 def sql(database: Database) -> Iterator[Sql]:
-    """A bag of 2,000 rows, and whoever changes it."""
+    """A bag of 2,000 rows, and the session that changes it."""
     with psycopg.connect(database.dsn, autocommit=True) as made:
         made.execute("CREATE TABLE bags (id int, note text)")
         made.execute("INSERT INTO bags SELECT n % 7, repeat('x', 500) FROM generate_series(1, 2000) n")

@@ -175,7 +175,7 @@ class PgWorld:
         return self._registry.decode(raw)
 
     def told(self, partition: SourcePartition) -> Position | None:
-        """What the slot was last told; reading it may lag the telling, so give it a moment."""
+        """The position that was last confirmed to the slot; the server may show it a moment later."""
         del partition
         slot = self.settings.text("slot.name")
         lsn = _one(

@@ -25,7 +25,7 @@ def test_rows_of_one_copy_are_there_once_and_in_order_though_the_task_is_killed(
         monkeypatch.setenv(failpoints.VARIABLE, armed)
         assert world.run(ready="").process.wait(60) < 0, world.started[-1].output
         assert len(world.events()) == published
-        assert world.sql.execute(confirmed, [before, world.slot]).fetchone() == (True,), "it was not told"
+        assert world.sql.execute(confirmed, [before, world.slot]).fetchone() == (True,), "not confirmed"
     monkeypatch.delenv(failpoints.VARIABLE)
     world.run()
     world.insert(ROWS, ROWS)

@@ -125,7 +125,7 @@ def test_a_file_with_another_pipelines_names_removes_nothing_of_it(world: World)
 
 
 @pytest.mark.full
-def test_without_its_source_the_rest_goes_once_nothing_was_written_for_a_while(world: World) -> None:
+def test_without_its_source_the_rest_is_deleted_once_nothing_was_written_for_a_while(world: World) -> None:
     ran(world)
     world.file.write_text(world.file.read_text().replace(str(world.database.server.port), "1"))
     assert command(world, "--yes").returncode == Exit.TRANSIENT

@@ -37,7 +37,7 @@ def run(world: World, tables: str) -> Running:
     return world.run()
 
 
-def test_a_table_that_the_filters_let_in_leave_out_and_let_in_again(world: World) -> None:
+def test_a_table_that_the_filters_include_then_leave_out_and_include_again(world: World) -> None:
     gifts = world.topic.replace(".orders", ".gifts")
     run(world, "orders")
     world.arrived(3)

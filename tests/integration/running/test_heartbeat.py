@@ -110,7 +110,7 @@ def test_a_busy_database_needs_none(world: World) -> None:
         ("read.only = true", "pg.no_heartbeat"),
     ],
 )
-def test_what_can_not_be_written_is_said_once_and_stops_nothing(world: World, line: str, code: str) -> None:
+def test_what_cannot_be_written_is_said_once_and_stops_nothing(world: World, line: str, code: str) -> None:
     beat_every(world, 700, line)
     name = tomllib.loads(world.file.read_text())["source"]["publication"]["name"]
     world.sql.execute(f"CREATE PUBLICATION {name} FOR TABLE orders".encode())  # read.only makes none

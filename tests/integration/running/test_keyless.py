@@ -35,7 +35,7 @@ def world(
 
 @pytest.fixture
 def writer(database: Database, world: World) -> Iterator[Thread]:
-    """Somebody who puts rows in and takes others out all the time, each in a transaction of its own."""
+    """A writer that inserts and deletes rows all the time, each in a transaction of its own."""
     del world
     stopping = Event()
 

@@ -39,7 +39,7 @@ def columns(event: dict[str, Any], side: str) -> dict[str, str | None]:
     return {one["name"]: one.get("type") for one in dataset["facets"]["schema"]["fields"]}
 
 
-def test_a_pipeline_tells_its_tables_their_columns_and_its_end(world: World, tmp_path: Path) -> None:
+def test_a_pipeline_reports_its_tables_their_columns_and_its_end(world: World, tmp_path: Path) -> None:
     file = tmp_path / "lineage.jsonl"
     hides = "column.mask.hash.v2.SHA-256.with.salt.c4n4ry-salt"
     world.file.write_text(

@@ -1,4 +1,4 @@
-"""What a position names stays little where no row is ever read: now and then somebody looks."""
+"""What a position names stays little where no row is ever read: a check looks now and then."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
 pytestmark = pytest.mark.servers
 
-MANY = 120  # so many transactions are never named in one position, once somebody has looked
+MANY = 120  # so many transactions are never named in one position, once a check has looked
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def prefixes(world: World) -> list[bytes]:
 
 
 def write(world: World, user: str, prefix: str, size: int) -> None:
-    """Write a message of so many bytes, as somebody who may log in and no more."""
+    """Write a message of so many bytes, as a user who may log in and no more."""
     dsn = conninfo.make_conninfo(world.database.dsn, user=user)
     with psycopg.connect(dsn, autocommit=True) as session:
         session.execute("SELECT pg_logical_emit_message(false, %s, repeat('a', %s))", [prefix, size])

@@ -45,7 +45,7 @@ def drop_slot(world: World) -> None:
 
 
 def lose_slot(world: World) -> None:
-    """Have the log lost while it is read: whoever reads it is ended until the slot can be dropped."""
+    """Have the log lost while it is read: its readers are ended until the slot can be dropped."""
 
     def dropped() -> bool:
         end = "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = %s"
@@ -146,7 +146,7 @@ def test_when_needed_reads_all_again_where_the_log_was_lost_and_a_copy_ends_equa
 
 
 @pytest.mark.deep
-def test_when_needed_continues_also_if_the_log_is_lost_while_it_runs_but_not_for_ever(world: World) -> None:
+def test_when_needed_continues_also_if_the_log_is_lost_while_it_runs_but_not_forever(world: World) -> None:
     have(world, "when_needed")
     running = world.run()
     world.arrived(30)

@@ -34,7 +34,7 @@ ROWS = 30
 def world(
     tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
 ) -> Iterator[World]:
-    """A database with rows that the pipeline does not read by itself, and is told of."""
+    """A database with rows that the pipeline reads only on request."""
     made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
     made.sql.execute("INSERT INTO orders SELECT n, 'n' FROM generate_series(1, %s) n", [ROWS])
     made.sql.execute("ANALYZE orders")
@@ -93,7 +93,7 @@ def shown(world: World) -> dict[str, Any]:
     return {request["id"]: request for request in json.loads(done.stdout)["requests"]}
 
 
-def test_what_becomes_of_a_request_can_be_read_in_kafka_and_by_the_command(world: World) -> None:
+def test_a_request_s_receipts_can_be_read_in_kafka_and_by_the_command(world: World) -> None:
     world.run()
     orders = ["public.orders"]
     nonsense = [{"data-collection": "public.orders", "filter": "pg_sleep(9) = 1"}]
@@ -158,7 +158,7 @@ def test_a_receipt_continues_where_the_task_was_killed_between_two(
 
 
 @pytest.mark.full
-def test_receipts_that_somebody_deleted_stop_nothing(world: World) -> None:
+def test_deleted_receipts_stop_nothing(world: World) -> None:
     """Of those that are over nothing is left; what is asked from then on has receipts again."""
     running, topic = world.run(), internal_topics(world.group).requests
     ask(world, "before", data_collections=["public.orders"])

@@ -1,4 +1,4 @@
-"""The command line over a running worker: told what to do, and asked how its pipelines are."""
+"""The command line over a running worker: it controls its pipelines and shows their state."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_a_failing_part_is_reported_until_it_is_repaired(world: World, tmp_path:
         assert "hint:" in told["connectors"][0]["trace"]
         code, told = wrackline(working, "restart", world.prefix, "--wait", "60")
         assert (code, told["error"]["code"]) == (Exit.OPERATOR, "remote.has_failed")
-        assert len(working.told(world.prefix, "FAILED")) == 2, "it was begun anew"
+        assert len(working.told(world.prefix, "FAILED")) == 2, "it was started again"
         world.file.write_text(text)
         code, told = wrackline(working, "restart", world.prefix, "--only-failed", "--wait", "60")
         assert (code, told["state"]) == (Exit.OK, "RUNNING")
@@ -93,7 +93,7 @@ def ids(document: Any) -> list[tuple[str, str]]:
     return sorted((one["id"], str(one["table"])) for one in document["findings"])
 
 
-def test_rest_tells_what_the_command_line_tells(world: World, working: Working) -> None:
+def test_rest_reports_what_the_command_line_reports(world: World, working: Working) -> None:
     working.waits_for(world.prefix, "RUNNING")
     world.insert(1, 2)
     world.arrived(2)
@@ -139,7 +139,7 @@ def test_status_is_watched_through_a_pipe(world: World) -> None:
         assert left.stderr is not None
         left.stdout.readline()
         left.stdout.close()
-        assert left.wait(PATIENCE) == Exit.OK, "who stops reading is told nothing more"
+        assert left.wait(PATIENCE) == Exit.OK, "a reader that leaves causes no error output"
         assert left.stderr.read() == b""
 
 

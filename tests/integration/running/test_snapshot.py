@@ -1,4 +1,4 @@
-"""`wrackline snapshot`: rows are read when somebody asks, once a request, and a table is taken up again."""
+"""`wrackline snapshot`: rows are read on request, once a request, and a table is taken up again."""
 
 import json
 from collections.abc import Iterator

@@ -28,7 +28,7 @@ UNKNOWN = 2_000_000_000
 def world(
     tmp_path: Path, database: Database, kafka: Broker, registry: SchemaRegistry, topic_prefix: str
 ) -> Iterator[World]:
-    """A database with a table that tells old rows whole, and one that the filters leave out."""
+    """A database with a table that logs old rows whole, and one that the filters leave out."""
     made = World(tmp_path, database, kafka, registry, topic_prefix, free_port())
     made.sql.execute("ALTER TABLE orders REPLICA IDENTITY FULL")
     made.sql.execute('CREATE TABLE "left out" (a int)')
@@ -66,7 +66,7 @@ def words(lines: list[str]) -> list[str]:
 
 
 def write(world: World, *values: bytes | None, key: bytes | None = None, abort: bool = False) -> None:
-    """Write records as somebody who is not the pipeline."""
+    """Write records as another client than the pipeline."""
     producer = Producer({"bootstrap.servers": world.kafka.bootstrap, "transactional.id": f"{world.prefix}.x"})
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -143,7 +143,7 @@ def test_what_is_no_event_is_shown_with_its_reason_and_ends_nothing(world: World
 
 
 @pytest.mark.full
-def test_who_reads_it_may_go_at_any_time(world: World) -> None:
+def test_a_reader_of_the_tail_may_leave_at_any_time(world: World) -> None:
     fill(world)
     key, good = world.events()[0]
     write(world, *[good] * ROWS, key=key)

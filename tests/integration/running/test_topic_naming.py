@@ -88,7 +88,7 @@ def test_all_follow_the_names_and_they_are_not_changed_later(world: World) -> No
     assert refused.process.wait(60) == Exit.OPERATOR
 
 
-def test_a_strangers_open_transaction_shows_in_what_is_written_and_can_not_be_read(
+def test_a_strangers_open_transaction_shows_in_what_is_written_and_cannot_be_read(
     world: World,
 ) -> None:
     world.run()

@@ -69,7 +69,7 @@ def test_letters_and_nulls_of_chunk_and_log_are_there_once_though_the_task_is_ki
     with world.sql.transaction():
         for row in ((5, "1.5", "1", square), (6, "1.5", "NaN", "{}"), (7, "2.5", "1", None)):
             world.sql.execute(insert, row)
-    monkeypatch.setenv(failpoints.VARIABLE, "before_confirm=kill@2")  # Kafka has it, the database is not told
+    monkeypatch.setenv(failpoints.VARIABLE, "before_confirm=kill@2")  # Kafka has it, and it is not confirmed
     running = world.run()
     assert running.process.wait(60) < 0
     monkeypatch.delenv(failpoints.VARIABLE)

@@ -260,7 +260,7 @@ def test_a_pipeline_that_failed_is_begun_again_by_rest_once_it_is_repaired(
     assert task["state"] == "FAILED"
     assert "hint:" in task["trace"]
     assert "c4n4ry" not in str(connect.get_connector_config(one.prefix))
-    assert working.process.poll() is None, "somebody may still fix it"
+    assert working.process.poll() is None, "an operator may still fix it"
     one.file.write_text(text)
     connect.restart_connector(one.prefix, include_tasks=True, only_failed=True)
     working.waits_for(one.prefix, "RUNNING")
@@ -291,7 +291,7 @@ def test_children_end_with_a_worker_that_was_killed(
     no_doubles(one, 6)
 
 
-def test_a_pipeline_that_asks_for_somebody_fails_while_the_other_streams(
+def test_a_pipeline_that_needs_an_operator_fails_while_the_other_streams(
     worlds: tuple[World, World], start: Callable[..., Working]
 ) -> None:
     one, two = worlds

@@ -69,7 +69,7 @@ def test_a_killed_starter_leaves_no_postgres_behind(tmp_path: Path) -> None:
         assert stack.postgres().process.running
 
 
-def test_a_postgres_major_that_nobody_has_is_a_clear_error(tmp_path: Path) -> None:
+def test_an_unknown_postgres_major_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(WracklineError) as raised:
         Stack(tmp_path).postgres(9)
     assert raised.value.code == postgres.UNKNOWN_MAJOR.code

@@ -18,7 +18,7 @@ PATIENCE = 120.0
 
 
 def waiting(frame: DataFrame, folder: Path) -> DataFrame:
-    """Let the frame's rows wait, once they are asked for, until somebody says go."""
+    """Let the frame's rows wait, once they are requested, until the test says go."""
     here, go = folder / "here", folder / "go"
 
     @F.udf("string")

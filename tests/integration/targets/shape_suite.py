@@ -1,4 +1,4 @@
-"""What holds for the shape of every table that Spark's ALTER TABLE changes, whoever does what to it."""
+"""What holds for the shape of every table that Spark's ALTER TABLE changes, for every change and writer."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -60,7 +60,7 @@ class ShapesByHand:
                 alter(world, plan, before)
             ended += 1
             world.restart()
-        assert ended == 7, "drop, three renames, widen, add, and what is told of the columns"
+        assert ended == 7, "drop, three renames, widen, add, and what is stored of the columns"
         assert world.visible(TABLE.id) == {
             A: {"shop": "a", "number": 1, "big": "x", "label": "b", "count": 7, "new": None}
         }
@@ -72,7 +72,7 @@ class ShapesByHand:
         alter(world, plan, TABLE)
         assert labels(world) == {A: "x"}
 
-    def test_a_user_s_column_stays_and_is_reported_when_it_is_in_the_way(self, world: SparkWorld) -> None:
+    def test_a_user_s_column_stays_and_is_reported_when_it_conflicts(self, world: SparkWorld) -> None:
         put(world, plan_for(world, 1), change("c", A, 1, "x"))
         world.spark.newSession().sql(f"ALTER TABLE {world.name(TABLE.id)} ADD COLUMN extra string")
         wider = replace(TABLE, columns=(*COLUMNS, Column("extra", 5, ColumnType(Kind.STRING, "text"))))

@@ -116,7 +116,7 @@ def test_a_removal_that_ends_anywhere_is_finished_by_the_next(
 
 
 @pytest.mark.spark
-def test_files_that_nobody_may_remove_are_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_that_cannot_be_removed_are_named(spark: SparkSession, tmp_path: Path) -> None:
     class Stuck:
         """A file system whose folders stay."""
 

@@ -1,6 +1,6 @@
 """Upkeep may end between every two steps: readers see the same, and the next upkeep continues.
 
-Each step is a commit of its own, so who is thrown out between two of them leaves what a kill leaves there.
+Each step is a commit of its own, so a driver that stops between two of them leaves what a kill leaves.
 """
 
 from collections.abc import Sequence

@@ -41,7 +41,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def ended(process: psutil.Process) -> bool:
-    """Whether a process is gone, or only waits for somebody to ask how it ended."""
+    """Whether a process is gone, or only waits for its parent to ask how it ended."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -49,7 +49,7 @@ def ended(process: psutil.Process) -> bool:
 
 
 def silent(_: str) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def rounds_of(*rates: tuple[float, float]) -> list[dict[str, Turn]]:

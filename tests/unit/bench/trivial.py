@@ -29,7 +29,7 @@ def fail() -> Outcome:
 
 
 def linger(note: Path) -> Outcome:
-    """Tell this process's number, then wait to be ended."""
+    """Print this process's number, then wait to be ended."""
     note.with_suffix(".part").write_text(str(os.getpid()))
     note.with_suffix(".part").rename(note)
     threading.Event().wait(120)

@@ -1,4 +1,4 @@
-"""What a target's table says of itself may have been changed by whoever can write there: it gets a code."""
+"""What a target's table says of itself may have been changed by a user who can write there: it has a code."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ GOOD = Applied({TopicPartition("s.d.p.a", 0): 5}, "07", NewestChange("09", 1, 2)
 
 
 def but(**said: object) -> str:
-    """A text of ours in which somebody has changed something."""
+    """A text of ours in which something was changed."""
     return json.dumps({**json.loads(applied_text.text(GOOD)), **said})
 
 
@@ -68,7 +68,7 @@ def refused(caught: pytest.ExceptionInfo[OperatorNeeded], code: str) -> None:
 
 
 @pytest.mark.parametrize("written", TEXTS.values(), ids=TEXTS)
-def test_a_text_that_somebody_broke_is_refused(written: str) -> None:
+def test_a_broken_text_is_refused(written: str) -> None:
     with pytest.raises(OperatorNeeded) as caught:
         applied_text.parse(written, "lake.orders", "DROP TABLE lake.orders")
     refused(caught, "target.progress_broken")
@@ -97,7 +97,7 @@ def in_delta(**said: object) -> str:
     ],
     ids=str,
 )
-def test_a_commit_of_ours_that_somebody_broke_stops_the_table(said: dict[str, object]) -> None:
+def test_a_broken_commit_of_ours_stops_the_table(said: dict[str, object]) -> None:
     """T-K05."""
     commits = [delta.DeltaCommit(1, 0, *delta._read_text(in_delta(**said)))]
     commits.append(delta.DeltaCommit(0, 0, *delta._read_text(in_delta(number=0, made_from=-1))))
@@ -105,7 +105,7 @@ def test_a_commit_of_ours_that_somebody_broke_stops_the_table(said: dict[str, ob
         delta.walk_commits(commits)
     restored = [delta.DeltaCommit(2, 0, None, set_back=True, set_back_to=0), *commits]
     found = delta.walk_commits(restored)
-    assert found is not None, "set back to before it, the table goes on, as the hint says"
+    assert found is not None, "set back to before it, the table continues, as the hint says"
     assert found[0].made_from == -1
 
 

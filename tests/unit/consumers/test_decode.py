@@ -149,7 +149,7 @@ def test_a_bag_is_what_its_model_says(spark: SparkSession) -> None:
     }
 
 
-def test_outlines_tell_what_is_there_and_what_is_broken(spark: SparkSession) -> None:
+def test_outlines_contain_what_is_there_and_what_is_broken(spark: SparkSession) -> None:
     topic = Topic(KEYED)
     topic.tell("c", 1, (1.0, "x", NOON, None))
     topic.tell("u", 3, (1.0, None, NOON, None), unsent=["b"])
@@ -256,7 +256,7 @@ def test_a_placeholder_is_no_value(spark: SparkSession) -> None:
     assert [row.row["b"] for row in found] == [None, "__debezium_unavailable_value"]
 
 
-def test_what_was_told_under_another_key_is_left_out(spark: SparkSession) -> None:
+def test_events_under_an_earlier_key_are_left_out(spark: SparkSession) -> None:
     old, new = Topic(KEYED), Topic(replace(KEYED, key=("b",)), key_id=3)
     old.tell("c", 1, (1.0, "x", NOON, None))
     new.tell("c", 2, (1.0, "x", NOON, None), key="x")

@@ -59,7 +59,7 @@ def test_a_moment_is_no_version() -> None:
 
 def test_more_is_asked_for_where_it_is_needed() -> None:
     assert walk_commits(log(others(7), others(8))) is None
-    assert walk_commits(log(ours(7, 3, made_from=5))) is None, "somebody may have set it back at 6"
+    assert walk_commits(log(ours(7, 3, made_from=5))) is None, "it may have been set back at 6"
     assert walk_commits(log(others(6), ours(7, 3, made_from=5))) == (said(3, 5), 3)
     assert walk_commits(log(ours(7, 3), set_back(8, 4))) is None
     assert walk_commits(log()) is None

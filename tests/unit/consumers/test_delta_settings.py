@@ -42,7 +42,7 @@ def test_s3_brings_its_jar_and_its_keys_are_not_shown() -> None:
     assert connect.place(found).path(TableId("d", "s", "t")) == "s3a://b/w/s/t"
 
 
-def test_what_can_not_be_obeyed_is_refused() -> None:
+def test_what_cannot_be_obeyed_is_refused() -> None:
     def refused(**given: str) -> list[str]:
         return [problem.error.code for problem in reading(**given).problems]
 

@@ -33,7 +33,7 @@ class World:
     away: int = 0  # looks that Kafka does not answer
     at: dict[str, int] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
-    rounds: list[int] = field(default_factory=list)  # how much was told before each
+    rounds: list[int] = field(default_factory=list)  # how much was reported before each
     stood: list[tuple[str, str]] = field(default_factory=list)
     tries: dict[str, int] = field(default_factory=dict)
     asked: list[tuple[str, int]] = field(default_factory=list)  # up to where each batch may read
@@ -109,7 +109,7 @@ class World:
         return lambda: DriverRequest.STOP if holds() or next(looks, None) is None else DriverRequest.GO_ON
 
 
-def test_once_brings_every_table_to_its_end_and_tells_what_failed() -> None:
+def test_once_brings_every_table_to_its_end_and_reports_what_failed() -> None:
     world = World(wrong={"s.d.p.a": BUSY})
     assert world.driver().once() == [BUSY]
     assert (world.at, world.tries["s.d.p.a"]) == ({"s.d.p.b": 6}, 1)
@@ -129,7 +129,7 @@ def test_once_waits_for_no_table_that_may_take_nothing_yet() -> None:
     assert world.at == {"s.d.p.a": 2, "s.d.p.b": 6}
 
 
-def test_a_table_that_asks_for_somebody_is_reported_once_and_the_others_continue() -> None:
+def test_a_table_that_needs_an_operator_is_reported_once_and_the_others_continue() -> None:
     world = World(wrong={"s.d.p.a": BROKEN})
 
     def more() -> bool:
@@ -158,7 +158,7 @@ def test_a_stopped_table_is_tried_again_when_asked() -> None:
     assert world.stood == [("s.d.p.a", "stopped"), ("s.d.p.a", "going")]
 
 
-def test_a_transient_error_is_tried_again_and_told_once() -> None:
+def test_a_transient_error_is_tried_again_and_reported_once() -> None:
     world = World(wrong={"s.d.p.a": BUSY})
     world.driver().run(world.until(lambda: world.tries.get("s.d.p.a", 0) > 3))
     assert world.told.count("s.d.p.a waits") == 1

@@ -1,4 +1,4 @@
-"""Bytes to rows of events: each once, under a row that the record alone tells, truncates too."""
+"""Bytes to rows of events: each once, under a row that the record alone decides, truncates too."""
 
 import pytest
 from pyspark.sql import SparkSession
@@ -54,7 +54,7 @@ def test_every_event_is_a_row_of_its_own(spark: SparkSession, mode: TableMode) -
 
 
 def test_a_row_is_the_same_whatever_key_its_table_has(spark: SparkSession) -> None:
-    """Told under one key, read again under the next: an append table has each event once."""
+    """Sent under one key, read again under the next: an append table has each event once."""
     topic, writers = told()
     frame = topic.frame(spark)
     other = plan_merge(KEYLESS, Identifiers(255), Applied(), mode=TableMode.APPEND)

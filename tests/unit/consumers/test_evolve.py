@@ -80,7 +80,7 @@ def test_exception_follows_none() -> None:
         reshape(plan(ID, COUNT, NOTE, EXTRA), HELD, CAN, SchemaChangeBehaviour.EXCEPTION)
 
 
-def test_try_evolve_leaves_what_the_target_can_not_take() -> None:
+def test_try_evolve_leaves_what_the_target_cannot_take() -> None:
     after = plan(ID, NARROW, replace(NOTE, name="remark"), EXTRA)
     made, alterations = reshape(after, HELD, CLUMSY, SchemaChangeBehaviour.TRY_EVOLVE)
     assert alterations == (AddColumn(EXTRA, 3),)

@@ -152,7 +152,7 @@ def test_two_flows_into_one_table_are_distinguished() -> None:
     assert document(feeds, "x", "y", 0, 0)["tables"].keys() == {"new.d.p.orders", "old.d.p.orders"}
 
 
-def test_the_document_is_what_status_asks_for(figures: ConsumerFigures) -> None:
+def test_the_document_is_what_status_expects(figures: ConsumerFigures) -> None:
     figures.take_ends({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
     figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
     figures.stands(TOPIC, TableRetryState(OperatorNeeded("test.ask", "broken", "fix it"), 1, stopped=True))
@@ -193,7 +193,7 @@ def test_a_table_is_warned_of_once_before_its_events_go(figures: ConsumerFigures
     figures.stands(
         TOPIC, TableRetryState(OFFSETS_GONE(topic=TOPIC, partition=0, first=1, applied=1, table="t"), 1)
     )
-    assert after(150) == [SOON_GONE.code] * 2  # too late, and told otherwise
+    assert after(150) == [SOON_GONE.code] * 2  # too late, and reported otherwise
 
 
 offsets = st.integers(0, 50)
@@ -247,7 +247,7 @@ def test_no_topic_at_all_is_said_once_until_one_comes(naming: Naming, said: str)
     assert look.nothing is None, "a table that comes later is merged"
 
 
-def test_what_waits_behind_an_open_transaction_is_told_if_it_stays_so(
+def test_events_held_behind_an_open_transaction_are_reported_if_they_stay_held(
     figures: ConsumerFigures, clock: Clock
 ) -> None:
     ends, written, warned = {TOPIC: {0: 5, 1: 9}}, {TOPIC: {0: 8, 1: 9}}, list[WracklineError]()
@@ -260,7 +260,7 @@ def test_what_waits_behind_an_open_transaction_is_told_if_it_stays_so(
         return table["held"], table["held_s"]
 
     look()
-    assert told() == (0, 0), "a transaction that is open for a moment is nothing to tell"
+    assert told() == (0, 0), "a transaction that is open for a moment is not reported"
     for seconds in (0, 10):
         clock.seconds += 10
         look()

@@ -36,7 +36,7 @@ TABLE = TableId("d", "public", "t")
         ),
     ],
 )
-def test_a_denial_tells_the_path_and_the_cause(text: str, path: str, why: str) -> None:
+def test_a_denial_names_the_path_and_the_cause(text: str, path: str, why: str) -> None:
     assert find_forbidden_path(text) == (path, why)
     with pytest.raises(OperatorNeeded) as caught, translate_errors("s.d.public.t", TABLE):
         raise RuntimeError(text)

@@ -1,4 +1,4 @@
-"""What an Iceberg table has applied is the sum of what its snapshots say, whoever committed in between."""
+"""What an Iceberg table has applied is the sum of what its snapshots say, whatever came in between."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ appliances = st.builds(
 
 
 def history(*said: Applied | None) -> tuple[dict[int, IcebergSnapshot], int]:
-    """One commit after the other; None: somebody else's."""
+    """One commit after the other; None: another writer's."""
     snapshots = {
         at: IcebergSnapshot(at - 1 if at else None, at * MINUTE, None if one is None else text(one))
         for at, one in enumerate(said)
@@ -55,11 +55,11 @@ def test_a_late_writer_of_an_old_base_takes_nothing_back() -> None:
     late = Applied({there: 3}, None, NewestChange("0002", 1, 1))
     found = walk_snapshots(*history(first, late), "t")
     assert found.applied == Applied({here: 5, there: 3}, "0004", NewestChange("0009", 1, 2))
-    assert found.depth is None, "no snapshot knows it all: it is said anew before one expires"
+    assert found.depth is None, "no snapshot knows it all: it is written again before one expires"
     assert found.floor is None, "the late one voided nothing: the next merge has to"
 
 
-def test_others_commits_say_nothing_and_stand_between() -> None:
+def test_commits_of_others_between_ours_are_skipped() -> None:
     said = Applied({PARTITIONS[0]: 5})
     found = walk_snapshots(*history(said, None, None), "t")
     assert (found.applied, found.depth, len(found.ages)) == (said, 2, 3)

@@ -105,7 +105,7 @@ def test_s3_brings_its_jar_and_wants_a_catalogue_that_commits() -> None:
     assert caught.value.code == "iceberg.unsafe_warehouse"
 
 
-def test_what_can_not_be_obeyed_is_refused() -> None:
+def test_what_cannot_be_obeyed_is_refused() -> None:
     assert refused() == ["settings.missing"]
     assert refused(warehouse="/w", catalog_type="rest") == ["settings.needed"]
     assert refused(warehouse="/w", format_version="1") == ["settings.invalid"]

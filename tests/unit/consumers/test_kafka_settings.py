@@ -17,7 +17,7 @@ def test_brokers_alone_are_enough() -> None:
     assert client_settings(BROKERS)["bootstrap.servers"] == "b:9092"
 
 
-def test_a_password_can_not_end_its_own_quotes() -> None:
+def test_a_password_cannot_end_its_own_quotes() -> None:
     """A-CLIENT-09."""
     given = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u"}
     made = spark_options({**given, "sasl.password": Secret('p"; x="\\')})

@@ -1,4 +1,4 @@
-"""Where a batch's keys lie: told only where every target orders alike, and no key may be null."""
+"""The range of a batch's keys: it is given only if every target orders alike and no key may be null."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -45,7 +45,7 @@ def event(
 
 
 def comparable(rows: Rows) -> dict[Key, Row]:
-    """A tombstone's values tell nothing."""
+    """A tombstone's values mean nothing."""
     return {
         key: (row.seq, row.deleted, row.missing, {} if row.deleted else row.values)
         for key, row in rows.items()

@@ -47,7 +47,7 @@ class Changing(Bin):
         self.topic.raw(key, b"\0" + LATER.to_bytes(4, "big") + value[5:])
 
     def part(self, start: int, end: int, before: Applied) -> None:
-        """Merge some of the topic, as one that knows of the table what it was told before."""
+        """Merge some of the topic, as a driver that knows only an older state of the table."""
         some = self.frame().where(f"offset >= {start} AND offset < {end}")
         wanted = BatchRange(TOPIC, {0: start}, {0: end})
         rules = replace(self.rules(5), behaviour=self.behaviour, hold=self.hold)

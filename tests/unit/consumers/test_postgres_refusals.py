@@ -1,4 +1,4 @@
-"""Hints about the target's door: what they tell somebody to run keeps a name one name."""
+"""Hints about the target's door: in the commands that they print, a name stays one name."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""A key's column that is renamed while events wait: those under both names tell of the same rows."""
+"""A key's column that is renamed while events wait: those under both names change the same rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -79,7 +79,7 @@ def each_alone(made: Renamed) -> None:
 
 
 @pytest.mark.parametrize("cut", [one_batch, pytest.param(each_alone, marks=pytest.mark.deep)])
-def test_events_under_both_names_tell_of_the_same_rows(
+def test_events_under_both_names_change_the_same_rows(
     renamed: Renamed, cut: Callable[[Renamed], None]
 ) -> None:
     for number in range(1, 6):

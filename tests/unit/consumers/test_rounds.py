@@ -18,7 +18,7 @@ from wrackline.schemas.errors import Definite
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def test_the_newest_change_tells_the_shape_and_a_truncate_does_not() -> None:
+def test_the_newest_change_decides_the_shape_and_a_truncate_does_not() -> None:
     seen = [
         Outline(SchemaPair(1, 2), "05", None, 3),
         Outline(SchemaPair(3, 4), "07", None, 1),

@@ -89,7 +89,7 @@ class Bin:
 
 
 @pytest.mark.full
-def test_what_can_not_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSession, namespace: str) -> None:
+def test_what_cannot_become_a_row_is_kept_and_comes_when_it_can(spark: SparkSession, namespace: str) -> None:
     made = Bin(spark, namespace)
     topic = made.topic
     topic.tell("c", 1, (1.0, "x", NOON, None))
@@ -177,7 +177,7 @@ def test_a_value_that_does_not_fit_is_found_where_it_fails(
 def test_a_text_that_postgresql_has_no_character_for_is_set_aside(
     spark: SparkSession, namespace: str, database: Database
 ) -> None:
-    """Also in a record that could not be told from its neighbours by the server's error."""
+    """Also in a record that the server's error could not distinguish from its neighbours."""
     made = Bin(spark, namespace)
     made.target = PLUGIN.open(settings_of(database.dsn), spark)
     made.topic.tell("c", 1, (1.0, "x", NOON, None))

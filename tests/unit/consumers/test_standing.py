@@ -49,7 +49,7 @@ def test_an_outage_is_waited_for_and_its_time_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("kind", [OperatorNeeded, Definite])
-def test_what_asks_for_somebody_stops_the_table_at_once(kind: type[WracklineError]) -> None:
+def test_an_error_that_needs_an_operator_stops_the_table_at_once(kind: type[WracklineError]) -> None:
     assert tried((0, kind("test.somebody", "somebody", ""))).stopped
 
 

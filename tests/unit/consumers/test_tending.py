@@ -11,7 +11,7 @@ HOUR = 3600.0
 
 
 class Upkeep:
-    """Notes which tables were tended; waits where it is told to."""
+    """Notes which tables were tended; waits where a test wants it."""
 
     def __init__(self) -> None:
         self.tended: list[str] = []

@@ -87,7 +87,7 @@ def test_what_is_not_all_to_be_read_yet_is_waited_for(kafka: Kafka) -> None:
     assert taken(choice, 3) == 13
 
 
-def test_who_has_to_wait_reads_no_records_until_there_is_news(kafka: Kafka) -> None:
+def test_a_table_that_must_wait_reads_no_records_until_there_is_news(kafka: Kafka) -> None:
     choice = WholeTransactions(kafka, kafka, kafka.look)
     kafka.over = set()
     assert [taken(choice, 13), taken(choice, 13)] == [13, 13]

@@ -1,4 +1,4 @@
-"""A file of users for tests: one of each role with a token, and one who has a password."""
+"""A file of users for tests: one of each role with a token, and one with a password."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -35,5 +35,5 @@ def private(path: Path, text: str) -> Path:
 
 
 def bearer(role: str) -> Mapping[str, str]:
-    """The header of somebody with this role."""
+    """The header of a user with this role."""
     return {"Authorization": f"Bearer {TOKENS[role]}"}

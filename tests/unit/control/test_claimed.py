@@ -55,7 +55,7 @@ def test_the_older_consumer_is_refused_under_both_namings(
 
 @pytest.mark.parametrize("clocks", [(3000, 2000), (2000, 2000), (1000, 2000)])
 @pytest.mark.parametrize("first", ["older", "newer"])
-def test_who_came_later_merges_though_both_came_before_the_first_topic(
+def test_the_later_consumer_merges_though_both_came_before_the_first_topic(
     claim_kafka: ClaimKafka, consumer: Consumers, clocks: tuple[int, int], first: str
 ) -> None:
     older, newer = map(consumer, clocks)
@@ -126,7 +126,7 @@ def test_a_kafka_without_transactions_is_merged_from_with_one_warning(
 
 
 @pytest.mark.parametrize("code", ["COORDINATOR_NOT_AVAILABLE", "_TIMED_OUT"])
-def test_a_topic_of_transactions_that_can_not_be_made_is_no_outage(
+def test_a_topic_of_transactions_that_cannot_be_made_is_no_outage(
     claim_kafka: ClaimKafka, consumer: Consumers, code: str
 ) -> None:
     claim_kafka.topics, claim_kafka.refusal = [TOPIC], getattr(KafkaError, code)

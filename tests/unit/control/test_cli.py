@@ -220,7 +220,7 @@ def test_each_kind_of_error_has_its_exit_code() -> None:
 
 
 def test_the_command_line_needs_no_spark() -> None:
-    """Spark is an extra: who only publishes has none."""
+    """Spark is an extra: a machine that only publishes has none."""
     code = "import sys; sys.modules['pyspark'] = None; import wrackline.control.cli.command_line"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
@@ -241,7 +241,7 @@ def test_the_command_line_needs_no_spark() -> None:
         (["errors", "no.such", "--json"], Exit.DEFINITE),
     ],
 )
-def test_who_stops_reading_is_told_nothing_more(words: list[str], code: int) -> None:
+def test_a_reader_that_leaves_causes_no_error_output(words: list[str], code: int) -> None:
     """As `| head` does; the reader is gone before the first word."""
     reads, writes = os.pipe()
     os.close(reads)

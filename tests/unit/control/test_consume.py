@@ -100,7 +100,7 @@ def test_patience_is_the_settings() -> None:
     assert (made.at_once, made.patience.most_wait, made.patience.in_all) == (9, 0.7, 5.0)
 
 
-def test_boundaries_need_somebody_who_publishes_them() -> None:
+def test_boundaries_need_a_source_that_publishes_them() -> None:
     with pytest.raises(OperatorNeeded, match=r"consume\.no_transaction_metadata"):
         check_boundaries(values(**{"consume.transaction.boundaries": "true"}))
     both = {"consume.transaction.boundaries": "true", "provide.transaction.metadata": "true"}

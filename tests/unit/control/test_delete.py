@@ -96,7 +96,7 @@ def test_what_grows_goes_first_and_the_positions_last(monkeypatch: pytest.Monkey
     assert source.asked == [(PARTITION, POSITION)]
 
 
-def test_of_nothing_nothing_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_that_left_nothing_has_nothing_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         found(monkeypatch, Source(), ["x", "wrackline-shop-2-offsets"], stored=OffsetsState({}, {}, ())).goes
         == []
@@ -118,7 +118,7 @@ def test_where_others_share_the_prefix_the_control_topics_stay(monkeypatch: pyte
     assert {"topics s.other.public.t", "topics s, s-signal"} <= {left.name for left in seen.left}
 
 
-def test_who_holds_what_is_the_pipelines_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_object_that_is_in_use_stops_the_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     held = ServerObject("replication slot a", "drop it", held_by="somebody")
     with pytest.raises(OperatorNeeded, match="shop runs"):
         found(monkeypatch, Source(held), INTERNAL)
@@ -129,7 +129,7 @@ def test_who_holds_what_is_the_pipelines_stops_it(monkeypatch: pytest.MonkeyPatc
     assert (seen.goes, seen.left[0].why, seen.left[0].drop) == ([], "no position", "drop it")
 
 
-def test_a_source_that_can_not_list_its_objects_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_cannot_list_its_objects_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = SimpleNamespace(partitions=lambda: [PARTITION], tables=lambda _: [])
     assert "can't list" in found(monkeypatch, plain, INTERNAL).left[0].why
     monkeypatch.setattr(time, "time", lambda: 20.0)

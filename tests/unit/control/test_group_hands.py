@@ -48,7 +48,7 @@ def _never(connector: Connector) -> Begin:
     return begin  # type: ignore[return-value]  # it is never called
 
 
-def test_who_has_a_task_repeats_its_word_once_somebody_late_has_spoken() -> None:
+def test_a_task_s_owner_repeats_its_report_after_a_late_one() -> None:
     worker = Heard()
     worker.hands.stands("shop", ConnectorState(TaskState.RUNNING))
     own = TaskReport(TaskState.RUNNING, "b", 1, 7)
@@ -72,7 +72,7 @@ def test_tables_with_errors_are_known_to_the_whole_group() -> None:
     assert other.hands.standing(SHOP).state is TaskState.RUNNING
 
 
-def test_who_was_late_does_not_repeat_it_for_ever() -> None:
+def test_a_late_worker_does_not_repeat_its_report_forever() -> None:
     worker = Heard()
     worker.hands.stands("shop", ConnectorState(TaskState.RUNNING))
     assert worker.hears_of_task(TaskReport(TaskState.RUNNING, "c", 2, 7)) == []

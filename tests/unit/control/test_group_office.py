@@ -30,7 +30,7 @@ def test_a_worker_with_users_sends_nothing_to_a_coordinator_without() -> None:
     with pytest.raises(WracklineError) as raised:
         follower.elsewhere()
     assert raised.value.code == "group.open_coordinator"
-    assert follower.led  # it is known who it is
+    assert follower.led  # the coordinator is known
 
 
 @pytest.mark.parametrize(("here", "there"), [(False, False), (False, True), (True, True)])
@@ -39,7 +39,7 @@ def test_other_workers_send_it(*, here: bool, there: bool) -> None:
     assert worker(office, users=here).elsewhere() == f"http://{OTHER}"
 
 
-def test_who_is_in_the_group_is_said_when_it_changes() -> None:
+def test_the_group_s_members_are_logged_when_they_change() -> None:
     said: list[tuple[str, tuple[str, ...]]] = []
     owners, looks = {0: OTHER, 1: "a:8083"}, iter(range(5))
 

@@ -59,7 +59,7 @@ def test_a_restart_is_reported_and_not_kept() -> None:
     assert kept.connectors == {}
 
 
-def test_who_writes_is_who_said_so_last() -> None:
+def test_the_coordinator_is_the_worker_that_claimed_the_office_last() -> None:
     kept = GroupConfig()
     for office in (CoordinatorTerm("a:1", "http://a:1", "x"), CoordinatorTerm("b:2", "http://b:2", "y")):
         kept.apply(*config_records.term_record(office))
@@ -107,7 +107,7 @@ def test_a_worker_that_lost_a_task_and_does_not_know_it_is_not_heard() -> None:
     heard = GroupState()
     assert told(heard, "a", heard.next_claim("shop")) is None
     assert told(heard, "b", heard.next_claim("shop")) is None
-    assert told(heard, "a", 1, TaskState.FAILED) == "shop", "who has it is to repeat its own word"
+    assert told(heard, "a", 1, TaskState.FAILED) == "shop", "the owner must repeat its own report"
     assert heard.tasks["shop"] == TaskReport(TaskState.RUNNING, "b", 2, 7, "why")
     assert told(heard, "b", 2, TaskState.FAILED) is None
     assert heard.tasks["shop"].state is TaskState.FAILED
@@ -144,7 +144,7 @@ def test_a_late_status_of_a_deleted_connector_does_not_replace_that_of_its_succe
     assert late.tasks["shop"].worker == "b"
 
 
-def test_a_slot_is_whose_word_was_heard_last_and_who_leaves_has_none() -> None:
+def test_a_slot_belongs_to_the_worker_heard_last_and_a_worker_that_leaves_has_none() -> None:
     heard = GroupState()
     heard.apply(*status_records.worker_record("a", range(4), 5))
     heard.apply(*status_records.worker_record("b", [2, 3], 5))

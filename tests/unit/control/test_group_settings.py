@@ -50,7 +50,9 @@ def test_a_connector_gets_what_it_does_not_name(group: WorkerGroup) -> None:
         "kafka.enable.ssl.certificate.verification",
     ],
 )
-def test_who_names_another_kafka_gets_no_password_of_this_one(group: WorkerGroup, named: str) -> None:
+def test_a_connector_that_names_another_kafka_gets_no_password_of_this_one(
+    group: WorkerGroup, named: str
+) -> None:
     """A-ROLE-11."""
     whole = group.whole({named: "x"})
     assert {name for name in whole if name.startswith("kafka.")} == {named}
@@ -58,7 +60,9 @@ def test_who_names_another_kafka_gets_no_password_of_this_one(group: WorkerGroup
 
 
 @pytest.mark.parametrize("named", ["schema.registry.url", "schema.registry.ssl.ca.location"])
-def test_who_names_another_registry_gets_no_password_of_this_one(group: WorkerGroup, named: str) -> None:
+def test_a_connector_that_names_another_registry_gets_no_password_of_this_one(
+    group: WorkerGroup, named: str
+) -> None:
     whole = group.whole({named: "x"})
     assert {name for name in whole if name.startswith("schema.registry.")} == {named}
     assert whole["kafka.sasl.password"] == "c4n4ry"

@@ -52,7 +52,7 @@ def test_no_slot_gets_two_tasks_while_its_worker_has_a_free_slot(workers: list[s
 
 
 @given(st.integers(1, SLOTS))
-def test_who_joins_gets_its_share_and_nothing_moves_but_that(count: int) -> None:
+def test_a_worker_that_joins_gets_its_share_and_nothing_else_moves(count: int) -> None:
     made = placed(count, ALONE)
     two = joined(ALONE, "b")
     assert abs(shares(made, two)["b"] - count / 2) <= 1
@@ -80,14 +80,14 @@ def test_a_task_that_begins_again_keeps_its_slot_unless_another_worker_has_less(
 
 
 @pytest.mark.parametrize("before", range(25))
-def test_who_joins_late_gets_some_whoever_was_there_when_they_were_placed(before: int) -> None:
+def test_a_worker_that_joins_late_gets_some_connectors_whenever_they_were_placed(before: int) -> None:
     two = joined(ALONE, "b")
     for more in range(max(0, 6 - before), 25):  # of fewer than six, perhaps none
         found = shares(placed(more, two, placed(before, ALONE)), joined(two, "c"))
         assert min(found[worker] for worker in "abc") > 0, (more, found)
 
 
-def test_where_nobody_is_known_yet_slots_are_spread_all_the_same() -> None:
+def test_slots_are_spread_before_any_worker_is_known() -> None:
     made = placed(16, {})
     loads = Counter(one.slot // (SLOTS // 4) for one in made.values())
     assert all(3 <= loads[quarter] <= 5 for quarter in range(4))

@@ -331,7 +331,7 @@ def test_a_document_says_what_was_answered_and_nothing_else(user: str, tables: l
     assert (read["a.b"], read["a"]["b"]["c"]) == ("1", "2")
 
 
-def test_a_password_is_told_from_the_name_of_a_variable() -> None:
+def test_a_password_is_distinguished_from_the_name_of_a_variable() -> None:
     environ = {"shop_pw": CANARY}
     assert answers.password_place("shop_pw", environ).variable == "shop_pw"
     for typed in ("hunter2", "Hunter2", "hunter 2", "${env:X}", "", "/no/such/file", "~nobody/x", "a\nb"):
@@ -407,7 +407,9 @@ def test_the_shells_complete(shell: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])
-def test_a_server_of_many_databases_is_told_which_and_one_password(tmp_path: Path, kind: str) -> None:
+def test_init_sets_the_database_and_one_password_for_a_server_with_many_databases(
+    tmp_path: Path, kind: str
+) -> None:
     file = tmp_path / "shop.toml"
     assert init(file, source=kind, password_env="WRACKLINE_DB_PASSWORD") == Exit.OK
     checked = check_file(file, Installed(), PASSWORD)

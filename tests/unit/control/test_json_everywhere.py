@@ -11,7 +11,7 @@ import typer
 from wrackline.control.cli import command_line
 from wrackline.control.runtime.ground.exits import Exit
 
-LOGS = {"run", "worker", "consume"}  # who says all in the lines of a log, an object a line
+LOGS = {"run", "worker", "consume"}  # these print lines of a log, an object a line
 NOBODY = "http://127.0.0.1:1"  # where no worker listens
 FILES = {"worker"}  # whose files may be left out
 NEEDS = {  # what a command has to be given beside files, so that it gets past its usage
@@ -19,7 +19,7 @@ NEEDS = {  # what a command has to be given beside files, so that it gets past i
     "offsets set": ["{}"],
     "offsets rewind": ["--to", "2026-05-01T12:00:00Z"],
 }
-CLEAN = {"doctor", "errors", "rest token", "settings", "spark application"}  # who need no pipeline's file
+CLEAN = {"doctor", "errors", "rest token", "settings", "spark application"}  # without a pipeline's file
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,7 @@ KEY = "c4n4ry-key"
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers each request as it is told to, and remembers what came."""
+    """Answers each request as the test says, and remembers what came."""
 
     daemon_threads = True
 
@@ -86,7 +86,7 @@ def test_events_arrive_whole_and_in_order(told: list[WracklineError]) -> None:
     assert told == []
 
 
-def test_who_sends_on_is_not_followed(told: list[WracklineError]) -> None:
+def test_a_redirect_is_not_followed(told: list[WracklineError]) -> None:
     """A-HOST-07."""
     with receiving(says(200)) as elsewhere:
         for status in (301, 302, 303, 307, 308):
@@ -124,7 +124,7 @@ def test_a_passing_fault_is_tried_again(told: list[WracklineError], monkeypatch:
     assert last.sentence.startswith("2 lineage events")
 
 
-def test_nobody_waits_for_who_does_not_answer(
+def test_nobody_waits_for_a_receiver_that_does_not_answer(
     told: list[WracklineError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "MOST_WAITING", 10)
@@ -149,7 +149,7 @@ def test_nobody_waits_for_who_does_not_answer(
     assert told[1].sentence.startswith("101 lineage events"), "one under way, ten that wait, ninety let go"
 
 
-def test_who_answers_byte_by_byte_ends_with_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_sent_byte_by_byte_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "_PATIENCE", 0.2)
     leave = Event()
 
@@ -180,7 +180,7 @@ def test_an_outbox_that_has_nothing_to_do_ends_at_once() -> None:
     assert not [one for one in threading.enumerate() if one.name == "lineage"]
 
 
-def test_a_file_has_an_event_a_line_whoever_writes(tmp_path: Path) -> None:
+def test_a_file_has_one_event_a_line_though_several_writers_append(tmp_path: Path) -> None:
     file = tmp_path / "lineage.jsonl"
     outboxes = [Outbox(file_sender(file), "there", lambda _: None) for _ in range(4)]
     for number in range(200):
@@ -192,7 +192,7 @@ def test_a_file_has_an_event_a_line_whoever_writes(tmp_path: Path) -> None:
     assert sorted(line["number"] for line in lines) == sorted(list(range(200)) * 4)
 
 
-def test_a_file_that_can_not_be_written_is_reported_once(tmp_path: Path, told: list[WracklineError]) -> None:
+def test_a_file_that_cannot_be_written_is_reported_once(tmp_path: Path, told: list[WracklineError]) -> None:
     outbox = Outbox(file_sender(tmp_path), str(tmp_path), told.append)
     for number in range(5):
         outbox.offer(number)

@@ -263,7 +263,7 @@ def printing(tree: ast.AST) -> Iterator[str]:
                 yield f"sys.{node.attr}"
 
 
-def test_nobody_prints_beside_the_log() -> None:
+def test_no_module_prints_beside_the_log() -> None:
     found = reached(LONG_RUNNING)
     assert {
         "control.runtime.running.consumer_loop",

@@ -1,4 +1,4 @@
-"""Who edits positions does not change how topics are named, unless the pipeline begins again."""
+"""An edit of positions does not change how topics are named, unless the pipeline starts over."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

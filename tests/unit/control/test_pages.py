@@ -36,7 +36,7 @@ def test_a_cell_is_text_and_not_markup() -> None:
     assert cell("a|b <c> *d* _e_\nf") == r"a\|b \<c> \*d\* \_e\_ f"
 
 
-def test_a_code_stands_in_its_part() -> None:
+def test_a_code_is_listed_in_its_part() -> None:
     code = ErrorCode("pg.slot_lost", Definite, "slot {slot} is lost", "take ${{env:X}}")
     printed = page({"pg.slot_lost": code})
     assert "## pg\n" in printed

@@ -1,4 +1,4 @@
-"""A worker told what to do from the command line: over a real socket, to one that answers as it was told."""
+"""A worker is controlled from the command line: over a real socket, with a fake worker."""
 
 import json
 import ssl
@@ -406,7 +406,7 @@ def test_a_secret_leaves_this_machine_over_tls_alone() -> None:
     assert worker_access.open_access("https://far.example/x/", None, None, {}).url == "https://far.example/x"
 
 
-def test_nobody_answers(wrackline: Wrackline, worker: Told) -> None:
+def test_an_address_that_does_not_answer_is_reported(wrackline: Wrackline, worker: Told) -> None:
     wrackline.url = f"http://{HOST}:1"
     said = wrackline("connectors", "--json")
     assert said.code == Exit.TRANSIENT

@@ -91,7 +91,7 @@ def test_what_a_request_leaves_open_is_said_with_its_id(client: Client) -> None:
     assert (status, told["warning"]["code"]) == (202, "signal.nothing_to_do")
 
 
-def test_receipts_are_told_all_or_of_one_request(client: Client) -> None:
+def test_receipts_are_listed_for_all_requests_or_for_one(client: Client) -> None:
     status, every = client.ask("GET", "/connectors/shop/requests")
     assert (status, [one["id"] for one in every["requests"]]) == (200, ["one", "two", "3f/own/1", "ä 'x'"])
     status, one = client.ask("GET", "/connectors/shop/requests/one")
@@ -179,7 +179,7 @@ def test_it_ends_with_its_block(desk: Desk) -> None:
         b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /conn",
     ],
 )
-def test_who_never_ends_a_request_keeps_nobody_out(
+def test_a_client_that_never_ends_its_request_keeps_nobody_out(
     desk: Desk, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rest_serving, "_ASK_S", 0.2)
@@ -199,7 +199,7 @@ def heard_at_last(port: int) -> None:
         time.sleep(0.02)
 
 
-def test_who_does_not_read_keeps_nobody_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_keeps_nobody_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest_serving, "_READ_S", 1.0)
     monkeypatch.setattr(rest_serving, "_OF_ONE", 2)
     asks = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
@@ -225,7 +225,7 @@ def first_word(port: int, path: str = "/openapi.json") -> int:
         connection.close()
 
 
-def test_who_hangs_up_before_the_end_has_asked_nothing_and_fills_no_log(
+def test_a_request_that_is_cut_off_has_no_effect_and_fills_no_log(
     client: Client, desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     body = orjson.dumps(SIGNAL)
@@ -239,7 +239,7 @@ def test_who_hangs_up_before_the_end_has_asked_nothing_and_fills_no_log(
     assert (desk.bodies, [record.getMessage() for record in caplog.records]) == ([], [])
 
 
-def test_what_nobody_foresaw_is_an_error_as_all_others_are(
+def test_an_unforeseen_error_is_answered_as_all_others_are(
     client: Client, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A-SECRET-11."""

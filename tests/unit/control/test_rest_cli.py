@@ -1,4 +1,4 @@
-"""The command line of REST: what it makes lets somebody in, and a worker refuses to listen unsafely."""
+"""The command line of REST: what it makes is accepted as a login, and a worker refuses to listen unsafely."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def working(file: Path, *words: str | Path | int) -> Iterator[str]:
             process.communicate(timeout=60)
 
 
-def test_only_a_user_with_a_password_or_a_token_is_let_in_from_outside(
+def test_only_a_user_with_a_password_or_a_token_is_accepted_from_outside(
     pipeline: Path, tmp_path: Path
 ) -> None:
     command = [*COMMAND, "rest", "password"]

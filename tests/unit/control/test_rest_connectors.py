@@ -179,7 +179,9 @@ def test_answers_have_connects_codes(client: Client, asked: str, status: int) ->
     assert client.ask(method, path)[0] == status
 
 
-def test_only_failed_leaves_who_runs_alone_and_who_rests_is_only_resumed(crew: Crew, client: Client) -> None:
+def test_only_failed_spares_a_running_connector_and_a_paused_one_is_not_restarted(
+    crew: Crew, client: Client
+) -> None:
     assert client.ask("POST", "/connectors/shop/restart?includeTasks=true&onlyFailed=true")[0] == 202
     assert client.ask("POST", "/connectors/orders/restart?includeTasks=true&onlyFailed=true")[0] == 202
     crew.standings["shop"] = ConnectorState(TaskState.PAUSED)

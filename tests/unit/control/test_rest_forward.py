@@ -160,7 +160,7 @@ def test_a_request_waits_for_the_coordinator_and_is_done_once_and_whole(
     assert dict(done.stored_settings("shop")) == {**CONFIG, "name": "shop"}
 
 
-def test_who_loses_the_office_before_it_writes_passes_the_request_on(
+def test_a_worker_that_loses_the_office_before_it_writes_forwards_the_request(
     client: Client, coordinator: FakeGroup, follower: FakeGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, follower.coordinator = follower.coordinator, None
@@ -225,7 +225,7 @@ def test_one_that_breaks_off_leaves_open_what_it_did(
     assert (status, told["code"]) == (504, "rest.no_answer")
 
 
-def test_one_that_never_answers_is_not_waited_for_for_ever(
+def test_one_that_never_answers_is_not_waited_for_forever(
     client: Client, follower: FakeGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forward, "_ANSWER_S", 0.2)
@@ -258,7 +258,7 @@ def test_one_that_is_frozen_is_not_waited_for_once_another_does_it(
             over.set()
             thread.join(60)
     assert (status, told["code"]) == (504, "rest.no_answer")
-    assert not follower.asked, "whether it was done is not known: whoever asked decides"
+    assert not follower.asked, "whether it was done is not known: the client decides"
 
 
 def test_an_answer_without_end_is_not_kept(
@@ -325,7 +325,7 @@ def test_a_body_too_large_is_not_sent_on(client: Client, follower: FakeGroup) ->
     assert (status, told["code"]) == (413, "rest.too_large")
 
 
-def test_a_coordinator_behind_tls_shows_who_it_is(
+def test_a_coordinator_behind_tls_proves_its_identity(
     serve: Serve, follower: FakeGroup, says: Says, tmp_path: Path
 ) -> None:
     authority = issue("authority", authority=True)
@@ -338,19 +338,19 @@ def test_a_coordinator_behind_tls_shows_who_it_is(
     assert len(heard) == 1
     follower.coordinator, heard = says(ACCEPTED, own)
     status, told = Client(serve(follower)).ask("POST", "/connectors", SHOP)
-    assert (status, told["code"], heard) == (409, "rest.coordinator_away", []), "a stranger is told nothing"
+    assert (status, told["code"], heard) == (409, "rest.coordinator_away", []), "a stranger learns nothing"
     follower.coordinator = "http://127.0.0.1:1"
     status, told = Client(serve(follower, trusts)).ask("POST", "/connectors", SHOP)
     assert (status, "TLS" in told["message"]) == (409, True), "nor is anybody asked in the open"
 
 
-def test_who_is_not_heard_is_not_heard_elsewhere(client: Client, coordinator: FakeGroup) -> None:
+def test_a_refused_request_is_not_forwarded(client: Client, coordinator: FakeGroup) -> None:
     origin = {"Origin": "http://evil.example", "Content-Type": "application/json"}
     assert client.ask("POST", "/connectors", SHOP, origin)[0] == 403
     assert not coordinator.asked
 
 
-def test_who_logged_in_is_known_at_the_coordinator_too_and_so_is_his_role(
+def test_a_login_and_its_role_are_known_at_the_coordinator_too(
     serve: Serve, coordinator: FakeGroup, follower: FakeGroup, tmp_path: Path
 ) -> None:
     """A-ROLE-08."""

@@ -62,7 +62,7 @@ def test_a_web_socket_is_closed_before_it_is_open(users: Path) -> None:
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
-def test_who_is_known_is_heard(worker: Worker) -> None:
+def test_a_known_user_is_served(worker: Worker) -> None:
     assert asked(worker, "GET /connectors", basic("ann", PASSWORD)).document == ["orders", "shop"]
     assert asked(worker, "PUT /connectors/shop/pause", basic("ann", PASSWORD)).status == 202
     assert asked(worker, "GET /connectors", bearer("viewer")).document == ["orders", "shop"]
@@ -92,7 +92,7 @@ def test_a_token_is_good_through_its_last_day(worker: Worker, users: Path) -> No
         assert asked(worker, "GET /connectors", {"Authorization": "Bearer t"}).status == status
 
 
-def test_a_file_with_a_fault_lets_nobody_in_and_is_reported_once(worker: Worker, users: Path) -> None:
+def test_a_file_with_a_fault_accepts_nobody_and_is_reported_once(worker: Worker, users: Path) -> None:
     """A-LOGIN-10."""
     assert asked(worker, "GET /connectors", bearer("admin")).status == 200
     private(users, "[users")
@@ -158,7 +158,7 @@ def test_a_page_that_asks_much_at_once_has_its_password_tried_twice_at_most(
 
 
 @pytest.mark.parametrize("name", ["ann", "viewer", "nobody", ""])
-def test_a_name_that_nobody_has_costs_a_try_as_any_other(worker: Worker, tries: Tries, name: str) -> None:
+def test_an_unknown_name_costs_a_try_as_any_other(worker: Worker, tries: Tries, name: str) -> None:
     """A-LOGIN-04."""
     tries.let.set()
     assert asked(worker, "GET /connectors", basic(name, "wrong password")).status == 401
@@ -188,7 +188,7 @@ def _answered(asking: list[Future[Heard]], count: int) -> bool:
     return done.wait(30)
 
 
-def test_who_guesses_is_not_tried_for_a_while_and_others_are(worker: Worker, tries: Tries) -> None:
+def test_a_user_with_too_many_failed_logins_waits_and_others_do_not(worker: Worker, tries: Tries) -> None:
     """A-LOGIN-05."""
     tries.let.set()
     assert asked(worker, "GET /", basic("viewer", "wrong password")).status == 401
@@ -203,7 +203,9 @@ def test_who_guesses_is_not_tried_for_a_while_and_others_are(worker: Worker, tri
     assert asked(worker, "GET /", basic("viewer", "wrong password")).status == 401
 
 
-def test_who_is_known_already_is_not_kept_out_by_who_guesses(worker: Worker, tries: Tries) -> None:
+def test_a_user_who_logged_in_before_is_not_locked_out_by_failed_guesses(
+    worker: Worker, tries: Tries
+) -> None:
     tries.let.set()
     assert asked(worker, "GET /", basic("ann", PASSWORD)).status == 200
     for _ in range(FAILURES + 1):
@@ -211,13 +213,13 @@ def test_who_is_known_already_is_not_kept_out_by_who_guesses(worker: Worker, tri
     assert asked(worker, "GET /", basic("ann", PASSWORD)).status == 200
 
 
-def test_guessed_tokens_are_told_up_to_a_bound(worker: Worker) -> None:
+def test_guessed_tokens_are_logged_up_to_a_bound(worker: Worker) -> None:
     statuses = [asked(worker, "GET /", {"Authorization": "Bearer x"}).status for _ in range(FAILURES + 3)]
     assert statuses == [401] * FAILURES + [429] * 3
     assert len(worker.told) == FAILURES
     assert asked(worker, "GET /", bearer("viewer")).status == 200
 
 
-def test_without_users_nobody_is_asked_who_he_is() -> None:
+def test_without_users_no_login_is_needed() -> None:
     with working() as worker:
         assert asked(worker, "PUT /connectors/shop/pause", NOBODY).status == 202

@@ -95,14 +95,14 @@ def ask(made: Looks, clock: Clock) -> Iterator[Asking]:
 
 @pytest.fixture
 def hasty(made: Looks) -> Iterator[Asking]:
-    """Who waits for nothing."""
+    """A client that waits for nothing."""
     with open_endpoint(
         RestSettings(0), [view_routes.routes(made, AnswerCache(patience=0))], tell=print
     ) as door:
         yield Asking(door.port)
 
 
-def test_whoever_asks_meanwhile_hears_the_same_answer(made: Looks, ask: Asking) -> None:
+def test_requests_during_a_look_get_the_same_answer(made: Looks, ask: Asking) -> None:
     with ThreadPoolExecutor(MANY) as pool:
         asked = [pool.submit(ask, f"/connectors/shop/{('tables', 'lag')[n % 2]}") for n in range(MANY)]
         assert made.looks.wait(60)
@@ -154,7 +154,7 @@ def test_no_more_than_some_are_looked_at_at_once(
     assert hasty("/connectors/a/tables")[1]["code"] == "rest.still_looking", "one that is under way is joined"
     assert sorted(made.begun) == ["a", "b", "c", "d"]
     monkeypatch.setattr(answer_cache, "_WAITING", 0)
-    assert ask("/connectors/shop/lag")[1]["code"] == "rest.busy", "who waits takes a connection"
+    assert ask("/connectors/shop/lag")[1]["code"] == "rest.busy", "a client that waits takes a connection"
 
 
 def test_a_pipeline_that_is_not_there_is_not_looked_at(made: Looks, ask: Asking) -> None:

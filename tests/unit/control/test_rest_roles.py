@@ -1,4 +1,4 @@
-"""Each route has a role, walked from the application's own list; who has less is refused, on every one."""
+"""Each route has a role, walked from the application's own list; a user with a lower one is refused."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_the_table_has_every_route_and_no_other(worker: Worker) -> None:
     assert listed == set(ROLES), "a new route needs a role: control/runtime/rest/access/roles.py"
 
 
-def test_the_check_stands_before_every_route(worker: Worker) -> None:
+def test_the_check_comes_before_every_route(worker: Worker) -> None:
     """A-ROLE-03."""
     for one in iter_route_contexts(worker.application.routes):
         assert isinstance(one.original_route, APIRoute), f"{one.path} is no route that the check runs in"

@@ -78,7 +78,7 @@ def test_a_proxy_that_ends_tls_is_asked_for_by_name() -> None:
         ({"certificate": None, "key": None, "client_ca": Path("a")}, "rest.no_certificate"),
     ],
 )
-def test_what_is_no_use_is_said(wrong: dict[str, Any], code: str) -> None:
+def test_settings_of_no_use_are_reported(wrong: dict[str, Any], code: str) -> None:
     with pytest.raises(OperatorNeeded) as told:
         listen_address(replace(SAFE, **wrong))
     assert told.value.code == code
@@ -98,7 +98,7 @@ def test_a_worker_is_named_as_others_reach_it() -> None:
 
 
 @pytest.mark.parametrize(("of_one", "bound"), [(160, 160), (1000, 200)])
-def test_one_connection_too_many_is_hung_up_on_and_room_is_made_by_who_leaves(
+def test_one_connection_too_many_is_closed_and_one_that_leaves_makes_room(
     monkeypatch: pytest.MonkeyPatch, of_one: int, bound: int
 ) -> None:
     monkeypatch.setattr(rest_listening, "_OF_ONE", of_one)

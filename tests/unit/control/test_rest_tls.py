@@ -1,4 +1,4 @@
-"""TLS of a worker's REST: who is refused, who keeps nobody out, and how a new certificate is taken up."""
+"""TLS of a worker's REST: which clients are refused, which keep nobody out, and new certificates."""
 
 import socket
 import ssl
@@ -67,7 +67,7 @@ def status(port: int, context: ssl.SSLContext) -> int:
 
 
 def serial(port: int, context: ssl.SSLContext) -> str:
-    """The number of the certificate that is shown to the next who connects."""
+    """The number of the certificate that is shown to the next client that connects."""
     with (
         socket.create_connection((LOOPBACK, port)) as plain,
         context.wrap_socket(plain, server_hostname="localhost") as secured,
@@ -77,11 +77,11 @@ def serial(port: int, context: ssl.SSLContext) -> str:
     return str(shown["serialNumber"])
 
 
-def test_who_trusts_the_authority_is_served(worker: Worker, files: Files) -> None:
+def test_a_client_that_trusts_the_authority_is_served(worker: Worker, files: Files) -> None:
     assert status(worker.port, client(files.ca)) == 200
 
 
-def test_who_trusts_another_authority_leaves(worker: Worker, files: Files) -> None:
+def test_a_client_that_trusts_another_authority_disconnects(worker: Worker, files: Files) -> None:
     other = Path(issue("other", authority=True).write(files.folder, "other")[0])
     with pytest.raises(ssl.SSLCertVerificationError):
         status(worker.port, client(other))
@@ -128,14 +128,14 @@ def test_a_log_in_goes_through_tls(files: Files) -> None:
         connection.close()
 
 
-def test_who_stalls_in_the_handshake_keeps_nobody_out(worker: Worker, files: Files) -> None:
+def test_a_client_that_stalls_in_the_handshake_keeps_nobody_out(worker: Worker, files: Files) -> None:
     with ExitStack() as held:
         for _ in range(50):
             held.enter_context(socket.create_connection((LOOPBACK, worker.port))).sendall(b"\x16\x03\x01\x02")
         assert status(worker.port, client(files.ca)) == 200
 
 
-def test_many_who_stall_are_hung_up_on(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_stalled_clients_are_disconnected(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "_ASK_S", 1.0)
     with working(files.settings()) as worker, ExitStack() as held:
         stalled = [held.enter_context(socket.create_connection((LOOPBACK, worker.port))) for _ in range(250)]
@@ -152,7 +152,7 @@ def _ends(one: socket.socket) -> bool:
         return True
 
 
-def test_only_who_has_a_certificate_is_heard_where_one_is_asked_for(files: Files) -> None:
+def test_only_a_client_with_a_trusted_certificate_is_served_where_one_is_required(files: Files) -> None:
     settings = files.settings(client_ca=files.ca)
     with working(settings) as worker:
         with pytest.raises((ssl.SSLError, ConnectionResetError)):
@@ -226,7 +226,7 @@ def test_what_is_of_no_use_is_said_before_anybody_is_heard(files: Files) -> None
         assert told.value.code == code, wrong
 
 
-def test_key_and_certificate_may_stand_in_one_file(files: Files) -> None:
+def test_key_and_certificate_may_be_in_one_file(files: Files) -> None:
     certificate, key = files.made("both")
     both = files.folder / "both.pem"
     both.touch(mode=0o600)
@@ -235,7 +235,7 @@ def test_key_and_certificate_may_stand_in_one_file(files: Files) -> None:
         assert status(worker.port, client(files.ca)) == 200
 
 
-def test_it_ends_while_somebody_is_connected(files: Files) -> None:
+def test_it_ends_while_a_client_is_connected(files: Files) -> None:
     with working(files.settings()) as worker, socket.create_connection((LOOPBACK, worker.port)) as stalled:
         secured = client(files.ca).wrap_socket(stalled, server_hostname="localhost")
         secured.sendall(b"GET /health HTTP/1.1\r\n")

@@ -42,7 +42,7 @@ def test_a_token_is_chance_and_only_its_digest_is_kept() -> None:
     assert one not in passwords.digest(one)
 
 
-def test_the_file_says_who_is_what(tmp_path: Path) -> None:
+def test_the_file_gives_each_user_a_role(tmp_path: Path) -> None:
     users = UsersFile(written(tmp_path)).current()
     assert {name: user.role.name.lower() for name, user in users.named.items()} == {
         **{role: role for role in TOKENS},
@@ -119,7 +119,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
         UsersFile(tmp_path / name)
 
 
-def test_a_file_that_changes_is_read_again_and_one_that_breaks_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_file_that_changes_is_read_again_and_one_that_breaks_accepts_nobody(tmp_path: Path) -> None:
     path = written(tmp_path)
     users = UsersFile(path)
     first = users.current()
@@ -140,7 +140,7 @@ def test_a_file_that_changes_is_read_again_and_one_that_breaks_lets_nobody_in(tm
         users.current()
 
 
-def test_who_fails_too_often_waits_and_nobody_else_does() -> None:
+def test_a_user_who_fails_too_often_waits_and_nobody_else_does() -> None:
     now = [100.0]
     attempts = FailedLogins(lambda: now[0])
     ann = ("192.0.2.1", "ann")

@@ -275,7 +275,7 @@ def test_of_two_changes_at_once_none_undoes_the_other(
     both, put = Barrier(2), group.put
 
     def meets(name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:
-        with suppress(BrokenBarrierError):  # whoever writes alone meets nobody
+        with suppress(BrokenBarrierError):  # a single writer meets no other
             both.wait(0.5)
         put(name, config, wish)
 

@@ -51,7 +51,7 @@ def test_a_page_that_names_another_host_is_not_heard(host: str) -> None:
             assert answer.read() == b"{}"
 
 
-def test_who_asks_for_ever_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_never_ends_its_request_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrape_port, "_ASK_S", 0.5)
     with serve_pages(0, {}, "x") as port, create_connection(("127.0.0.1", port), timeout=30) as slow:
         drip(slow)

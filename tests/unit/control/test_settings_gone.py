@@ -1,4 +1,4 @@
-"""Settings that were found good once and are so no longer: whoever needs their values says the fault."""
+"""Settings that were found good once and are so no longer: a command that needs their values reports it."""
 
 from collections.abc import Callable
 from typing import Any

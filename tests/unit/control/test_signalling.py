@@ -1,4 +1,4 @@
-"""A request for a Kafka that does not answer: who asks hears that it is not there, and nobody repeats it."""
+"""A request for a Kafka that does not answer: the caller hears that it is not there; nothing repeats it."""
 
 import socket
 

@@ -25,7 +25,7 @@ def reading(**given: str) -> CheckedSettings:
     return SettingsRegistry(Declared(settings=CONSUME)).read(named, Resolver(Allowed().of_the_owner(), {}))
 
 
-def test_what_is_told_goes_over_what_was_needed_and_extensions_add_up() -> None:
+def test_given_settings_override_needed_ones_and_extensions_add_up() -> None:
     needed = {"spark.sql.extensions": "a.A,b.B", "one": "1", "two": "2"}
     assert merge_settings(needed, {"two": "3", "spark.sql.extensions": "c.C,a.A"}) == {
         "spark.sql.extensions": "a.A,b.B,c.C",
@@ -35,7 +35,7 @@ def test_what_is_told_goes_over_what_was_needed_and_extensions_add_up() -> None:
     assert merge_settings({}, {"one": "1"}) == {"one": "1"}
 
 
-def test_a_server_that_has_gone_is_told_from_a_batch_that_failed() -> None:
+def test_a_server_that_has_gone_is_distinguished_from_a_batch_that_failed() -> None:
     assert is_gone(Py4JNetworkError())
     assert is_gone(PySparkException("x", "RETRIES_EXCEEDED", {}))
     assert is_gone(PySparkException("x", "INVALID_HANDLE.SESSION_CHANGED", {}))

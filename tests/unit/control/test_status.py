@@ -233,7 +233,7 @@ def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
         ask_process("shop", CONSUMER, port)
 
 
-def test_nobody_is_followed_elsewhere() -> None:
+def test_a_redirect_from_a_process_is_not_followed() -> None:
     told = json.dumps(consumer()).encode()
     reached: list[bytes] = []
 
@@ -257,7 +257,7 @@ def test_nobody_is_followed_elsewhere() -> None:
     assert not reached
 
 
-def test_nobody_answers() -> None:
+def test_an_address_that_does_not_answer_is_reported() -> None:
     with socket.socket() as made:  # bound, and not listening: refused
         made.bind(("127.0.0.1", 0))
         with pytest.raises(Transient, match=r"status\.no_answer.*\n.*wrackline consume"):
@@ -266,7 +266,7 @@ def test_nobody_answers() -> None:
         ask_process("shop", WORKER, 0)
 
 
-def test_with_little_room_those_come_first_that_somebody_should_see() -> None:
+def test_with_little_room_the_tables_that_need_attention_come_first() -> None:
     going = dict.fromkeys((f"shop.public.t{number}" for number in range(9)), GOING)
     reads = {**GOING, "requests": ["r"], "percent": 42}
     wrong = {**GOING, "reason": MEND.document()}
@@ -292,7 +292,7 @@ def test_a_table_that_is_read_has_a_bar_on_a_terminal() -> None:
 
 
 class Looks:
-    """What is asked: these answers, and then somebody presses Ctrl-C."""
+    """What is asked: these answers, and then Ctrl-C is pressed."""
 
     def __init__(self, *found: PipelineStatus) -> None:
         self.found = list(found)
@@ -311,7 +311,7 @@ def test_each_look_is_an_object_a_line_and_the_last_one_counts(capsys: pytest.Ca
     assert watch(Looks(), page, 0.0, json=True) == Exit.LEFT, "nothing was seen yet"
 
 
-def test_where_nobody_watches_each_look_is_a_block(
+def test_without_a_terminal_each_look_is_a_block(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -335,7 +335,7 @@ def test_sigterm_ends_it_as_ctrl_c_does(capsys: pytest.CaptureFixture[str]) -> N
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_rest_tells_both_sides_of_a_table_in_one_place() -> None:
+def test_rest_reports_both_sides_of_a_table_in_one_place() -> None:
     told = tables_document(status(BUSY))
     assert told["tables"]["shop.public.orders"] == {
         "source": "streaming", "percent": None, "target": "going", "seq": "0a0b", "behind": 1234, "held": 0,
@@ -351,7 +351,7 @@ def test_rest_tells_both_sides_of_a_table_in_one_place() -> None:
     assert orjson.loads(orjson.dumps(apart)) == apart
 
 
-def test_rest_tells_how_far_behind_each_step_is() -> None:
+def test_rest_reports_how_far_behind_each_step_is() -> None:
     told = lag_document(status())
     assert told["databases"]["shop"]["behind_bytes"] == 1_250_000
     assert told["tables"]["shop.public.orders"]["behind"] == 1234

@@ -81,7 +81,7 @@ def test_off_a_terminal_it_is_a_line_every_ten_seconds(capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "now\nnow\nat last\n"
 
 
-def test_on_a_terminal_it_stands_last_and_other_lines_above_it(
+def test_on_a_terminal_the_status_line_is_last_and_other_lines_are_above_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock, screen = Clock(), Screen()
@@ -224,7 +224,7 @@ def test_the_end_of_the_first_read_is_said_once(capsys: pytest.CaptureFixture[st
     "left",
     [render_state(SnapshotState(gap=True)), render_state(SnapshotState()), None, ended(Outcome.CANCELLED)],
 )
-def test_a_first_read_that_ended_without_its_rows_is_not_told_as_one_that_has_them(
+def test_a_first_read_that_ended_without_its_rows_is_not_reported_as_complete(
     left: Json | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = Clock()

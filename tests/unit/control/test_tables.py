@@ -71,7 +71,7 @@ def test_what_is_left_out_is_counted_and_listed_when_asked_for() -> None:
     assert survey_document(found, everything=True)["left_out_tables"] == [str(ORDERS), str(ODD)]
     assert survey_document(found, everything=True)["left_out_why"][str(ODD)] == "not granted"
     assert survey_document(survey(), everything=True)["left_out"] is None, (
-        "a source that can't tell says nothing"
+        "a source that doesn't know says nothing"
     )
 
 

@@ -39,7 +39,7 @@ TEXTS = {1: json.dumps(ROW), 2: "{", 3: '{"type": "record"}', 4: json.dumps(NEVE
 
 
 class Texts:
-    """A registry that counts who asks."""
+    """A registry that counts its requests."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "types.md"
 
 def test_the_committed_page_is_what_the_code_prints() -> None:
     assert PAGE.read_text() == page(), (
-        "write it anew: python -m wrackline.control.pages.types_page docs/types.md"
+        "write it again: python -m wrackline.control.pages.types_page docs/types.md"
     )
 
 

@@ -97,7 +97,7 @@ def test_a_file_with_the_same_settings_has_the_same_faults(case: Case, folder: P
 
 
 @pytest.mark.parametrize("case", cases("configuration", "files"))
-def test_a_file_that_is_none_is_said_so_and_never_shown(
+def test_a_file_that_is_not_a_pipeline_file_is_reported_and_never_shown(
     case: Case, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = folder / "pipeline.toml"

@@ -18,7 +18,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
 
 
 @pytest.mark.parametrize("case", cases("rest", "logins"))
-def test_nobody_comes_in_who_did_not_log_in(
+def test_a_request_without_a_valid_login_is_refused(
     case: Case, worker: Worker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A-LOGIN-12."""

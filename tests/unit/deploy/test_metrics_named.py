@@ -35,7 +35,7 @@ def test_a_strange_name_is_seen(expression: str, strange: list[str]) -> None:
 
 
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert["alert"])
-def test_an_alert_asks_for_what_is_served_and_says_what_to_do(alert: dict[str, object]) -> None:
+def test_an_alert_queries_only_served_metrics_and_says_what_to_do(alert: dict[str, object]) -> None:
     expression, said = str(alert["expr"]), alert["annotations"]
     assert isinstance(said, dict)
     assert strangers(expression) == []
@@ -80,7 +80,7 @@ def test_there_are_four_dashboards() -> None:
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
-def test_a_dashboard_asks_for_what_is_served(path: Path) -> None:
+def test_a_dashboard_queries_only_served_metrics(path: Path) -> None:
     expressions = list(asked(dashboard(path)))
     assert len(expressions) > 10
     assert {one: strange for one in expressions if (strange := strangers(one))} == {}

@@ -1,4 +1,4 @@
-"""What is asked for, by whom, and what is told of it: signals, messages, and what a start asks by itself."""
+"""Requests, their origin and their reports: signals, messages, and what a start requests by itself."""
 
 from collections.abc import Collection
 
@@ -114,7 +114,7 @@ def test_a_request_of_which_one_table_is_not_captured_is_refused_whole() -> None
     assert "because public.toys, public.x.* matches no table" in refused.sentence
 
 
-def test_many_names_that_nobody_knows_are_counted() -> None:
+def test_many_unknown_names_are_counted() -> None:
     names = ",".join(f'"public.n{number}"' for number in range(9))
     refused = understand_signal(row(f'{{"data-collections":[{names}]}}'), [ORDERS])
     assert isinstance(refused, OperatorNeeded)
@@ -152,7 +152,7 @@ def test_what_is_no_snapshot_is_understood_too(kind: str, data: str, wanted: obj
         ("nonsense", "{}", "signal.rejected"),
     ],
 )
-def test_what_can_not_be_obeyed_is_refused_whole_and_told(
+def test_a_request_that_cannot_be_obeyed_is_refused_as_a_whole_and_reported(
     told: list[WracklineError], kind: str, data: str, code: str
 ) -> None:
     made = machine()

@@ -1,4 +1,4 @@
-"""The cutter against the fake source's log: whatever is cut, and wherever somebody resumes, nothing moves."""
+"""The cutter against the fake source's log: whatever is cut, and wherever a start resumes, nothing moves."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -138,7 +138,7 @@ class SmallWorld(FakeSourceWorld):
 
 
 def publications(made: Cutter, batches: Iterator[Batch], takes: Iterator[bool]) -> list[Publication]:
-    """Feed and take in turns, as somebody's choice has it; take all at the end."""
+    """Feed and take in turns, as the given choice has it; take all at the end."""
     now, taken = 0.0, []
     for batch in batches:
         made.feed(batch, now)
@@ -398,7 +398,7 @@ def test_both_halves_of_a_changed_key_count() -> None:
     assert taken.records[-1][2] == f"1 7 {len(told)}".encode(), "events, whose tombstones are none"
 
 
-def test_rows_from_elsewhere_stand_between_transactions_with_their_states() -> None:
+def test_rows_from_elsewhere_come_between_transactions_with_their_states() -> None:
     made = cutter(CutPolicy(linger=0.0), PlainControl(counts=False), fresh=False)
     made.feed(Batch(tuple(steps_of("a")), 11), now=0.0)
     state = canonical_json({"cursor": ["5"]})

@@ -81,7 +81,7 @@ def mysql_row(type_: int, meta: int, cell: bytes, labels: tuple[str, ...], times
 
 
 def test_a_decimal_may_be_longer_than_its_text(run: Run) -> None:
-    """Numeric(38,38) told as `9` has 17 bytes: a server that pads is not the only one that we may meet."""
+    """Numeric(38,38) sent as `9` has 17 bytes: a server that pads is not the only one that we may meet."""
     one_more = run(postgres_row, 1600, b"9") - run(postgres_row, 1599, b"9")
     assert one_more == 1 + 1 + 17, "that it is there, its length, its bytes"
 

@@ -1,4 +1,4 @@
-"""A worker and its children, without any server: what is heard, what is begun again, who outlives whom."""
+"""A worker and its children, without any server: what is heard, what is begun again, which outlives which."""
 
 import signal
 import socket
@@ -140,7 +140,7 @@ def test_waits_grow_to_a_bound_and_start_over_after_a_good_run() -> None:
 
 
 @pytest.mark.parametrize(("asked", "for_somebody"), [(True, True), (True, False), (False, True)])
-def test_an_end_that_was_asked_for_or_asks_for_somebody_is_the_last(asked: bool, for_somebody: bool) -> None:  # noqa: FBT001 - cases
+def test_an_end_that_was_requested_or_needs_an_operator_is_final(asked: bool, for_somebody: bool) -> None:  # noqa: FBT001 - cases
     """T-C05."""
     ended = TaskStatus(TaskState.RUNNING, 0.0).ended(1.0, asked=asked, for_somebody=for_somebody)
     assert ended.state is (TaskState.FAILED if for_somebody else TaskState.STOPPED)
@@ -192,7 +192,7 @@ def test_a_worker_whose_tasks_are_all_done_ends() -> None:
     assert listener.states == [("a", "STARTING"), ("a", "COMPLETED")]
 
 
-def test_who_may_be_wished_for_is_waited_for_and_wishes_are_heard() -> None:
+def test_a_supervisor_that_stays_obeys_each_wish() -> None:
     """Paused, resumed, started again, stopped: its process ends or begins, and no end is a crash."""
     listener, over = Heard(), Event()
     commands = {"a": way([sys.executable, "-c", HELD.format(before="")])}
@@ -303,7 +303,7 @@ def test_a_task_comes_is_replaced_and_goes_while_the_others_run(over: Event) -> 
         assert child.exit_code is not None, "the event says that the process has ended"
         assert supervisor.let_go("b").wait(60)
         assert supervisor.let_go("nobody").wait(60)
-        assert len(listener.states) == 6, "of who was let go nothing is said"
+        assert len(listener.states) == 6, "nothing is reported of a task that was let go"
     finally:
         over.set()
         running.join(60)
@@ -333,7 +333,7 @@ def test_a_process_that_cannot_be_begun_is_tried_again_and_the_others_stay(over:
     assert not running.is_alive()
 
 
-def test_who_lets_a_task_go_of_a_worker_that_ends_waits_for_no_other_task(over: Event) -> None:
+def test_letting_go_of_a_task_of_an_ending_worker_waits_for_no_other_task(over: Event) -> None:
     stubborn = way(
         [sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")]
     )
@@ -353,7 +353,9 @@ def test_who_lets_a_task_go_of_a_worker_that_ends_waits_for_no_other_task(over: 
     assert not running.is_alive()
 
 
-def test_who_is_let_go_and_does_not_end_is_killed(over: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_is_let_go_and_does_not_end_is_killed(
+    over: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("wrackline.producers.connect.supervisor.MOVING", 0.3)
     deaf = way([sys.executable, "-c", HELD.format(before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")])
     listener = Heard()

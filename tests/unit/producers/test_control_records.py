@@ -110,7 +110,7 @@ def test_tables_that_come_and_go_are_schema_changes() -> None:
     shape = TableSchema(TABLE.id, altered, TABLE.key, TABLE.key_kind)
     assert records.coming(Reshaped(TABLE.id, refresh=True), 8) is None, "nobody knows what it is now"
     assert records.coming(Reshaped(TABLE.id, True, shape), 8) is not None
-    assert records.shape(Shape(1, shape, TABLE), 9) is None, "it was told already"
+    assert records.shape(Shape(1, shape, TABLE), 9) is None, "it was reported already"
     assert records.shape(Shape(2, TABLE, shape), 10) is not None
     assert made(subjects, schema_changes=False).coming(Vanished(TABLE.id), 5) is None
 
@@ -125,7 +125,7 @@ def test_a_statement_is_reported_in_its_place_and_its_columns_once_they_are_know
     columns = subjects.both(records.shape(Shape(1, TABLE, None), 6))[1]
     assert columns["ddl"] is None
     assert len(columns["tableChanges"][0]["table"]["columns"]) == len(TABLE.columns)
-    assert records.shape(Shape(2, TABLE, None), 7) is None, "they were told"
+    assert records.shape(Shape(2, TABLE, None), 7) is None, "they were reported"
     altered = subjects.both(records.coming(Reshaped(TABLE.id, refresh=False, ddl="ALTER TABLE orders …"), 8))[
         1
     ]
@@ -191,7 +191,7 @@ def test_a_message_that_is_too_large_is_left_out_and_said_once_a_minute() -> Non
     ]
 
 
-def test_a_large_message_that_nobody_wants_is_not_worth_a_word() -> None:
+def test_a_large_message_that_is_not_captured_is_not_reported() -> None:
     told: list[WracklineError] = []
     wanted = MessageFilter.of({"max.row.bytes": 10, "message.prefix.include.list": ("shop",)}, 1 << 20)
     records = ControlRecords(

@@ -173,7 +173,7 @@ def test_a_log_that_ends_each_batch_inside_a_transaction_does_not_starve_the_row
 
 
 @pytest.mark.parametrize("moves", [False, True])
-def test_while_the_log_moves_little_waits_before_what_it_tells(
+def test_while_the_log_moves_little_waits_before_its_events(
     opened: Callable[..., World],
     moves: bool,  # noqa: FBT001 - pytest's
 ) -> None:
@@ -198,7 +198,7 @@ def test_while_the_log_moves_little_waits_before_what_it_tells(
         found += more
 
 
-def test_the_server_is_asked_where_it_stands_only_while_somebody_listens(
+def test_the_server_is_asked_for_its_position_only_while_there_is_a_listener(
     opened: Callable[..., World],
 ) -> None:
     world = opened()
@@ -216,7 +216,7 @@ def test_the_server_is_asked_where_it_stands_only_while_somebody_listens(
     assert world.log.asked == 1
 
 
-def test_rows_that_nobody_takes_are_told_of_at_once(opened: Callable[..., World]) -> None:
+def test_rows_that_are_refused_are_reported_at_once(opened: Callable[..., World]) -> None:
     world = opened(refused={str(TABLE): UNFIT()})
     world.insert(3)
     world.read_all()
@@ -291,7 +291,7 @@ def test_a_message_is_kept_only_once_kafka_has_what_came_of_it(opened: Callable[
     assert world.topic.kepts == 1, "once for each time that something was taken"
 
 
-def test_a_request_that_can_not_be_carried_out_ends_itself_alone(opened: Callable[..., World]) -> None:
+def test_a_request_that_cannot_be_carried_out_ends_itself_alone(opened: Callable[..., World]) -> None:
     """T-W15."""
     world = opened()
     world.insert(3)
@@ -340,6 +340,6 @@ def test_all_is_done_once_the_last_rows_are_taken_and_what_waited_was_heard(
     heard = [(world.existing.over, world.topic.heard)]
     world.topic.heard = False
     heard.append((world.existing.over, world.topic.heard))
-    assert heard == [(True, True), (False, False)], "somebody may have asked for more"
+    assert heard == [(True, True), (False, False)], "more may have been requested"
     assert len(records) == 5
     assert world.existing.unread is None

@@ -1,4 +1,4 @@
-"""An error of the Kafka client: who acts, and what is said of it."""
+"""An error of the Kafka client: who must act, and what is said of it."""
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException

@@ -31,7 +31,7 @@ BASED = "snapshot.mode.configuration.based."
         ("schema_only", [], ()),
     ],
 )
-def test_a_start_asks_for_what_its_mode_says(
+def test_a_start_requests_what_its_mode_says(
     mode: str, known: Sequence[TableId], wanted: Sequence[TableId]
 ) -> None:
     made = FirstReads(MODES[mode]).request_at_start([ORDERS, GIFTS], known, "7f")

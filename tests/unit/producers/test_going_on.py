@@ -149,20 +149,20 @@ def test_a_table_that_went_before_a_start_and_comes_back_behind_it_is_void_first
 
 
 @pytest.mark.parametrize("mode", ["initial", "always", "no_data", "initial_only"])
-def test_a_mode_that_does_not_repair_leaves_a_lost_log_to_somebody(mode: str) -> None:
+def test_a_mode_that_does_not_repair_leaves_a_lost_log_to_the_operator(mode: str) -> None:
     lanes = lanes_over(LosingSource(), FirstReads(MODES[mode]), [])
     with pytest.raises(WracklineError):
         lanes.open(PARTITION, committed(1, {TABLE: READ}))
     assert not lanes.begins_anew(LOST())
 
 
-def test_an_error_that_is_no_lost_log_is_left_to_somebody() -> None:
+def test_an_error_that_is_not_a_lost_log_is_left_to_the_operator() -> None:
     lanes = lanes_over(LosingSource(), RECOVERS, [])
     lanes.open(PARTITION, committed(2, {TABLE: READ}))
     assert not lanes.begins_anew(UNFIT())
 
 
-def test_a_new_log_that_can_not_be_had_stops_the_pipeline() -> None:
+def test_a_new_log_that_cannot_be_had_stops_the_pipeline() -> None:
     source = LosingSource(epoch=9)
     lanes, state = lanes_over(source, RECOVERS, []), committed(1, {TABLE: READ})
     with pytest.raises(WracklineError):
@@ -179,7 +179,7 @@ def test_a_log_lost_again_before_any_publication_starts_over_from_the_same_place
     assert source.renewals == [{"epoch": 1}] * 2
 
 
-def test_a_log_that_is_lost_while_the_last_loss_is_made_good_asks_for_somebody() -> None:
+def test_a_log_that_is_lost_again_during_a_recovery_needs_an_operator() -> None:
     source = LosingSource(epoch=3)
     recovering = TableState(jobs=(Job(recovery_request("7f"), Purpose.INITIAL),), gap=True)
     with pytest.raises(WracklineError):

@@ -86,7 +86,7 @@ def test_a_lane_that_is_closed_gives_the_log_back_and_lets_its_readers_go() -> N
     assert (stream.closed, existing.closed) == (True, True)
 
 
-def test_a_lane_tells_of_each_table_that_is_set_aside() -> None:
+def test_a_lane_reports_each_table_that_is_set_aside() -> None:
     told: list[tuple[SourcePartition, TableId]] = []
 
     class Listening:

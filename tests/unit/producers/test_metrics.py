@@ -141,7 +141,7 @@ def log(end: int, spare: int | None) -> LogState:
     return LogState("replication slot s", None, end, 70, 300, spare, "reserved")
 
 
-def test_where_tables_stand_follows_their_committed_states_also_over_a_restart(clock: Clock) -> None:
+def test_table_statuses_follow_their_committed_states_also_over_a_restart(clock: Clock) -> None:
     def state(status: str, **job: object) -> Json:
         return canonical_json({"status": status, "jobs": [{"id": "one", **job}] if job else []})
 
@@ -214,7 +214,7 @@ def test_every_declared_metric_is_served_under_its_name_and_no_other(clock: Cloc
     assert len(set(names)) == len(names)
 
 
-def test_a_loss_that_lies_far_away_is_not_foretold_to_people(clock: Clock) -> None:
+def test_a_loss_that_is_far_away_is_not_predicted(clock: Clock) -> None:
     measures = clock.measures()
     measures.log_state(PARTITION, log(1000, 5000))
     clock.seconds += 2

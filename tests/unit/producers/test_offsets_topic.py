@@ -157,7 +157,7 @@ def test_a_topic_that_is_there_is_looked_at_and_not_grown_without_need() -> None
     assert code_of(lambda: prepare_offsets(denied.admin, TOPIC, 3, 1)) == "kafka.denied"
 
 
-def test_nobody_waits_for_ever_until_a_topic_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_forever_until_a_topic_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets_topic, "_UNTIL_KNOWN", -1.0)
     brokers = Brokers(create_topics=[None], list_topics=[0])
     prepare_offsets(brokers.admin, TOPIC, 2, 1)

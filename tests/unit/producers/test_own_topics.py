@@ -35,7 +35,7 @@ def test_a_table_that_wrote_to_a_topic_before_a_restart_continues() -> None:
     assert topics.of(DOTTED) == TOPIC
 
 
-def test_a_table_that_comes_later_has_a_topic_unless_somebody_has_it() -> None:
+def test_a_table_that_comes_later_has_a_topic_unless_it_is_taken() -> None:
     topics = TableTopics("shop", Naming.WRACKLINE)
     assert not topics.settle([], [PLAIN])
     assert topics.of(OTHER) == "shop.d.public.c"

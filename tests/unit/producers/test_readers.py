@@ -119,7 +119,7 @@ def read(condition: str | None = None, *streamed: Commit) -> Read:
     return Read(Ticket("run/1"), ChunkRequest(TABLE, KEY, condition=condition), streamed)
 
 
-def test_a_fault_that_nobody_foresaw_is_one_reads_and_shows_its_place_alone(readers: Readers) -> None:
+def test_an_unforeseen_error_fails_one_read_and_shows_only_its_place(readers: Readers) -> None:
     readers.begin(read("fails"))
     failed = outcome(readers)
     assert isinstance(failed, FailureOutcome)
@@ -217,7 +217,7 @@ def test_an_order_by_a_column_that_is_not_there_or_left_out_is_refused_at_once(
 ) -> None:
     base = world.databases[PARTITION]
     kept = tuple(column for column in base.shape.columns if column.name != "label")
-    base.shape = replace(base.shape, columns=kept)  # as a source tells it whose settings leave `label` out
+    base.shape = replace(base.shape, columns=kept)  # as a source whose settings leave `label` out
     for column in ("nowhere", "label"):
         readers.begin(Plan(Ticket("run/1"), TABLE, (), surrogate_key=column))
         failed = outcome(readers)
@@ -232,7 +232,7 @@ def whole(number: int, behind: int | None = None) -> Read:
     return Read(Ticket(f"run/{number}"), ChunkRequest(TABLE, (), after, most_rows=1), ())
 
 
-def test_the_pieces_of_a_whole_read_follow_each_other_whoever_asks(
+def test_the_pieces_of_a_whole_read_follow_each_other_whichever_reader_takes_them(
     keyless: FakeSourceWorld, closed: list[FakeWhole]
 ) -> None:
     readers = Readers(keyless.source, PARTITION, 2, time.monotonic)
@@ -250,7 +250,7 @@ def test_the_pieces_of_a_whole_read_follow_each_other_whoever_asks(
 
 
 @pytest.mark.usefixtures("keyless")
-def test_a_piece_that_nobody_wants_any_more_takes_nothing_from_the_read_begun_since(readers: Readers) -> None:
+def test_a_piece_that_is_no_longer_wanted_takes_nothing_from_the_read_begun_since(readers: Readers) -> None:
     for work, ends in (
         (whole(1), ChunkOutcome),
         (whole(2), ChunkOutcome),
@@ -268,7 +268,7 @@ def test_a_piece_that_nobody_wants_any_more_takes_nothing_from_the_read_begun_si
 def test_reads_that_start_over_while_one_waits_to_begin_hold_one_thread_and_no_more(
     keyless: FakeSourceWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a slot waits for all transactions that write, and whoever pauses and resumes does not."""
+    """As a slot waits for all transactions that write; a read that is paused and resumed does not."""
     waiting: list[Reader] = []
 
     def whole_of(reader: Reader, table: TableId) -> FakeWhole:
@@ -292,7 +292,7 @@ def test_reads_that_start_over_while_one_waits_to_begin_hold_one_thread_and_no_m
     readers.close()
 
 
-def test_a_read_that_nobody_continues_with_is_closed_after_a_while(
+def test_a_read_that_is_not_continued_is_closed_after_a_while(
     keyless: FakeSourceWorld, closed: list[FakeWhole]
 ) -> None:
     now = [0.0]

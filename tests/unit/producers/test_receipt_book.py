@@ -170,7 +170,7 @@ def test_the_tables_of_a_receipt_are_put_together_once_a_record(monkeypatch: pyt
     assert [line.rows for line in desk.written()[-1].tables] == [2] * 1000
 
 
-def test_time_left_is_told_from_the_pace_of_late_and_not_where_nobody_knows() -> None:
+def test_time_left_follows_the_recent_pace_and_is_absent_where_it_is_unknown() -> None:
     desk = Desk()
     desk.book.take([ACCEPTED, RUNS, further(0, expected=10_000)])
     assert [line.seconds_left for line in desk.written()[-1].tables] == [None, None]

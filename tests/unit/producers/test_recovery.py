@@ -1,6 +1,6 @@
 """A publisher's start, its transactions and what it does after an error, step by step.
 
-That Kafka fences and hides as it is told here is seen in tests/integration/kafka/test_publisher.py.
+That Kafka fences and hides as described here is seen in tests/integration/kafka/test_publisher.py.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -67,7 +67,7 @@ class Kafka:
         self.events: list[Record] = []
         self.steps: list[tuple[object, ...]] = []
         self.faults: dict[str, Exception] = {}
-        self.newest = [7]  # the generation, as it is told one time after the other; the last one stays
+        self.newest = [7]  # the generation, as each question gets it; the last one stays
         self.unwritable_topic: str | None = None
         self.doubtful = False
         self.now = 1000.0
@@ -166,7 +166,7 @@ def committed(partition: SourcePartition, generation: int, n: int, end: int) -> 
 START = [("generation",), ("fence", 30.0), ("generation",), ("read", True)]
 
 
-def test_a_start_fences_between_two_looks_at_who_owns_it_and_reads_then(kafka: Kafka) -> None:
+def test_a_start_fences_between_two_looks_at_the_owner_and_then_reads(kafka: Kafka) -> None:
     kafka.log.append(committed(A, 7, 1, 5))
     publisher = kafka.publisher()
     state = publisher.start()
@@ -193,7 +193,7 @@ def test_an_owner_that_passes_while_it_fences_reads_nothing(kafka: Kafka) -> Non
 
 
 @pytest.mark.parametrize(("fails", "done"), [("fence", 2), ("read", 4)])
-def test_a_start_that_fails_drops_its_producer_and_asks_whether_it_is_let_in(
+def test_a_start_that_fails_drops_its_producer_and_checks_its_login(
     kafka: Kafka, fails: str, done: int
 ) -> None:
     publisher = kafka.publisher()
@@ -206,7 +206,7 @@ def test_a_start_that_fails_drops_its_producer_and_asks_whether_it_is_let_in(
     assert kafka.did() == START, "it was dropped once"
 
 
-def test_who_is_not_let_in_is_told_so(kafka: Kafka) -> None:
+def test_a_rejected_login_is_reported(kafka: Kafka) -> None:
     kafka.faults = {"fence": FAILS, "knock": REFUSES}
     with pytest.raises(OperatorNeeded, match=r"kafka\.denied"):
         kafka.publisher().start()

@@ -134,7 +134,7 @@ class BusySource(AskedSource):
         raise UNFIT()  # noqa: RSE102 - it makes the error
 
 
-def test_a_log_that_can_not_be_opened_leaves_nobody_listening() -> None:
+def test_a_log_that_cannot_be_opened_leaves_no_channel_open() -> None:
     ear = Ear()
     with pytest.raises(WracklineError):
         opened(BusySource(TABLE), {}, reading=SnapshotOptions(channel_of=lambda _: ear))

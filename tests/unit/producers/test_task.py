@@ -57,7 +57,7 @@ class Late(FakeStream):
 
 
 class Notes:
-    """Kafka and witness in one, so that what they are told has one order; it stops who says that it runs."""
+    """Kafka and witness in one, so their calls have one order; it stops a task that reports that it runs."""
 
     commit_seconds = 0.0
 
@@ -89,7 +89,7 @@ class Notes:
         raise AssertionError(f"{fault} of {partition}")
 
     def published(self, publications: Sequence[Publication], commit_seconds: float) -> None:
-        """Told by `publish`."""
+        """Reported by `publish`."""
 
 
 class Failing(Notes):
@@ -142,7 +142,7 @@ def run(
     task.run()
 
 
-def test_who_begins_now_runs_once_kafka_has_every_log_s_first_position() -> None:
+def test_a_task_that_begins_now_runs_once_kafka_has_every_log_s_first_position() -> None:
     Late.asked.clear()
     assert told(NOWHERE) == ["starting", "Kafka has a", "Kafka has b", "running"]
     assert Late.asked == [BEGINS.database, BEGINS_LATE.database], "a quiet log may not move for minutes"

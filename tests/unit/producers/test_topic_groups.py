@@ -44,5 +44,5 @@ def test_groups_are_as_they_are_written_and_else_as_the_default() -> None:
     assert plain.exclude == ()
 
 
-def test_without_a_word_there_is_one_partition() -> None:
+def test_by_default_there_is_one_partition() -> None:
     assert read_creation(values()) == TopicCreation(TopicGroup(1, -1))

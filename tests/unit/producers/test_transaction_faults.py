@@ -175,7 +175,7 @@ def test_a_record_that_the_broker_refuses_is_its_topics_trouble() -> None:
     assert (refused.topic, refused.error.code) == ("events", "kafka.record_refused")
 
 
-def test_what_trying_again_may_help_is_nobodys_trouble() -> None:
+def test_an_error_that_may_pass_is_transient() -> None:
     lost = meant(Client(), (TIMED_OUT, "events"))
     assert isinstance(lost, Transient)
 

@@ -159,7 +159,7 @@ def test_a_letter_that_the_log_has_overtaken_does_not_go_out(*, before: bool) ->
     assert of_window(window) == [b"k3", None]
 
 
-def test_a_letter_goes_out_with_a_slice_that_nobody_touched() -> None:
+def test_a_letter_goes_out_with_an_untouched_slice() -> None:
     window, chunk = window_with(READ)
     window.arrive(chunk, None, passed=True)  # type: ignore[arg-type]
     assert of_window(window) == [KEY]
@@ -172,7 +172,7 @@ def test_an_emptied_table_has_no_letters() -> None:
     assert of_window(window) == []
 
 
-def test_a_row_that_is_set_aside_and_then_told_in_part_is_read_by_itself() -> None:
+def test_a_row_that_is_set_aside_and_then_partly_sent_is_read_by_itself() -> None:
     """Nobody else has the columns that the log did not send: the copy holds older ones, or none."""
     window, chunk = window_with(READ)
     window.patch(KEY, {0: b"x"}, TABLE)

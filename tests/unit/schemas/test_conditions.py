@@ -61,7 +61,7 @@ def test_the_grammar_is_read(text: str, condition: Condition) -> None:
     assert parse(text) == condition
 
 
-# What somebody might write into a signal to make it do more, or what looks right and is not.
+# What an attacker might write into a signal to make it do more, or what looks right and is not.
 REFUSED = [
     "",
     "   ",

@@ -106,7 +106,7 @@ def test_the_counts_of_a_transaction_add_up() -> None:
     assert BeginEvent("7:100", 5).value()["event_count"] is None
 
 
-def test_a_schema_change_tells_the_whole_table() -> None:
+def test_a_schema_change_contains_the_whole_table() -> None:
     value = CREATED.value()
     (change,) = value["tableChanges"]
     assert (value["databaseName"], value["schemaName"]) == ("shop", "public")

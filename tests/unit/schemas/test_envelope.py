@@ -101,7 +101,7 @@ def test_colliding_names_are_refused() -> None:
     assert "column.exclude.list = 'shop.public.t.a-b'" in raised.value.hint
 
 
-def test_kafka_connects_own_names_stand_beside_date_and_decimal() -> None:
+def test_kafka_connects_own_names_are_beside_date_and_decimal() -> None:
     assert avro_type(exact_number("numeric(10,2)", 10, 2)) == {
         "type": "bytes",
         "logicalType": "decimal",

@@ -19,7 +19,7 @@ def test_a_histogram_s_buckets_hold_all_below_them(values: list[float]) -> None:
     assert total == pytest.approx(sum(values))
 
 
-def test_a_label_can_not_break_out_of_its_line() -> None:
+def test_a_label_cannot_break_out_of_its_line() -> None:
     family = Family("m", "gauge", "a\\b\nc", [Sample({"table": 'a"b\\c\nd'}, 1.5)])
     assert text([family]) == ('# HELP m a\\\\b\\nc\n# TYPE m gauge\nm{table="a\\"b\\\\c\\nd"} 1.5\n')
     assert text([Family("m", "gauge", "", [])]) == ""

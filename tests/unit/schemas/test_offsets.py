@@ -217,7 +217,7 @@ def test_a_claimed_generation_is_no_torn_transaction_and_shuts_out_what_is_older
     assert [f.fault for f in replay([*transactions(1), claim, late]).findings] == [ReplayFault.STRAY]
 
 
-def test_a_fenced_owners_late_record_is_ignored_and_told() -> None:
+def test_a_fenced_owners_late_record_is_ignored_and_reported() -> None:
     state = replay([*transactions(1, generation=2), *transactions(5, generation=1)])
     assert state.resume("orders", SHOP) == offset(1, generation=2)
     assert ReplayFault.STALE in {finding.fault for finding in state.findings}

@@ -190,7 +190,7 @@ def said(before: Receipt | None, after: Receipt) -> list[tuple[str, dict[str, st
     return [(n.type, dict(n.additional_data)) for n in notifications(before, after, "srv")]
 
 
-def test_a_whole_snapshot_as_debezium_would_tell_it() -> None:
+def test_a_whole_snapshot_as_debezium_would_report_it() -> None:
     first = accepted("a.b")
     running = move(first, RequestState.RUNNING, 2)
     further = progress(running, TableProgress("a.b", 5, "5", "9"), 3)

@@ -168,7 +168,7 @@ def test_a_message_without_an_id_takes_the_callers() -> None:
         ("log", '{"message":"hello"}'),
     ],
 )
-def test_a_signal_that_is_written_down_asks_for_the_same(sent: tuple[str, str | None]) -> None:
+def test_a_signal_that_is_written_down_makes_the_same_request(sent: tuple[str, str | None]) -> None:
     first = accepted(*sent).signal
     assert not isinstance(first, WindowMark)
     assert parse_row(*row(first)) == AcceptedSignal(first)

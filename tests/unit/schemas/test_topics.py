@@ -87,7 +87,7 @@ def test_colliding_non_ascii_names_are_refused_and_the_hint_names_a_way(
     assert f"table.exclude.list = 'public.{one}'" in given.refused[first].hint
 
 
-def test_names_that_kafka_itself_cannot_tell_apart_collide() -> None:
+def test_names_that_kafka_itself_cannot_distinguish_collide() -> None:
     one, other = TableId("shop", "a", "b_c"), TableId("shop", "a_b", "c")
     assert table_topic("srv", one, Naming.WRACKLINE) != table_topic("srv", other, Naming.WRACKLINE)
     assert assign("srv", [one, other], naming=Naming.WRACKLINE).refused.keys() == {one, other}

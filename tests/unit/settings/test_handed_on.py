@@ -122,7 +122,7 @@ def test_the_owner_of_a_group_allows_single_names() -> None:
     assert codes(check(bad, Installed(), resolve)) == [("spark.jars.packages", CODE)]
 
 
-def test_nobody_says_what_makes_values_right() -> None:
+def test_settings_that_keep_values_right_cannot_be_overridden() -> None:
     resolve = Resolver(Allowed().of_the_owner(), {})
     given = {**LAKE, "spark.sql.ansi.enabled": "false"}
     assert codes(check(given, Installed(), resolve)) == [("spark.sql.ansi.enabled", "settings.invalid")]

@@ -82,7 +82,7 @@ def test_each_of_debeziums_modes_is_obeyed_or_refused_as_the_page_says(name: str
 
 
 @pytest.mark.parametrize("name", ["schema.name.adjustment.mode", "field.name.adjustment.mode"])
-def test_names_are_never_escaped_though_somebody_asks_for_it(name: str) -> None:
+def test_names_are_never_escaped_even_on_request(name: str) -> None:
     """Without an error two names that only an escape distinguishes would fall together."""
     assert {word: outcome(name, word) for word in DEBEZIUM[name]} == {
         "none": "settings.not_honoured",
@@ -123,7 +123,7 @@ def test_words_are_taken_in_any_case_wherever_a_setting_takes_one_of_some() -> N
     "name",
     ["transforms.outbox.type", "transforms.outbox.table.field.event.id", "transforms.outbox.route.by.field"],
 )
-def test_an_outbox_is_refused_with_where_its_way_stands(name: str) -> None:
+def test_an_outbox_is_refused_with_the_page_that_describes_it(name: str) -> None:
     found = checked({**GOOD, "transforms": "outbox", name: "io.debezium.transforms.outbox.EventRouter"})
     assert codes(found) == [("transforms", "settings.refused"), (name, "settings.refused")]
     for problem in found.problems:

@@ -47,7 +47,7 @@ def test_a_statement_that_can_be_taken_apart_is_taken(statement: str) -> None:
         ("SELECT * FROM public.orders WHERE note = E'\\''; SELECT 1", 46),
     ],
 )
-def test_a_statement_that_can_not_be_taken_apart_is_refused_by_its_place(statement: str, at: int) -> None:
+def test_a_statement_that_cannot_be_parsed_is_refused_by_its_place(statement: str, at: int) -> None:
     (problem,) = checked({**GOOD, LIST: "public.orders", NAME: statement}).problems
     assert (problem.setting, problem.error.code) == (NAME, "settings.invalid")
     assert f"at character {at}:" in problem.error.sentence
@@ -67,7 +67,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
     ("mode", "says"),
     [("recovery", "choose initial"), ("schema_only_recovery", "choose initial"), ("custom", "Python worker")],
 )
-def test_a_mode_that_can_not_be_is_refused_with_what_to_do(mode: str, says: str) -> None:
+def test_a_mode_that_is_not_possible_is_refused_with_what_to_do(mode: str, says: str) -> None:
     (problem,) = checked({**GOOD, "snapshot.mode": mode}).problems
     assert not problem.warning
     assert says in problem.error.sentence

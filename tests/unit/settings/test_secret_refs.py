@@ -1,4 +1,4 @@
-"""References to secrets reach what is allowed and nothing else, and tell nothing about what they reach."""
+"""References to secrets reach what is allowed and nothing else, and reveal nothing about what they reach."""
 
 import os
 from pathlib import Path

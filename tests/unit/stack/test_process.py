@@ -1,4 +1,4 @@
-"""A server is stopped, killed and restarted as asked, and never outlives the one who started it."""
+"""A server is stopped, killed and restarted as asked, and never outlives the process that started it."""
 
 import os
 import signal
@@ -136,7 +136,7 @@ def test_nothing_outlives_the_starter(tmp_path: Path, number: signal.Signals) ->
         starter.send_signal(number)
         starter.wait(30)
     until(partial(gone, pid))
-    until(lambda: not is_listening(port))  # its first thread ends before the others, who hold the port
+    until(lambda: not is_listening(port))  # its first thread ends before the others, which hold the port
 
 
 def test_a_paused_server_does_not_outlive_its_starter_either(tmp_path: Path) -> None:

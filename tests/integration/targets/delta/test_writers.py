@@ -82,7 +82,7 @@ def versions(world: DeltaWorld) -> list[DeltaCommit]:
 
 @pytest.mark.full  # Iceberg's run of it is in the gate
 @pytest.mark.parametrize("offsets_alone", [False, True])
-def test_two_drivers_can_not_both_commit_over_one_base(
+def test_two_drivers_cannot_both_commit_over_one_base(
     world: DeltaWorld, tmp_path: Path, *, offsets_alone: bool
 ) -> None:
     """T-K04."""
@@ -108,7 +108,7 @@ def test_two_drivers_can_not_both_commit_over_one_base(
 
 
 @pytest.mark.full
-def test_who_looks_after_a_table_costs_a_batch_nothing(world: DeltaWorld, tmp_path: Path) -> None:
+def test_a_compaction_beside_a_batch_costs_the_batch_nothing(world: DeltaWorld, tmp_path: Path) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     put(world, plan_for(world, 2), change("c", B, 2, "y"))
     name = world.name(TABLE.id)
@@ -175,7 +175,7 @@ def test_what_is_applied_outlives_the_log(spark: SparkSession, tmp_path: Path) -
     assert done.removed[UpkeepRemoval.FILES] >= 1, "nobody needs the orphan"
     assert not (log.parent / "orphan").exists()
     oldest = min(int(file.name[:20]) for file in log.glob("*.json"))
-    assert oldest > 4, "the log was cut behind what was said anew"
+    assert oldest > 4, "the log was cut behind what was written again"
     assert (world.stored(TABLE.id), world.target.applied(TABLE.id)) == before
     world.target.upkeep(TABLE.id, forget_before_ms=0)  # the first one took the time of an aged commit
     once = versions(world)
@@ -235,7 +235,7 @@ def test_names_and_types_that_only_delta_takes(world: DeltaWorld) -> None:
     }
 
 
-def test_a_check_names_what_stands_in_the_way(world: DeltaWorld, tmp_path: Path) -> None:
+def test_a_check_reports_each_obstacle(world: DeltaWorld, tmp_path: Path) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     assert world.target.check([TABLE.id]) == []
     stranger = TableId("other", "public", TABLE.id.name)

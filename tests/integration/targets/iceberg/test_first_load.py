@@ -71,7 +71,7 @@ def test_columns_that_the_plan_has_not_stay_null(world: IcebergWorld, appended: 
     assert labels(world) == {("a", n): f"read {n}" for n in (1, 2, 30, 40)}
 
 
-def test_an_append_over_what_somebody_else_wrote_is_refused(
+def test_an_append_over_rows_of_another_driver_is_refused(
     world: IcebergWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, rows in enumerate((chunk(1, 2), chunk(50, 60)), start=1):

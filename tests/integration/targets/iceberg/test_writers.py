@@ -45,7 +45,7 @@ def world(spark: SparkSession, namespace: str) -> IcebergWorld:
     return IcebergWorld(spark, namespace)
 
 
-def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld, tmp_path: Path) -> None:
+def test_two_drivers_cannot_both_change_rows_over_one_base(world: IcebergWorld, tmp_path: Path) -> None:
     """T-K04."""
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     plan = plan_for(world, 20)
@@ -64,7 +64,7 @@ def test_two_drivers_can_not_both_change_rows_over_one_base(world: IcebergWorld,
 
 
 @pytest.mark.full
-def test_who_looks_after_a_table_costs_a_batch_nothing(world: IcebergWorld, tmp_path: Path) -> None:
+def test_a_compaction_beside_a_batch_costs_the_batch_nothing(world: IcebergWorld, tmp_path: Path) -> None:
     """T-K12."""
     for number in range(1, 7):
         put(world, plan_for(world, number), change("c", ("k", number), number, "x"))
@@ -176,7 +176,7 @@ def test_upkeep_changes_nothing_that_is_seen(
     assert world.target.applied(TABLE.id) == before[1]
 
 
-def test_a_check_names_what_stands_in_the_way(world: IcebergWorld, namespace: str, tmp_path: Path) -> None:
+def test_a_check_reports_each_obstacle(world: IcebergWorld, namespace: str, tmp_path: Path) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     assert world.target.check([TABLE.id]) == []
     fixed = settings(world.spark, namespace=f"{namespace}_public", format_version="2")

@@ -59,7 +59,7 @@ def world(database: Database) -> Iterator[PostgresWorld]:
     world.target.close()
 
 
-def test_what_somebody_broke_stops_that_table_alone(world: PostgresWorld) -> None:
+def test_a_broken_entry_of_the_book_stops_only_its_table(world: PostgresWorld) -> None:
     world.sql(f"CREATE TABLE whole AS SELECT * FROM {BOOK}")
     applied = world.target.applied(TABLE.id)
     for broken in BROKEN:

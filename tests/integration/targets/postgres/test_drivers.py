@@ -130,7 +130,7 @@ def test_tables_are_made_once_by_many(database: Database) -> None:
     def ensure(world: PostgresWorld) -> None:
         try:
             world.target.ensure_table(plan)
-        except BaseException as exc:  # noqa: BLE001 - told to the test's own thread
+        except BaseException as exc:  # noqa: BLE001 - reported to the test's own thread
             failed.append(exc)
 
     threads = [threading.Thread(target=ensure, args=(world,)) for world in worlds]
@@ -232,7 +232,7 @@ def test_a_key_that_may_be_null_from_now_on(world: PostgresWorld) -> None:
     assert {row["shop"] for row in world.seen(TABLE.id)} == {"a", None}
 
 
-def test_doors_that_are_closed_say_who_opens_them(database: Database) -> None:
+def test_a_connection_error_says_whether_an_operator_must_act(database: Database) -> None:
     with pytest.raises(OperatorNeeded, match=r"pg_target.login_refused"):
         PLUGIN.open(settings_of(database.dsn, **{"target.dbname": "nobody_made_it"}), None)  # type: ignore[arg-type] # no session is needed to knock
     with pytest.raises(Transient, match=r"pg_target.unreachable"):

@@ -53,7 +53,7 @@ def world(database: Database, spark: SparkSession) -> Iterator[SparkWorld]:
 
 
 class TestShortly:
-    """The promise in which Spark has the largest part: who sent what."""
+    """The promise in which Spark has the largest part: which event sent what."""
 
     test_partial = MergePromises.test_a_partial_update_keeps_what_is_stored
 

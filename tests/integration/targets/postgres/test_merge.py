@@ -50,7 +50,7 @@ def changes(draw: st.DrawFn) -> list[Change]:
 
 @st.composite
 def batches(draw: st.DrawFn) -> list[tuple[list[Change], int | None]]:
-    """Cut them, and tell some batches of older ones again; some know a truncate."""
+    """Cut them, and send some batches of older ones again; some know a truncate."""
     log = draw(changes())
     cuts = sorted(draw(st.sets(st.integers(0, len(log)), max_size=4)) | {0, len(log)})
     parts = [log[start:end] for start, end in itertools.pairwise(cuts)]

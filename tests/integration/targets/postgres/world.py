@@ -90,7 +90,7 @@ class Trap:
 
 
 class Trapped:
-    """A connection that tells the trap of each statement before it is sent."""
+    """A connection that passes each statement to the trap before it is sent."""
 
     def __init__(self, connection: Connection, trap: Trap) -> None:
         self._connection = connection
@@ -171,7 +171,7 @@ class PostgresWorld:
             return reader.execute(sql.SQL("SELECT * FROM {}").format(relation)).fetchall()
 
     def sql(self, statement: str) -> list[dict[str, Any]]:
-        """Run a statement as somebody else."""
+        """Run a statement as another user."""
         with self.reader() as reader:
             found = reader.execute(statement.encode())
             return found.fetchall() if found.description else []

@@ -1,4 +1,4 @@
-"""A feed's columns as a table's: by name, and the same identity for the same name whoever comes first."""
+"""A feed's columns as a table's: by name, and the same identity for the same name, whichever comes first."""
 
 from pyspark.sql.types import LongType, StringType, StructField
 

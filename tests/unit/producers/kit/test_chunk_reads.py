@@ -188,7 +188,7 @@ def test_what_else_is_asked_passes_the_servers_answers_on() -> None:
     assert answers.asked == [f"cut {TABLE} into parts", "estimate the rows", "read a chunk"]
 
 
-def test_whoever_gives_up_ends_what_the_server_is_asked() -> None:
+def test_giving_up_ends_the_server_s_query() -> None:
     given_up = Event()
     around = Surroundings(lambda: 0.0, lambda: 0, lambda _: WriterIds(1, 2))
     ChunkReads(Answers([OLD]), around, given_up, HIDDEN).give_up()

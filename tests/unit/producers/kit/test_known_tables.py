@@ -70,7 +70,7 @@ def test_a_move_is_what_the_filters_make_of_it(before: str, after: str, steps: l
     assert world.move(1, named(after)) == [], "it is reported once"
 
 
-def test_a_table_that_can_not_be_copied_any_more_vanishes_under_its_name() -> None:
+def test_a_table_that_cannot_be_copied_any_more_vanishes_under_its_name() -> None:
     world = Numbered(a=1)
     assert world.tables.move(world.tables.by_key[1], A, None, captured=False) == [Vanished(A)]
 

@@ -1,4 +1,4 @@
-"""What the server took back, by a crash or a ROLLBACK: nothing of it is told, or somebody has to know."""
+"""What the server undid, by a crash or a ROLLBACK: none of it is published, or an operator must act."""
 
 import tracemalloc
 from array import array
@@ -67,7 +67,7 @@ def test_neither_its_statements_nor_its_maps_count(kind: str) -> None:
 
 
 @BOTH
-def test_one_that_was_published_in_part_asks_for_a_read(kind: str) -> None:
+def test_a_cut_off_transaction_that_was_partly_published_needs_a_read(kind: str) -> None:
     log, cut_off = crashed(kind, 2, 3), DiscardedTransactions()
     made = decoder(log, most=10, cut_off=cut_off)
     crash = next(nth for nth, event in enumerate(log.sent()[1:], 1) if event[4] == event_kinds.ROTATE)
@@ -110,7 +110,7 @@ def taken_back(kind: str) -> WrittenLog:
 def met(
     log: WrittenLog, cut_off: DiscardedTransactions, start: MySqlPosition | None = None, most: int = 1 << 20
 ) -> None:
-    """Have somebody meet the next rows that were taken back."""
+    """Have the decoder meet the next rows that were rolled back."""
     offset = FIRST if start is None else start.offset
     fails(Transient, "mysql.rolled_back", decoder(log, start, most, cut_off=cut_off), log.sent(offset))
 
@@ -127,7 +127,7 @@ def test_rows_that_are_logged_and_taken_back_are_passed_over_when_the_log_is_ope
 
 
 @BOTH
-def test_what_nobody_has_seen_yet_is_taken_out(kind: str) -> None:
+def test_rolled_back_rows_that_were_not_handed_out_are_taken_out(kind: str) -> None:
     log = taken_back(kind)
     made = decoder(log)
     for event in log.sent():
@@ -156,7 +156,7 @@ def test_a_start_behind_what_was_taken_back_need_not_know_of_it(kind: str) -> No
 
 
 @BOTH
-def test_what_was_taken_back_and_published_in_part_asks_for_a_read(kind: str) -> None:
+def test_rolled_back_rows_that_were_partly_published_need_a_read(kind: str) -> None:
     log = taken_back(kind)
     back = next(nth for nth, event in enumerate(log.sent()) if b"ROLLBACK TO" in event)
     told = [step.upto for step in steps(decoder(log, most=10), log.sent()[:back]) if isinstance(step, Rows)]
@@ -166,7 +166,7 @@ def test_what_was_taken_back_and_published_in_part_asks_for_a_read(kind: str) ->
 
 
 @BOTH
-def test_what_nobody_captures_is_taken_back_without_a_word(kind: str) -> None:
+def test_rolled_back_rows_of_other_tables_are_not_reported(kind: str) -> None:
     log = WrittenLog(kind)
     log.begin(1)
     log.insert("t", 1)
@@ -182,7 +182,7 @@ def test_what_nobody_captures_is_taken_back_without_a_word(kind: str) -> None:
 
 
 @BOTH
-def test_a_savepoint_that_nobody_set_is_no_reason_to_guess(kind: str) -> None:
+def test_an_unknown_savepoint_is_an_error_and_not_guessed(kind: str) -> None:
     log = WrittenLog(kind)
     log.begin(1)
     log.insert("t", 1)
@@ -191,7 +191,7 @@ def test_a_savepoint_that_nobody_set_is_no_reason_to_guess(kind: str) -> None:
 
 
 @BOTH
-def test_only_what_was_handed_out_asks_for_the_log_anew(kind: str) -> None:
+def test_only_rows_that_were_handed_out_cause_the_log_to_be_read_again(kind: str) -> None:
     """However many savepoints a large transaction goes back to."""
     log, cut_off = WrittenLog(kind), DiscardedTransactions()
     log.begin(1)
@@ -236,7 +236,7 @@ def changes(found: Sequence[Step]) -> list[RowChange]:
 
 
 @BOTH
-def test_a_savepoint_that_nobody_set_matters_only_where_rows_are_told(kind: str) -> None:
+def test_an_unknown_savepoint_matters_only_where_rows_are_captured(kind: str) -> None:
     log = WrittenLog(kind)
     log.begin(1)
     log.query("SAVEPOINT `É`")

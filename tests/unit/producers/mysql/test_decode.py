@@ -1,4 +1,4 @@
-"""Events into steps: their order, their ordinals, where one goes on, and what is refused."""
+"""Events into steps: their order, their ordinals, where a reader continues, and what is refused."""
 
 import contextlib
 import re
@@ -143,7 +143,7 @@ def fails(
 
 
 @BOTH
-def test_a_transaction_is_told_in_this_order(kind: str) -> None:
+def test_a_transaction_s_steps_come_in_this_order(kind: str) -> None:
     log = WrittenLog(kind)
     first, second = log.inserted(1, "t", 1, 2), log.inserted(2, "t", 3)
     found = fed(log)
@@ -317,7 +317,7 @@ def test_a_damaged_event_is_asked_for_again(kind: str) -> None:
 
 
 @BOTH
-def test_the_log_goes_on_in_the_next_file(kind: str) -> None:
+def test_the_log_continues_in_the_next_file(kind: str) -> None:
     log = WrittenLog(kind)
     log.inserted(1, "t", 1)
     log.rotate()
@@ -401,7 +401,7 @@ def test_inv_4_rows_before_an_event_at_fault_end_before_it_so_that_a_resume_find
 
 @BOTH
 def test_inv_4_a_row_that_is_set_aside_lies_between_the_rows_before_it_and_those_behind_it(kind: str) -> None:
-    """Whoever resumes before it comes to it again; whoever resumes behind it does not."""
+    """A reader that resumes before it comes to it again; one that resumes behind it does not."""
     log = WrittenLog(kind)
     log.begin(1)
     good, zero = b"\x21\xd4\x0f", bytes(3)
@@ -425,7 +425,7 @@ def test_inv_4_a_row_that_is_set_aside_lies_between_the_rows_before_it_and_those
 
 
 @BOTH
-def test_an_emptied_table_that_can_not_be_told_is_left_out_and_no_other(kind: str) -> None:
+def test_a_truncated_table_that_cannot_be_published_is_set_aside_and_no_other(kind: str) -> None:
     log = WrittenLog(kind)
     log.alone(1, "TRUNCATE TABLE t")
     log.inserted(2, "u", 3)

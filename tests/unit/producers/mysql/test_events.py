@@ -53,7 +53,7 @@ def made(kind: int, body: bytes, *, flags: int = 0, upto: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_the_story_is_told_in_its_words(name: str) -> None:
+def test_the_story_s_statements_are_read_word_for_word(name: str) -> None:
     words = [event.text.decode() for event in said(name) if isinstance(event, QueryEvent)]
     assert [text for text in words if text != "BEGIN"] == [
         "CREATE DATABASE story",
@@ -101,7 +101,7 @@ def test_files_follow_each_other_with_and_without_checksums(name: str) -> None:
     assert {event.post_header(200) for event in formats} == {0}
 
 
-def test_mysql_tells_gtids_with_and_without_a_tag() -> None:
+def test_mysql_logs_gtids_with_and_without_a_tag() -> None:
     told = said("mysql-9.7")
     begun = [event for event in told if isinstance(event, GtidEvent)]
     gtids = [event.gtid for event in begun if event.gtid is not None]
@@ -134,7 +134,7 @@ def test_a_transaction_of_mysql_is_as_long_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["mariadb-11.4", "mariadb-10.11"])
-def test_mariadb_tells_what_each_group_is(name: str) -> None:
+def test_mariadb_logs_what_each_group_is(name: str) -> None:
     told = said(name)
     groups = [event for event in told if isinstance(event, MariaDbGtidEvent)]
     assert [group.gtid for group in groups] == [MariaDbGtid(0, 1, number) for number in range(1, 12)]
@@ -147,7 +147,7 @@ def test_mariadb_tells_what_each_group_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_commits_prepares_and_heartbeats_are_told(name: str) -> None:
+def test_commits_prepares_and_heartbeats_are_decoded(name: str) -> None:
     told = said(name)
     assert [event for event in told if isinstance(event, XaPrepareEvent)] == [XaPrepareEvent(False, XA)]
     assert len([event for event in told if isinstance(event, XidEvent)]) == (5 if name == "mysql-9.7" else 6)
@@ -241,7 +241,7 @@ def test_the_shortest_event_is_its_header_alone() -> None:
     assert raised.value.code == "mysql.event_broken"
 
 
-def test_an_anonymous_transaction_has_no_gtid_and_old_servers_tell_no_times() -> None:
+def test_an_anonymous_transaction_has_no_gtid_and_old_servers_log_no_times() -> None:
     head = struct.pack("<B16sqBqq", 0, bytes(16), 0, 2, 0, 1)
     times = (5 | 1 << 55).to_bytes(7, "little") + (3).to_bytes(7, "little") + b"\xfc\x00\x01"
     data = made(event_kinds.ANONYMOUS_GTID, head + times)
@@ -250,7 +250,7 @@ def test_an_anonymous_transaction_has_no_gtid_and_old_servers_tell_no_times() ->
     assert events.small_event(old, 0, len(old)) == GtidEvent(None, 0, 0, 0)
 
 
-def test_a_group_commits_number_stands_before_the_xid() -> None:
+def test_a_group_commits_number_comes_before_the_xid() -> None:
     xid = struct.pack("<IBB", 7, 1, 1) + b"xy"
     data = made(event_kinds.MARIADB_GTID, struct.pack("<QIBQ", 5, 3, 64 | 2, 99) + xid)
     found = events.small_event(data, 0, len(data))

@@ -54,7 +54,7 @@ class Told:
         return self.log.events[before:]
 
     def without(self, executed: Sequence[int], upto: int = max(NUMBERS)) -> list[bytes]:
-        """What a server sends of the log up to a transaction, to who has those."""
+        """What a server sends of the log up to a transaction, to a client that has those."""
         found: list[bytes] = []
         skipped: MySqlPosition | None = None
         for number, events in self._parts:

@@ -111,7 +111,7 @@ def test_a_damaged_document_is_refused_or_short(cell: bytes, data: st.DataObject
         assert len(text_of(bytes(damaged))) < 1000
 
 
-def test_values_that_stand_for_each_other_again_and_again_are_refused() -> None:
+def test_an_array_that_contains_itself_is_refused() -> None:
     inside = bytes.fromhex("0200ffff" + "020000" * 2)  # an array of two, each of which is the array itself
     with pytest.raises(Unfit):
         text_of(b"\x02" + inside)

@@ -59,7 +59,7 @@ def test_an_event_of_many_rows_is_held_however_large_the_server_makes_them() -> 
 
 
 @BOTH
-def test_an_event_whose_rows_nobody_can_count_has_one_whether_it_is_held_or_not(kind: str) -> None:
+def test_an_event_whose_rows_cannot_be_counted_has_one_whether_it_is_held_or_not(kind: str) -> None:
     log = WrittenLog(kind)
     log.begin(1)
     log.map("x")

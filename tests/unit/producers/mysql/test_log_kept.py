@@ -1,4 +1,4 @@
-"""What is left of the log for who goes on at a place, by the server's limits of age and size."""
+"""What is left of the log for a reader that continues at a place, by the server's limits of age and size."""
 
 from collections.abc import Mapping
 

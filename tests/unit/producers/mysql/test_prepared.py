@@ -132,7 +132,7 @@ def test_a_compressed_part_is_found(one_phase: object) -> None:
 
 
 def test_the_end_needs_no_length_of_the_transaction() -> None:
-    log = WrittenLog("mysql")  # as 5.7 tells none
+    log = WrittenLog("mysql")  # as 5.7 logs none
     log.begin(1, xid=A)
     log.insert("t", 1)
     log.prepare(A)
@@ -148,7 +148,7 @@ def test_the_end_needs_no_length_of_the_transaction() -> None:
 
 
 @BOTH
-def test_one_that_nobody_knew_of_is_never_passed_over(kind: str) -> None:
+def test_an_unknown_prepared_transaction_is_never_passed_over(kind: str) -> None:
     log = WrittenLog(kind)
     ended(log, 1, A)
     error = fails(Definite, "mysql.xa_unknown", decoder(log), log.sent())
@@ -171,7 +171,7 @@ def test_another_transaction_in_its_place_is_another_log(kind: str) -> None:
         steps(made, log.sent())
         assert made.wanted is not None
         fails(Definite, "mysql.log_another", made, log.sent(offset))
-        assert made._log.at.done == 0, "rows of another transaction were told"
+        assert made._log.at.done == 0, "rows of another transaction were delivered"
 
 
 @BOTH
@@ -224,7 +224,7 @@ def test_a_format_that_only_statements_have_room_for_is_the_same(kind: str) -> N
 
 
 @BOTH
-def test_what_a_savepoint_took_back_before_the_prepare_is_not_told(kind: str) -> None:
+def test_rows_rolled_back_to_a_savepoint_before_the_prepare_are_left_out(kind: str) -> None:
     """MariaDB logs it where the transaction made a temporary table."""
     log = WrittenLog(kind)
     log.begin(1, xid=A)

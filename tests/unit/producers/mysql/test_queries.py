@@ -48,7 +48,7 @@ def test_a_text_of_another_charset_is_read_in_it() -> None:
         b"ALTER TABLE t OPTION_LIST='user=u,password=geheim'",
     ],
 )
-def test_where_a_password_may_stand_there_is_no_text(text: bytes) -> None:
+def test_a_statement_that_may_contain_a_password_has_no_text(text: bytes) -> None:
     assert list(add_statement_text([Vanished(TABLE)], query(text))) == [Vanished(TABLE)]
 
 

@@ -1,4 +1,4 @@
-"""Error numbers and who acts on them, where no real server is made to say them."""
+"""Error numbers and who must act on them, where no real server is made to send them."""
 
 import pytest
 

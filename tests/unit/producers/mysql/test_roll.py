@@ -1,4 +1,4 @@
-"""What becomes of captured tables: the log tells it, and a picture what it left out; each is said once."""
+"""Changes of captured tables: the log reports them, and a picture those that the log left out; each once."""
 
 import itertools
 from collections.abc import Iterable
@@ -74,7 +74,7 @@ def test_a_table_that_is_replaced_goes_and_comes() -> None:
     assert told(made, "CREATE TABLE a (id int)") == [
         Vanished(named("a")),
         Appeared(named("a"), complete=True),
-    ], "somebody dropped it without a log"
+    ], "it was dropped without a log"
 
 
 def test_what_is_dropped_vanishes_once() -> None:
@@ -85,7 +85,7 @@ def test_what_is_dropped_vanishes_once() -> None:
     assert told(made, "DROP DATABASE d") == [Vanished(named("b")), Vanished(named("c"))]
 
 
-def test_a_rename_that_the_start_saw_done_is_told_as_a_statement_alone() -> None:
+def test_a_rename_that_the_start_already_saw_is_reported_only_as_a_statement() -> None:
     assert told(roll("b"), "RENAME TABLE a TO b") == [Reshaped(named("b"), refresh=False)]
     assert told(roll("b"), "RENAME TABLE a TO c") == [], "a view, for all that anybody knows"
     assert told(roll("x2"), "RENAME TABLE a TO x2") == []
@@ -137,7 +137,7 @@ def test_a_picture_of_a_table_that_is_being_changed_is_not_believed() -> None:
     assert set(made.reports.recent()) == {named("a")}
 
 
-def test_an_alteration_asks_for_the_rows_only_if_values_may_be_others() -> None:
+def test_an_alteration_requires_a_refresh_only_if_values_may_differ() -> None:
     made = roll("a")
     stirred = made.reports.wakes
     assert told(made, "ALTER TABLE a ADD COLUMN n int") == [Reshaped(named("a"), refresh=False)]
@@ -167,7 +167,7 @@ def test_a_statement_in_place_of_its_rows_stops_the_stream() -> None:
     assert told(made, "UPDATE mysql.user SET a = 1") == []
 
 
-def test_of_a_table_that_is_set_aside_only_its_end_is_told() -> None:
+def test_only_the_end_of_a_set_aside_table_is_reported() -> None:
     made = roll("a", "b")
     made.tables.aside |= {named("a"), named("b")}
     assert told(made, "TRUNCATE a") == []
@@ -197,7 +197,7 @@ def test_a_picture_shows_what_the_log_left_out() -> None:
     assert list(made.picture(altered)) == [Reshaped(named("a"), refresh=False, shape=shape("a", "id", "n"))]
 
 
-def test_what_the_log_told_meanwhile_is_newer_than_a_picture() -> None:
+def test_a_change_logged_meanwhile_is_newer_than_a_picture() -> None:
     made = roll("a", "b", "c")
     begun = made.reports.count
     told(made, "DROP TABLE a")
@@ -213,7 +213,7 @@ def test_what_the_log_told_meanwhile_is_newer_than_a_picture() -> None:
     assert picture(made, "c", "m", "other", begun=begun) == [], "all of the database is gone"
 
 
-def test_a_row_of_a_table_that_nobody_told_of_makes_it_appear() -> None:
+def test_a_row_of_an_unknown_table_makes_the_table_appear() -> None:
     made = roll("a")
     assert made.met(named("a"), shape("a", "id")) == []
     assert made.met(named("b"), shape("b", "id")) == [
@@ -233,7 +233,7 @@ class World:
         self.fresh: set[str] = set()  # made by the statement that runs
 
     def run(self, kind: str, one: str, two: str, *, logged: bool = True) -> None:
-        """Run a statement if the server would, and do what the log makes be told."""
+        """Run a statement if the server would, and apply what the log reports."""
         self.fresh.clear()
         text = self._statement(kind, one, two)
         if text and logged:

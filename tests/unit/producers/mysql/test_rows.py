@@ -165,7 +165,7 @@ def test_a_date_that_is_none_is_refused_by_its_column_and_rows_are_counted_all_t
     assert tried.rows == 3
 
 
-def test_rows_of_a_table_that_nobody_wants_are_counted() -> None:
+def test_rows_of_a_table_that_is_not_captured_are_counted() -> None:
     body = rows_event(UPDATE, 5, row(1), row(1), row(2), row(3))
     assert Images(WIRE).rows(body, 0, len(body), UPDATE) == 2
     assert Images(WIRE[:4]).rows(body, 0, len(body), UPDATE) == -1

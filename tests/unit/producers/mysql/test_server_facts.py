@@ -92,7 +92,7 @@ def test_a_database_that_is_left_out_is_named_with_its_option(
     assert [one.description for one in found] == named
 
 
-def test_who_a_server_is() -> None:
+def test_a_server_s_identity_and_flavour() -> None:
     mysql, mariadb = MySqlServerFacts(GOOD_MYSQL), MySqlServerFacts(GOOD_MARIADB)
     assert (mysql.flavour, mariadb.flavour) == (Flavour.MYSQL, Flavour.MARIADB)
     assert mysql.identity == GOOD_MYSQL["server_uuid"]

@@ -100,7 +100,7 @@ def test_a_debezium_connector_runs_as_it_is_with_warnings(given: Mapping[str, st
         {"time.precision.mode": "connect"},
     ],
 )
-def test_what_can_not_be_obeyed_is_refused(more: Mapping[str, str]) -> None:
+def test_what_cannot_be_obeyed_is_refused(more: Mapping[str, str]) -> None:
     assert reading({**MYSQL, **more}).values is None
 
 
@@ -135,7 +135,7 @@ def test_our_number_is_the_same_after_every_restart_and_another_for_every_pipeli
     assert number(database_server_id="17") == 17
 
 
-def test_without_a_word_the_server_must_prove_who_it_is() -> None:
+def test_by_default_the_server_must_prove_its_identity() -> None:
     """A-DRIVER-09."""
     [setting] = [one for one in SETTINGS.settings if one.name == "database.ssl.mode"]
     assert setting.default == tls.VERIFY_IDENTITY

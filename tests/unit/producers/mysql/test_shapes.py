@@ -125,7 +125,7 @@ def test_a_users_column_of_such_a_name_stays() -> None:
     assert SHAPES.of_log(between).plain
 
 
-def test_a_versioned_table_is_refused_whoever_says_it() -> None:
+def test_a_versioned_table_is_refused_by_the_log_and_by_the_catalogue() -> None:
     period = [column(name, wire.TIMESTAMP2, meta=6) for name in ("row_start", "row_end")]
     versioned = facts(("id", "int"))._replace(versioned=True)
     with pytest.raises(OperatorNeeded, match="DROP SYSTEM VERSIONING"):
@@ -162,7 +162,7 @@ def test_identities_are_apart_and_do_not_depend_on_order(columns: list[str]) -> 
     assert identities(reversed(columns)) == made
 
 
-def test_two_names_with_one_number_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_names_with_the_same_number_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wrackline.producers.sources.mysql.discover.shapes._number", len)
     assert identities(["b", "a", "c"]) == {"a": 1, "b": 2, "c": 3}
     assert identities(["b", "a"], {"b": "x"}) == {"b": 1, "a": 2}  # a renamed one had it before

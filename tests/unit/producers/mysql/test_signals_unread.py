@@ -1,4 +1,4 @@
-"""Signals that can't be read: nobody captures their table, so it is never set aside, and the others go on."""
+"""Signals that can't be read: their table is not captured, so it is never set aside; the others continue."""
 
 import itertools
 from dataclasses import replace
@@ -18,7 +18,7 @@ from wrackline.schemas.settings.filters import ColumnRules
 
 
 def read(log: WrittenLog, step_ms: int = 0) -> tuple[list[Step], list[WracklineError]]:
-    """The steps of a log with signals, and what is told beside them; the clock moves when it is asked."""
+    """The steps of a log with signals, and what is reported beside them; the clock moves when it is asked."""
     told, clock = list[WracklineError](), itertools.count(0, step_ms)
     around = Surroundings(lambda: 0.0, lambda: next(clock), lambda _: WriterIds(1, 2), tell=told.append)
     made = decoder(log)
@@ -32,7 +32,7 @@ def read(log: WrittenLog, step_ms: int = 0) -> tuple[list[Step], list[WracklineE
 
 @BOTH
 @pytest.mark.parametrize("metadata", [b"", b"\x04\x09"])
-def test_a_signal_table_whose_map_cant_be_read_is_told_of_and_not_set_aside(
+def test_a_signal_table_with_an_unreadable_map_is_reported_and_not_set_aside(
     kind: str, metadata: bytes
 ) -> None:
     log = WrittenLog(kind)
@@ -54,7 +54,7 @@ def test_a_signal_table_whose_map_cant_be_read_is_told_of_and_not_set_aside(
 
 
 @BOTH
-def test_each_statement_counts_and_is_told_of_once_a_minute(kind: str) -> None:
+def test_every_statement_is_counted_and_reports_come_once_a_minute(kind: str) -> None:
     log = WrittenLog(kind)
     log.begin(1)
     for _ in range(4):

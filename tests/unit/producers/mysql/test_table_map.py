@@ -115,7 +115,7 @@ def test_a_type_that_is_not_known_is_refused() -> None:
     assert refused(MYSQL[:types] + b"\xc8" + MYSQL[types + 1 :]) == "mysql.wire_type_unknown"
 
 
-def test_a_collation_that_is_not_known_is_refused_unless_the_server_told() -> None:
+def test_an_unknown_collation_is_refused_unless_the_server_names_it() -> None:
     labels = MYSQL.index(b"\x0b\x02\x2e\x5a")
     strange = MYSQL[: labels + 2] + b"\xfc\xe7\x03" + MYSQL[labels + 4 :]  # 999
     with pytest.raises(OperatorNeeded) as raised:

@@ -1,4 +1,4 @@
-"""A machine and what a test tells it: short words for steps, chunks and what came out."""
+"""A machine and its inputs from a test: short words for steps, chunks and what came out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

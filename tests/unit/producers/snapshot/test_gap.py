@@ -1,4 +1,4 @@
-"""A table whose log has a gap is read again behind a `t` event: nobody told what was deleted meanwhile."""
+"""A table whose log has a gap is read again behind a `t` event: the deletes in the gap are not known."""
 
 from dataclasses import replace
 
@@ -166,7 +166,7 @@ def test_a_table_that_comes_for_the_first_time_is_read_without_it() -> None:
     assert isinstance(desk.work()[0], Plan)
 
 
-def test_an_event_that_can_not_be_made_is_tried_again() -> None:
+def test_an_event_that_cannot_be_made_is_tried_again() -> None:
     desk = taken_up()
     desk.machine.failed(void_of(desk).ticket, LOST(), 0.0)
     assert desk.work() == []

@@ -31,7 +31,7 @@ def named(state: TableState) -> list[tuple[str, Purpose, bool]]:
     return [(job.id, job.purpose, job.also_refresh) for job in state.jobs]
 
 
-# What somebody asks for.
+# What an operator requests.
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def named(state: TableState) -> list[tuple[str, Purpose, bool]]:
         (TableState(jobs=(replace(ASKED, id="before", failed=WHY),)), ASKED, False),
     ],
 )
-def test_a_request_can_not_be_stopped_where_it_makes_good_what_the_copy_needs(
+def test_a_request_cannot_be_stopped_where_it_makes_good_what_the_copy_needs(
     state: TableState, job: Job, new_id: jobs.NewId, *, needed: bool
 ) -> None:
     assert named(jobs.add_request(state, job, new_id)) == [("ask", Purpose.REQUESTED, needed)]
@@ -117,7 +117,7 @@ def test_a_new_shape_is_read_by_a_whole_read_under_way_or_by_one_more(
         (replace(FIRST, failed=WHY), [("first", Purpose.INITIAL, False), ("own/1", Purpose.REFRESH, False)]),
     ],
 )
-def test_a_row_that_can_not_be_asked_for_is_read_by_a_whole_read_that_begins_later(
+def test_a_row_that_cannot_be_asked_for_is_read_by_a_whole_read_that_begins_later(
     job: Job, after: Any, new_id: jobs.NewId
 ) -> None:
     assert named(jobs.read_all_again(TableState(jobs=(job,)), new_id)) == after

@@ -157,7 +157,7 @@ def test_rule_10_a_stop_behind_the_truncate_leaves_the_copy_no_part_of_its_rows(
     assert desk.status() is TableStatus.STREAMING
 
 
-def test_rule_10_a_read_that_fails_behind_the_truncate_is_told_of_the_table() -> None:
+def test_rule_10_a_read_that_fails_behind_the_truncate_fails_the_table() -> None:
     desk = Desk()
     piece(desk, asked(desk), [0, 1, 2])
     late = desk.read()

@@ -60,7 +60,7 @@ def test_a_start_finds_nothing_to_write_where_all_was_saved_together() -> None:
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_receipts_that_nobody_has_any_more_are_written_again(*, paused: bool) -> None:
+def test_lost_receipts_are_written_again(*, paused: bool) -> None:
     desk = Desk()
     ask(desk, BOTH)
     read_one(desk, ID)
@@ -126,7 +126,7 @@ def test_a_table_that_comes_after_the_first_read_is_over_has_a_receipt_of_its_ow
     assert set(third.receipts) == {"initial", name}
 
 
-def test_a_table_that_is_let_in_again_starts_over_in_a_receipt_that_runs() -> None:
+def test_a_table_that_is_captured_again_starts_over_in_a_receipt_that_runs() -> None:
     desk = Desk()
     ask(desk, replace(BOTH, id="initial", purpose=Purpose.INITIAL))
     desk.work()

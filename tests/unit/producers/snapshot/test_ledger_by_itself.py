@@ -66,7 +66,7 @@ def said(before: TableState, after: TableState, ledger: ReceiptChanges | None = 
         ({ID: replace(OPEN, paused=True)}, [RequestState.PAUSED]),
     ],
 )
-def test_a_receipt_that_is_lost_stands_where_the_tables_say(
+def test_a_lost_receipt_has_the_state_that_the_tables_show(
     states: dict[object, TableState], stands: list[RequestState]
 ) -> None:
     made = ReceiptChanges(states, StoredReceipts()).take()  # type: ignore[arg-type]  # its keys are tables
@@ -159,7 +159,7 @@ def test_a_table_that_was_given_up_is_reported_once_and_not_also_as_set_aside() 
 # At a start.
 
 
-def test_a_receipt_is_told_of_tables_that_it_lacks() -> None:
+def test_tables_that_a_receipt_lacks_are_added_to_it() -> None:
     states = {ID: OPEN, OTHER.id: OPEN}
     assert ReceiptChanges(states, told(RequestState.ACCEPTED, TableProgress(str(ID)))).take() == [
         RequestJoined("ask", (OTHER.id,))

@@ -171,7 +171,7 @@ def test_rule_6_a_changed_key_restarts_the_table() -> None:
     assert Plan in map(type, works)
 
 
-def test_rule_6_a_key_that_readers_find_changed_before_the_log_tells_is_planned_again() -> None:
+def test_rule_6_a_key_that_readers_find_changed_before_the_log_says_so_is_planned_again() -> None:
     desk = Desk()
     desk.ask(ASK)
     desk.arrive(desk.read())

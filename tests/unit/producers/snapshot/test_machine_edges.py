@@ -140,7 +140,7 @@ def test_a_read_that_is_under_way_waits_for_no_mark() -> None:
     assert waiting(desk)
 
 
-# Who is asked, and when.
+# Which transactions are asked about, and when.
 
 
 def test_a_table_with_a_key_is_read_beside_one_without() -> None:
@@ -176,7 +176,7 @@ def test_what_one_pass_hands_out_counts_in_the_room_that_is_left(held: int, read
     assert len(desk.work()) == reads
 
 
-def test_somebody_looks_for_a_single_transaction_and_then_not_for_a_while() -> None:
+def test_a_visibility_check_follows_a_single_transaction_and_then_waits_a_while() -> None:
     desk = Desk()
     assert desk.work() == []
     desk.transaction()

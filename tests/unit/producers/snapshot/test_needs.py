@@ -108,7 +108,7 @@ def test_a_stop_leaves_the_first_read_and_says_so() -> None:
     assert desk.receipts["nothing"].code is None
 
 
-def test_a_request_that_makes_a_failed_first_read_good_can_not_take_it_away_with_it() -> None:
+def test_a_request_that_makes_a_failed_first_read_good_cannot_take_it_away_with_it() -> None:
     desk = Desk()
     desk.ask(FIRST)
     desk.machine.failed(desk.read().ticket, REFUSED(), 0.0)
@@ -119,7 +119,7 @@ def test_a_request_that_makes_a_failed_first_read_good_can_not_take_it_away_with
     assert len(desk.finish()) == 6
 
 
-def test_a_request_that_takes_a_table_up_again_can_not_leave_it_without_its_rows() -> None:
+def test_a_request_that_takes_a_table_up_again_cannot_leave_it_without_its_rows() -> None:
     desk = Desk()
     desk.step(Fault(ID, REFUSED()))
     desk.machine.request(ASK)

@@ -1,4 +1,4 @@
-"""Whose rows are read first when readers are few, and who is asked at all."""
+"""Which tables are read first when readers are few, and which are asked at all."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -123,7 +123,7 @@ def test_the_stream_is_opened_again_for_a_table_that_wants_something(
     assert list(roster.unstreamed) == opened
 
 
-def test_the_log_s_rows_are_told_to_a_table_only_while_it_wants_to_know_them() -> None:
+def test_a_table_gets_the_log_s_rows_only_while_it_watches_for_them() -> None:
     roster = WorkIndex()
     table = known(TableState(missing=MISSING))
     table.refs = {7, 8}

@@ -94,7 +94,7 @@ def test_two_columns_that_exchange_their_names_are_read_again() -> None:
         ),
     ],
 )
-def test_what_a_change_of_shape_asks_for(
+def test_a_change_of_shape_needs_this_refresh(
     before: TableSchema, after: TableSchema, filled: frozenset[int], need: RefreshNeed
 ) -> None:
     assert needs_refresh(before, after, filled) is need

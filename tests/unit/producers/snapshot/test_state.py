@@ -87,7 +87,7 @@ def test_a_job_that_starts_over_has_read_nothing() -> None:
         (TableState(gap=True, set_aside=WHY), TableStatus.FAILED),
     ],
 )
-def test_where_a_table_stands(state: TableState, status: TableStatus) -> None:
+def test_the_status_of_a_table(state: TableState, status: TableStatus) -> None:
     assert state.status is status
 
 
@@ -164,7 +164,7 @@ def test_what_is_not_set_of_a_job_is_not_saved() -> None:
     assert fields["jobs"] == [{"id": "ask", "purpose": "requested", "kind": "incremental"}]
 
 
-def test_a_state_says_where_the_table_stands_and_why_for_those_who_only_read_it() -> None:
+def test_a_rendered_state_contains_the_table_s_status_and_its_reason() -> None:
     fields = orjson.loads(render_state(TableState(jobs=(GAVE_UP,))))
     assert (fields["version"], fields["status"]) == (VERSION, "failed")
     assert fields["reason"] == {"code": "test.why", "sentence": "it was so", "hint": "fix it"}

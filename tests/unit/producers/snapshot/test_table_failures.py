@@ -38,7 +38,7 @@ def test_a_read_that_fails_leaves_the_others() -> None:
     assert [row[0] for row in desk.out()] == [4, 5, 6]
 
 
-def test_a_missing_row_that_can_not_be_read_by_its_key_leaves_the_plan_of_a_job() -> None:
+def test_a_missing_row_that_cannot_be_read_by_its_key_leaves_the_plan_of_a_job() -> None:
     desk = Desk()
     desk.ask()
     late = desk.read()
@@ -102,7 +102,7 @@ def test_a_request_that_is_given_up_leaves_the_next_one_all_its_tries() -> None:
     assert [job.failed is None for job in desk.machine.states[ID].jobs] == [False, True]
 
 
-def test_missing_rows_that_can_not_be_read_fail_the_table_once() -> None:
+def test_missing_rows_that_cannot_be_read_fail_the_table_once() -> None:
     desk = Desk()
     desk.machine.failed(lacking_row(desk).ticket, REFUSED(), 0.0)
     assert desk.status() is TableStatus.FAILED

@@ -190,7 +190,7 @@ def test_a_first_shape_leaves_what_is_being_read() -> None:
     assert len(desk.out()) == 3
 
 
-def test_a_shape_that_nobody_told_is_the_chunk_s() -> None:
+def test_a_table_without_a_known_shape_takes_the_chunk_s() -> None:
     desk = Desk()
     desk.machine = Machine({}, SnapshotLimits(readers=4, chunk_rows=3), "run", bound_of=lambda *_: None)
     desk.ask()
@@ -304,7 +304,7 @@ def test_rows_that_went_with_a_change_of_shape_are_void() -> None:
         ({"a": window(None, stale=True), "b": window(stale=True), "c": window()}, []),
     ],
 )
-def test_windows_that_can_not_be_told_go_and_with_one_of_a_job_all_of_it(
+def test_stale_windows_are_dropped_and_one_of_a_job_drops_the_whole_job(
     stale: dict[Ticket, Window], left: list[str]
 ) -> None:
     table = known(TableState(jobs=(JOB,)))
@@ -325,7 +325,7 @@ def test_a_chunk_in_another_shape_than_the_log_s_parts_of_its_rows_is_not_used()
     assert (desk.work(), desk.machine.due(0.0)) == ([], 1.0)
 
 
-def test_a_chunk_whose_shape_asks_for_a_refresh_is_read_again_a_while_later() -> None:
+def test_a_chunk_whose_shape_needs_a_refresh_is_read_again_a_while_later() -> None:
     desk = Desk()
     desk.transaction()
     desk.ask()
@@ -370,7 +370,7 @@ def test_rows_are_called_what_debezium_calls_them(job: Job | None, word: str) ->
 
 
 @pytest.mark.parametrize(("size", "rows"), [(5, 121), (0, 601)])
-def test_a_chunk_asks_for_as_many_rows_as_fit_by_the_size_of_the_last_ones(size: int, rows: int) -> None:
+def test_a_chunk_requests_as_many_rows_as_fit_by_the_size_of_the_last_ones(size: int, rows: int) -> None:
     desk = Desk(limits=SnapshotLimits(readers=1, most_bytes=2_400, chunk_rows=10_000))
     desk.ask()
     read = desk.read()

@@ -102,7 +102,7 @@ def test_rule_2_a_reader_that_gives_up_at_the_gate_names_what_is_hidden() -> Non
     assert names(desk.work(1.0)[0].streamed) == ["x0"]
 
 
-def test_rule_2_what_was_seen_to_be_hidden_outlives_many_that_nobody_looked_for() -> None:
+def test_rule_2_a_transaction_seen_to_be_hidden_outlives_many_that_were_not_looked_for() -> None:
     gate = Gate("run", 4, [Commit("stuck", Place(0, 0), 0)])
     for number in range(9):
         gate.begin(Begin(f"x{number}", 0))
@@ -112,7 +112,7 @@ def test_rule_2_what_was_seen_to_be_hidden_outlives_many_that_nobody_looked_for(
     assert names(gate.unproven(3)) == ["stuck", "x7", "x8"]
     gate.seen(gate.streamed(), gate.streamed()[:1])
     assert names(gate.streamed()) == ["stuck"]
-    gate.seen([Commit("earlier", Place(0, 0), 0)])  # by who was given less, and comes back later
+    gate.seen([Commit("earlier", Place(0, 0), 0)])  # by a check that was given less, and comes back later
     assert names(gate.streamed()) == ["stuck"]
 
 
@@ -229,7 +229,7 @@ def test_rule_5_a_truncate_empties_the_window() -> None:
     assert desk.out() == []
 
 
-def test_rule_5_a_partial_create_outside_any_window_asks_for_its_row() -> None:
+def test_rule_5_a_partial_create_outside_any_window_requests_its_row() -> None:
     desk = Desk()
     desk.transaction(*moved(1, 5, 10))
     assert desk.status() is TableStatus.REFRESHING
