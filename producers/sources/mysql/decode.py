@@ -357,9 +357,7 @@ class MySqlDecoder:
         if not signals and not self._roll.tables.captures(table):
             return table_map_cache.counted_table(raw, table, mariadb=self._reading.mariadb)
         try:
-            told = table_map.parse(
-                raw, mariadb=self._reading.mariadb, collation_names=self._reading.collations
-            )
+            told = table_map.parse(raw, mariadb=self._reading.mariadb, charsets=self._reading.collations)
             if signals:
                 writers, ref = self._explained.signals(told), 0
             else:

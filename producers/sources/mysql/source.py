@@ -317,7 +317,7 @@ class MySqlSource:
             self._most_event_bytes(facts),
             signal_table=self._signal_table,
             lower_names=facts.lower_names,
-            collations=shapes.collation_names,
+            collations=shapes.charsets,
         )
 
     def _labels(self, partition: SourcePartition) -> MySqlSourceLabels:

@@ -44,7 +44,7 @@ class MySqlShapes:
 
     rules: ColumnRules
     instants: Kind = Kind.ZONED_TIMESTAMP  # what TIMESTAMP becomes
-    collation_names: Mapping[int, str] = field(default_factory=dict)  # the server's own collations
+    charsets: Mapping[int, str] = field(default_factory=dict)  # the server's own collations
 
     def of_facts(self, facts: MySqlTableFacts, names: Mapping[str, str] = _NONE) -> Projection:
         """Return the shape that the catalogue describes, and the part of it that is published."""
@@ -79,7 +79,7 @@ class MySqlShapes:
         return Projection(source, shape.table, (*shape.actions, *(Plain.DROP,) * len(own)))
 
     def _logged(self, column: WireColumn, known: MySqlColumnFacts | None) -> MySqlColumnFacts:
-        kept = of_wire(column, collation_names=self.collation_names)
+        kept = of_wire(column, charsets=self.charsets)
         if known is not None and logged_type(known.type) == kept:
             return known._replace(nullable=column.nullable)
         return MySqlColumnFacts(column.name, kept, column.nullable)

@@ -118,8 +118,8 @@ def parse(written: str) -> MySqlType:
     )
 
 
-def of_wire(column: WireColumn, *, collation_names: Mapping[int, str] = MappingProxyType({})) -> MySqlType:
-    """Return a column's type as the log has it; `collation_names`: the server's own collations."""
+def of_wire(column: WireColumn, *, charsets: Mapping[int, str] = MappingProxyType({})) -> MySqlType:
+    """Return a column's type as the log has it; `charsets`: the server's own collations."""
     kind, meta = column.wire, column.meta
     made = MySqlType(f"type {kind}")  # of a server before MySQL 5.0
     if kind in _NUMBERED:
@@ -129,7 +129,7 @@ def of_wire(column: WireColumn, *, collation_names: Mapping[int, str] = MappingP
     elif kind in (wire.BLOB, wire.BLOB_COMPRESSED):
         made = MySqlType(_LENGTHS[meta] + ("blob" if column.collation == BINARY else "text"))
     elif kind in _TEXTS:
-        made = _text(column, collation_names)
+        made = _text(column, charsets)
     elif kind in wire.LABELLED:
         made = MySqlType("enum" if kind == wire.ENUM else "set", labels=_sayable(column.labels))
     elif kind == wire.NEWDECIMAL:
@@ -180,9 +180,9 @@ def _unescaped(label: str) -> str:
     return _ESCAPED.sub(lambda hit: _MEANS.get(hit[1], hit[1]) if hit[1] else "'", label)
 
 
-def _text(column: WireColumn, collation_names: Mapping[int, str]) -> MySqlType:
+def _text(column: WireColumn, charsets: Mapping[int, str]) -> MySqlType:
     length = column.meta - (column.wire == wire.VARCHAR_COMPRESSED)  # one more byte, for the method
-    longest = charset_of(column.collation or 0, column=column.name, collation_names=collation_names).longest
+    longest = charset_of(column.collation or 0, column=column.name, charsets=charsets).longest
     name = "binary" if column.collation == BINARY else "char"
     return MySqlType(name if column.wire == wire.STRING else f"var{name}", (length // longest,))
 

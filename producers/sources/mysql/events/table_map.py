@@ -93,11 +93,11 @@ _LABEL_COLLATION, _LABEL_COLLATIONS, _VISIBLE, _DIMENSIONS = range(10, 14)
 
 
 def parse(
-    body: bytes | memoryview, *, mariadb: bool, collation_names: Mapping[int, str] = MappingProxyType({})
+    body: bytes | memoryview, *, mariadb: bool, charsets: Mapping[int, str] = MappingProxyType({})
 ) -> TableMap:
     """Parse an event's body (without its header and checksum).
 
-    `collation_names` has the server's own collations, by number.
+    `charsets` has the server's own collations, by number.
     """
     reader = _FieldReader(bytes(body))
     database = name = "a table"
@@ -110,7 +110,7 @@ def parse(
         fields = dict(reader.fields())
         if _NAMES not in fields:
             raise METADATA_MINIMAL(table=table)
-        columns = _columns(shapes, fields, table, collation_names, mariadb=mariadb)
+        columns = _columns(shapes, fields, table, charsets, mariadb=mariadb)
         return TableMap(number, database, name, columns, _key(fields, len(columns)), _PREFIX_KEY in fields)
     except (_BrokenMap, ValueError) as exc:  # ValueError: a name that is not UTF-8, or an unknown label
         raise TABLE_MAP_BROKEN(table=f"{database}.{name}") from exc
@@ -160,7 +160,7 @@ def _columns(
     shapes: Sequence[_ColumnDraft],
     fields: Mapping[int, bytes],
     table: str,
-    collation_names: Mapping[int, str],
+    charsets: Mapping[int, str],
     *,
     mariadb: bool,
 ) -> tuple[WireColumn, ...]:
@@ -196,7 +196,7 @@ def _columns(
             shape.nullable,
             bool(signs.get(place)),
             collations.get(place),
-            _labels(labels.get(place, ()), collations.get(place), f"{table}.{name}", collation_names),
+            _labels(labels.get(place, ()), collations.get(place), f"{table}.{name}", charsets),
             geometry.get(place),
             dimensions.get(place),
             visible[place],
@@ -229,15 +229,11 @@ def _collations(
 
 
 def _labels(
-    raw: Sequence[bytes], collation: int | None, column: str, collation_names: Mapping[int, str]
+    raw: Sequence[bytes], collation: int | None, column: str, charsets: Mapping[int, str]
 ) -> tuple[str, ...]:
     if not raw or collation is None:
         return ()
-    read = (
-        None
-        if collation == BINARY
-        else charset_of(collation, column=column, collation_names=collation_names).reader
-    )
+    read = None if collation == BINARY else charset_of(collation, column=column, charsets=charsets).reader
     return tuple(label.decode("utf-8", "replace") if read is None else read(label) for label in raw)
 
 

@@ -71,7 +71,7 @@ class MySqlTableResolver:
 
     def signals(self, told: TableMap) -> MySqlRegisteredShape:
         """Return the same for the signal table: only the parts of a signal, and only for us."""
-        plain = MySqlShapes(ColumnRules(), self._shapes.instants, self._shapes.collation_names)
+        plain = MySqlShapes(ColumnRules(), self._shapes.instants, self._shapes.charsets)
         return MySqlRegisteredShape(signal_rows.signal_projection(plain.of_log(told).source), 0, 0)
 
     def signal_lost(self, table: TableId, most: int) -> None:
@@ -96,9 +96,7 @@ class MySqlTableResolver:
         """Make the decoder of its rows."""
 
         def charset(collation: int) -> Charset:
-            return charset_of(
-                collation, column=str(writers.shape.table.id), collation_names=self._shapes.collation_names
-            )
+            return charset_of(collation, column=str(writers.shape.table.id), charsets=self._shapes.charsets)
 
         ids = writers.key_id, writers.value_id
         return MySqlRowDecoder(

@@ -33,7 +33,7 @@ def test_an_unknown_collation_is_refused(collation: int) -> None:
     with pytest.raises(OperatorNeeded, match=r"a\.b\.c") as raised:
         charset_of(collation, column="a.b.c")
     assert raised.value.code == "mysql.collation_unknown"
-    assert charset_of(collation, column="a.b.c", collation_names={collation: "greek"}).name == "greek"
+    assert charset_of(collation, column="a.b.c", charsets={collation: "greek"}).name == "greek"
 
 
 @pytest.mark.parametrize(

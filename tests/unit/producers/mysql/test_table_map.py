@@ -123,7 +123,7 @@ def test_an_unknown_collation_is_refused_unless_the_server_names_it() -> None:
     assert raised.value.code == "mysql.table_map_broken"  # one entry for two columns
     both = MYSQL[: labels + 1] + b"\x04\xfc\xe7\x03\x5a" + MYSQL[labels + 4 :]
     assert refused(both) == "mysql.collation_unknown"
-    assert parse(both, mariadb=False, collation_names={999: "utf8mb4"}).columns[10].labels == (
+    assert parse(both, mariadb=False, charsets={999: "utf8mb4"}).columns[10].labels == (
         "é",
         "\U0001f600",
     )
