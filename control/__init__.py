@@ -1,1 +1,10 @@
-"""The console: the command line and the rest above the other three parts; data flows without it."""
+"""How Wrackline is started, operated and watched.  The other three parts import nothing of it.
+
+In: pipelines' files, and what an operator asks for.  Out: running tasks and consumers, text, REST.
+
+    runtime/   what data needs to run: tasks, workers, groups, REST, checks.  It imports no other room of these
+    cli/       the command line
+    local/     the servers of a demo or a test on this machine, and the demo itself
+    pages/     the pages of docs/ that are printed from the code
+    auto_cdc   the command that copies other programs' topics
+"""

@@ -13,6 +13,7 @@ Rooms, each of which imports only rooms above it:
 At the root are the modules that every room uses.
 
     errors.py         errors that say who acts, each with a code
+    error_table.py    what a server's error number or SQLSTATE means
     message_texts.py  fills names into the texts of errors and findings
     redaction.py      secrets that can be carried but not shown
     untrusted.py      values of a document that an outsider may have changed

@@ -83,7 +83,7 @@ class Projection:
     on_unfit: tuple[OnUnfit, ...] = ()  # one per column of `table`; none: every column stops the table
 
     @property
-    def unchanged(self) -> Collection[str]:
+    def plain_columns(self) -> Collection[str]:
         """The columns whose values are published as they are."""
         pairs = zip(self.source.columns, self.actions, strict=True)
         return [column.name for column, action in pairs if action is Plain.KEEP]

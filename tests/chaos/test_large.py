@@ -75,7 +75,6 @@ def parts(seen: ev.Evidence) -> int:
     return 1 + sum(after != before + 1 for before, after in pairwise(offsets))
 
 
-@pytest.mark.full  # test_database.py kills inside a large one in the gate
 def test_a_large_transaction_is_killed_between_its_parts_and_comes_whole(world: World) -> None:
     first = world.run()
     world.insert("orders", 3)

@@ -119,7 +119,6 @@ def test_what_was_committed_arrives_and_what_was_aborted_does_not(world: World) 
     assert table.snapshots() == snapshots
 
 
-@pytest.mark.full
 def test_an_aborted_transaction_alone_moves_the_offsets(world: World) -> None:
     """T-E05."""
     table = Table(world)

@@ -16,12 +16,20 @@ from typing import Any
 import pytest
 
 from tests.chaos.checks import CHECKS
+from tests.chaos.marks import NOT_OF_ROWS
 from tests.fixtures.tiers import _other_alternatives
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 OUT = re.compile(r"pytest\.mark\.(full|deep)\b")
 MANY = 2  # runs of the checkers over a real pipeline that the gate has at least
+STANDS_FOR: dict[str, str] = {  # a file that only --full runs, and the one in the gate that attacks the same
+    "tests/integration/consuming/test_shapes.py": "tests/contract/target_suite.py",
+    "tests/e2e/test_hundred_thousand.py": "tests/e2e/test_demo.py",
+    "tests/chaos/test_altered_around_reads.py": "tests/integration/mysql/test_changed_around_reads.py",
+    "tests/chaos/test_killed_while_reading.py": "tests/integration/mysql/test_killed_while_reading.py",
+    "tests/chaos/test_killed_in_a_storm.py": "tests/simulation/test_histories.py",
+}
 ELSEWHERE = {  # a promise that leaves the gate, and the test that stays and keeps it
     "test_a_crash_leaves_all_of_a_history_s_batch_or_nothing": (
         "test_a_crash_leaves_all_of_a_batch_or_nothing"
@@ -43,12 +51,21 @@ def _left(body: list[ast.stmt]) -> Iterator[str]:
     for node in body:
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             continue
-        if any(OUT.search(ast.unparse(decorator)) for decorator in node.decorator_list):
+        if any(map(is_out, node.decorator_list)):
             continue
         if isinstance(node, ast.ClassDef):
             yield from _left(node.body)
         elif node.name.startswith("test_"):
             yield node.name
+
+
+def is_out(decorator: ast.expr) -> bool:
+    """Whether a mark takes all cases of a test out of the gate."""
+    match decorator:
+        case ast.Call(func=ast.Attribute(attr="parametrize"), args=[_, ast.List(elts=cases)]):
+            return all(OUT.search(ast.unparse(case)) for case in cases)
+        case _:
+            return OUT.search(ast.unparse(decorator)) is not None
 
 
 def named_files(row: str) -> Iterator[Path]:
@@ -63,6 +80,12 @@ def rows(begin: str) -> dict[str, str]:
     return {line.split("|")[1].strip(): line for line in lines if line.startswith(f"| {begin}")}
 
 
+def rules() -> dict[str, str]:
+    """The rows of the rules for reading beside the log, by number."""
+    lines = (ROOT / "docs/invariants.md").read_text().splitlines()
+    return {line.split("|")[1].strip(): line for line in lines if re.match(r"\| \d+ \|", line)}
+
+
 @pytest.mark.parametrize("name", sorted(rows("INV-")))
 def test_every_invariant_is_attacked_in_the_gate(name: str) -> None:
     assert any(gate_tests(path) for path in named_files(rows("INV-")[name]))
@@ -72,12 +95,14 @@ def test_every_checker_judges_real_runs_in_the_gate() -> None:
     """`check_all` runs each of them that a test does not name as left out."""
     runs: defaultdict[str, int] = defaultdict(int)
     for path in (TESTS / "chaos").rglob("test_*.py"):
+        if path.name == "test_checks.py":  # its runs are made by hand
+            continue
         tree = ast.parse(path.read_text())
         left = gate_tests(path)
         for test in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
             if test.name in left:
                 for checker in CHECKS:
-                    text = ast.unparse(test)
+                    text = ast.unparse(test).replace("NOT_OF_ROWS", repr(NOT_OF_ROWS))
                     runs[checker] += "check_all(" in text and f"'{checker}'" not in text
     assert {checker: runs[checker] for checker in CHECKS if runs[checker] < MANY} == {}
 
@@ -91,10 +116,64 @@ def test_every_promise_of_a_contract_is_in_the_gate() -> None:
         assert {name for name in promises - gate_tests(path) if ELSEWHERE.get(name) not in left} == set()
 
 
+def real_runs(suite: Path) -> Iterator[tuple[str, bool]]:
+    """Each class of a contract's suite that a database or a lake runs, and whether the gate runs it."""
+    for path in (TESTS / "integration").rglob("test_*.py"):
+        if (path.parent / "conftest.py").exists() and "GATE = " in (path.parent / "conftest.py").read_text():
+            continue  # it takes most of the contract out
+        tree = ast.parse(path.read_text())
+        marks = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign)]
+        whole = not any(mark.startswith("pytestmark") and OUT.search(mark) for mark in marks)
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+                kept = whole and not any(map(is_out, node.decorator_list))
+                for base in node.bases:
+                    yield from ((name, kept) for name in with_bases(ast.unparse(base), suite))
+
+
+def with_bases(name: str, suite: Path) -> Iterator[str]:
+    """A class, and those of its suite's folder that it is made of."""
+    yield name
+    for path in sorted(suite.parent.glob("*_suite.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                for base in node.bases:
+                    yield from with_bases(ast.unparse(base), suite)
+
+
+@pytest.mark.parametrize("suite", sorted((TESTS / "contract").glob("*_suite.py")), ids=lambda path: path.stem)
+def test_every_class_of_a_contract_has_a_real_run_in_the_gate(suite: Path) -> None:
+    runs: defaultdict[str, bool] = defaultdict(bool)
+    for name, kept in real_runs(suite):
+        runs[name] |= kept
+    tree = ast.parse(suite.read_text())
+    classes = {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(one, ast.FunctionDef) and one.name.startswith("test_") for one in node.body)
+    }
+    assert {name for name in classes if not runs[name]} == set()
+
+
+@pytest.mark.parametrize(
+    "row", [*rows("INV-").values(), *rules().values()], ids=lambda row: row.split("|")[1].strip()
+)
+def test_every_file_that_attacks_an_invariant_is_in_the_gate_or_another_stands_for_it(row: str) -> None:
+    paths = [ROOT / name for name in re.findall(r"`(tests/[\w/]*\.py)`", row)]
+    left = {str(path.relative_to(ROOT)) for path in paths if not gate_tests(path)}
+    assert left - STANDS_FOR.keys() == set()
+    assert all(gate_tests(ROOT / STANDS_FOR[name]) for name in left)
+
+
 def test_a_mark_would_be_seen(tmp_path: Path) -> None:
     file = tmp_path / "test_x.py"
-    file.write_text("@pytest.mark.full\ndef test_a(): ...\nclass TestB:\n    def test_c(self): ...\n")
-    assert gate_tests(file) == {"test_c"}
+    file.write_text(
+        "@pytest.mark.full\ndef test_a(): ...\nclass TestB:\n    def test_c(self): ...\n"
+        "@pytest.mark.parametrize('x', [1, pytest.param(2, marks=pytest.mark.full)])\ndef test_d(x): ...\n"
+        "@pytest.mark.parametrize('x', [pytest.param(2, marks=pytest.mark.full)])\ndef test_e(x): ...\n"
+    )
+    assert gate_tests(file) == {"test_c", "test_d"}
     other = tmp_path / "test_y.py"
     other.write_text("pytestmark = [pytest.mark.servers, pytest.mark.deep]\ndef test_a(): ...\n")
     assert gate_tests(other) == set()

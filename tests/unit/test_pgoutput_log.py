@@ -127,6 +127,11 @@ def test_a_log_that_does_not_move_says_its_place_once() -> None:
     assert read(made) == [Progress(START)]
     made.progress(START.lsn)
     assert read(made) == []
+    behind = decoder(START)  # a server may begin to decode before the place that it was asked for
+    behind.progress(START.lsn - 1)
+    assert read(behind) == []
+    behind.progress(START.lsn)
+    assert read(behind) == [Progress(START)]
     inside = decoder(PgPosition(1, 200, 1, 100))  # the rest of its transaction comes first
     inside.progress(200)
     assert read(inside) == []

@@ -1,4 +1,16 @@
-"""Iceberg tables, format version 3, merge-on-read; readers need nothing of ours."""
+"""Iceberg tables, format version 3, merge-on-read; readers need nothing of ours.
+
+In: settings and a Spark session.  Out: the lake's target (`consumers/lake/`) over this format.
+
+    config, connect   what can be set; where the tables are, and what a session needs to reach them
+    target            the format, part by part
+    table, types      how a table is created; how its columns keep their types
+    apply, applied    one MERGE in one commit; what the snapshots say is applied
+    append            rows of a first load, without a look for rows that can't be there
+    letters           the table of dead letters
+    upkeep, drop      keeps a table small; deletes it with its files
+    check             findings of the preflight check
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,7 @@
-"""MariaDB under its own name: the `mysql` folder reads it, and asks the server what it is."""
+"""MariaDB under its own name: the `mysql` folder reads it, and asks the server what it is.
+
+In: settings.  Out: the plug-in of `mysql`, under this name; `config` names its settings.
+"""
 
 from dataclasses import replace
 from typing import Final

@@ -427,7 +427,7 @@ class MySqlDecoder:
             opened.total = frame.total
         except OperatorNeeded as exc:
             error = exc
-        opened.captured_end = opened.done = first + (decoder.rows or 1)  # as `MappedTable.count` counts
+        opened.handled_end = opened.done = first + (decoder.rows or 1)  # as `MappedTable.count` counts
         if error is None and isinstance(decoder, MySqlRowDecoder) and decoder.misfits:
             self._put_settled(decoder, made, size, first)
         elif error is not None:
@@ -475,7 +475,7 @@ class MySqlDecoder:
 
     def _end_batch(self, done: int | None = None) -> None:
         if (opened := self.open) is not None:
-            opened.handed = opened.captured_end if done is None else done
+            opened.handed = opened.handled_end if done is None else done
         self._log.end_batch(self._size)
         self._ended += self._size
         self._size = 0
@@ -488,7 +488,7 @@ class MySqlDecoder:
         opened = self._announce()
         self._flush()
         first = opened.done
-        opened.captured_end = opened.done = first + mapped.count(data, at, end, kind)
+        opened.handled_end = opened.done = first + mapped.count(data, at, end, kind)
         frame, most = opened.frame(self._labels, mapped.table, self._event_at), self._reading.most_event_bytes
         rows = read_signals(mapped, data, at, end, frame, self._explained, most)
         self._log.steps += (Signal(*row, self._inside(nth)) for nth, row in enumerate(rows, start=first + 1))

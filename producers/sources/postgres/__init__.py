@@ -1,11 +1,14 @@
 """PostgreSQL 14 to 18: logical replication with pgoutput, chunks by COPY.
 
+In: settings and a server.  Out: the contract's source (`producers/contract/`): its streams, readers and checks.
+
 source         the plug-in and the source; puts the rooms together
 config         the settings
 stream         polls the log and confirms what Kafka has
 decode         messages of pgoutput into steps
 heartbeat      a logical message now and then, and the user's query
 server_objects what a pipeline leaves on the server: slot and publication
+slot_owner     which pipeline a slot belongs to, as far as the server shows it
 
 connect/       connections, timeouts, errors    discover/      the catalogue, types, column identity
 rows/          rows to Avro                     log/           slot, position, continuity

@@ -93,7 +93,7 @@ class PgDecoder:
         self._frames: dict[TableId, Frame] = {}  # of the open transaction, which may send a relation again
         self._total = 0  # events of the open transaction, as its END counts them
         self._open: BeginMessage | None = None
-        self._messages = 0  # messages of the open transaction
+        self._message_count = 0  # messages of the open transaction
         self._heard = bool(start.done)  # whether a keepalive has shown where the log is
         self._skip = 0
         self._behind: int | None = None  # the relation that was announced last
@@ -152,7 +152,7 @@ class PgDecoder:
             self._log.progress(self._place(lsn, 0, lsn))
         elif not self._heard and lsn == self._log.at.lsn:
             self._log.progress(self._log.at)
-        self._heard = True
+        self._heard = self._heard or lsn >= self._log.at.lsn
 
     def passed(self, lsn: int) -> bool:
         """Whether the log was taken up to here, and no transaction is open."""
@@ -191,7 +191,7 @@ class PgDecoder:
                 self._signal(data, at, relation)
             return
         counted = self._labels.counted
-        out = ordinal + self._messages < self._skip
+        out = ordinal + self._message_count < self._skip
         if out and not counted:
             return
         table = self._tables[relation]
@@ -225,7 +225,7 @@ class PgDecoder:
     @property
     def _done(self) -> int:
         """How many changes and messages of the open transaction have come: it can be cut after each."""
-        return self._stretch.ordinal + self._messages
+        return self._stretch.ordinal + self._message_count
 
     def _next_ordinal(self) -> int:
         self._stretch.ordinal += 1
@@ -247,7 +247,7 @@ class PgDecoder:
 
     def _begin(self, begun: BeginMessage) -> None:
         self._open = begun
-        self._stretch.ordinal = self._messages = self._total = 0
+        self._stretch.ordinal = self._message_count = self._total = 0
         self._skip = 0
         if self._skip_of is not None and begun.lsn >= self._skip_of.lsn:
             self._skip = self._skip_of.done if begun.lsn == self._skip_of.lsn else 0
@@ -372,7 +372,7 @@ class PgDecoder:
             frame.place, frame.total = place, self._total
             value = no_row(shape.value_id) + frame.tail("t", ordinal)
             self._total = frame.total
-            if ordinal + self._messages < self._skip:
+            if ordinal + self._message_count < self._skip:
                 continue
             self._log.truncate(shape.ref, value, self._inside(self._open))
             self.size += len(value)
@@ -390,7 +390,7 @@ class PgDecoder:
                 return
             self._log.at = self._place(said.lsn, 0, said.lsn)
         elif self._open is not None:
-            self._messages += 1
+            self._message_count += 1
             if self._done <= self._skip:
                 return
             self._log.at = self._inside(self._open)

@@ -106,7 +106,7 @@ def test_workers_share_connectors_and_take_over_from_one_that_leaves_or_is_kille
     assert third.stop() == Exit.OK
 
 
-@pytest.mark.full  # each worker's half of it is in tests/unit/control/test_rest_forward.py
+@pytest.mark.full  # test_killed.py kills each worker in turn, the coordinator too
 def test_any_worker_takes_what_writes_and_another_coordinates_once_the_first_is_killed(
     world: GroupWorld,
 ) -> None:

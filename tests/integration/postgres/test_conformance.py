@@ -242,7 +242,6 @@ def test_a_type_that_is_not_known_is_refused_by_both_with_its_name(world: World)
 
 
 @pytest.mark.full
-@pytest.mark.full
 def test_other_settings_of_the_database_change_no_byte(plain: World, hostile: World) -> None:
     assert plain.sheets == hostile.sheets
     for sheet, _, seen in plain.of("v", "k", "x"):

@@ -108,7 +108,6 @@ def letters_say_where_and_never_what(world: World, square: str) -> None:
     assert square not in repr(by_key)
 
 
-@pytest.mark.full
 def test_without_a_setting_the_table_stops_and_all_its_columns_are_named(world: World) -> None:
     """T-T08."""
     world.sql.execute("ALTER TABLE orders ADD price numeric(10, 2), ADD rates int[]")

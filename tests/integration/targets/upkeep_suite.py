@@ -34,7 +34,7 @@ class EndedUpkeep:
     @pytest.mark.parametrize(
         "mode",
         [
-            pytest.param(TableMode.UPSERT, marks=pytest.mark.full),
+            TableMode.UPSERT,
             *(pytest.param(mode, marks=pytest.mark.deep) for mode in (TableMode.HISTORY, TableMode.APPEND)),
         ],
     )

@@ -48,7 +48,7 @@ def where(request: ChunkRequest, shape: Projection) -> str:
     """Write the range, the single keys and the additional condition."""
     condition = None
     if request.condition is not None:
-        condition = condition_sql.where(shape.source, request.condition, shape.unchanged)
+        condition = condition_sql.where(shape.source, request.condition, shape.plain_columns)
     return chunk_sql.where(key_order(shape.source, request.key), request, condition)
 
 

@@ -93,7 +93,7 @@ class DiscardedTransactions:
             opened.set_savepoint(name)
         elif name in opened.savepoints:
             self.rolled_back(opened, opened.savepoints[name], steps)
-        elif opened.captured_end:
+        elif opened.handled_end:
             where = {"file": opened.file, "offset": opened.start.offset}
             raise LOG_OUT_OF_ORDER(
                 **where, reason=f"{opened.id} rolls back to a savepoint that it did not set"
@@ -105,7 +105,7 @@ class DiscardedTransactions:
         A saved place behind all of it means that this was already known; but signals come again from there.
         """
         first = mark.done
-        if opened.captured_end <= first:
+        if opened.handled_end <= first:
             return
         if first < opened.skip <= opened.done:
             raise ROLLED_BACK_PUBLISHED(**_named(opened))

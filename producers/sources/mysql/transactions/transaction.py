@@ -50,7 +50,7 @@ class Transaction:
     alone: bool  # only one event follows
     skip: int = 0  # how many changes are already published
     done: int = 0  # changes that have come
-    captured_end: int = 0  # behind the last change of a captured table
+    handled_end: int = 0  # behind the last change of a captured table, or the last signal
     handed: int = 0  # of these, behind the last change in a batch
     savepoints: dict[str, TransactionMark] = field(default_factory=dict)  # a name's last one
     thread: int | None = None
@@ -80,7 +80,7 @@ class Transaction:
 
     def forget_after(self, mark: TransactionMark) -> None:
         """Forget the counts behind this mark, which are not published."""
-        self.captured_end, self.total = mark.done, mark.total
+        self.handled_end, self.total = mark.done, mark.total
         of_tables = chain(mark.of_tables, repeat(0))  # later tables had no events
         for frame, of_table in zip(self._frames.values(), of_tables, strict=False):
             frame.of_table = of_table

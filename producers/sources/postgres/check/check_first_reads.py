@@ -23,7 +23,7 @@ def findings(
     for table in tables:
         if (condition := first.condition(table)) is not None:
             try:
-                condition_sql.where(connection, table, condition, catalogue.describe(table).unchanged)
+                condition_sql.where(connection, table, condition, catalogue.describe(table).plain_columns)
             except WracklineError as error:
                 if error.code.startswith("pg.condition"):  # other errors of a table are reported elsewhere
                     yield error_finding(error, table, impact="the table's existing rows are not read")

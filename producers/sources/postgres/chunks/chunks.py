@@ -292,7 +292,7 @@ class PgRowQueries:
         connection = self.session.connection
         order, condition = key_order(connection, request.table, request.key), None
         if request.condition is not None:
-            condition = condition_sql.where(connection, request.table, request.condition, shape.unchanged)
+            condition = condition_sql.where(connection, request.table, request.condition, shape.plain_columns)
         return chunk_sql.where(order, request, condition)
 
 

@@ -1,7 +1,7 @@
 """Delta keeps the target contract, with and without keys, and in every mode.
 
-Iceberg keeps it in the gate, and the target and its SQL are the same code.  What only Delta does is in
-test_writers.py, which is in the gate too.
+Iceberg keeps it in the gate, and the target and its SQL are the same code.  Of what only Delta does, the gate
+runs the promises that conftest.py lists; test_writers.py has the rest.
 """
 
 from pathlib import Path
@@ -21,9 +21,8 @@ def world(spark: SparkSession, tmp_path: Path) -> DeltaWorld:
     return DeltaWorld(spark, tmp_path / "lake")
 
 
-@pytest.mark.full
 class TestDelta(TargetSuite, DropSuite):
-    """What every target promises."""
+    """What every target promises; conftest.py says which of it is in the gate."""
 
 
 @pytest.mark.deep

@@ -53,6 +53,7 @@ class TestShapes(ShapesByHand):
 
 
 @pytest.mark.deep  # what it shares with Iceberg's upkeep is tried there each time
+@pytest.mark.full  # Iceberg's run of it is in the gate
 class TestEndedUpkeep(EndedUpkeep):
     """The upkeep suite, in Delta."""
 
@@ -187,7 +188,6 @@ def test_what_is_applied_outlives_the_log(spark: SparkSession, tmp_path: Path) -
     assert [finding.id for finding in world.target.check([TABLE.id])] == ["delta.log_not_kept"]
 
 
-@pytest.mark.full
 def test_a_table_whose_log_says_nothing_is_not_read_from_the_start(world: DeltaWorld, tmp_path: Path) -> None:
     put(world, plan_for(world, 1), change("c", A, 1, "x"))
     copy = connect.by_path(f"file:{tmp_path}/copy/public/orders")

@@ -63,7 +63,6 @@ def test_two_drivers_cannot_both_change_rows_over_one_base(world: IcebergWorld, 
     assert labels(world) == {A: "slow", B: "y"}
 
 
-@pytest.mark.full
 def test_a_compaction_beside_a_batch_costs_the_batch_nothing(world: IcebergWorld, tmp_path: Path) -> None:
     """T-K12."""
     for number in range(1, 7):

@@ -249,7 +249,7 @@ def test_an_unknown_savepoint_matters_only_where_rows_are_captured(kind: str) ->
 
 def test_a_signal_that_was_taken_back_is_none_also_where_the_rows_behind_it_are_out() -> None:
     start = start_of(WrittenLog("mariadb"))
-    opened = Transaction("0-1-1", start, "f", None, 1, 0, 0, alone=False, skip=9, done=4, captured_end=4)
+    opened = Transaction("0-1-1", start, "f", None, 1, 0, 0, alone=False, skip=9, done=4, handled_end=4)
     told: list[Step] = [Signal("a", "kept", "", start.behind(1)), Signal("b", "gone", "", start.behind(3))]
     DiscardedTransactions().rolled_back(opened, TransactionMark(2, 0, array("Q")), told)
     assert [step.type for step in told if isinstance(step, Signal)] == ["kept"]
