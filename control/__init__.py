@@ -2,7 +2,7 @@
 
 In: pipelines' files, and what an operator asks for.  Out: running tasks and consumers, text, REST.
 
-    runtime/   what data needs to run: tasks, workers, groups, REST, checks.  It imports no other room of these
+    runtime/   what data needs to run: tasks, workers, groups, REST, checks; it imports none of the others
     cli/       the command line
     local/     the servers of a demo or a test on this machine, and the demo itself
     pages/     the pages of docs/ that are printed from the code

@@ -21,7 +21,8 @@ DRIVER_MISSING = define(
     "plugin.driver_missing",
     OperatorNeeded,
     "the {side} {kind} needs the Python package that contains {module}, which is not installed",
-    hint="in the clone: .venv/bin/python -m pip install -e '.[{kind}]'",
+    hint="install Wrackline with its extra {kind} (docs/installing.md); in a clone: .venv/bin/python -m pip"
+    " install -e '.[{kind}]'",
 )
 
 

@@ -29,7 +29,7 @@ CATALOG = "lake"  # the catalogue's name in the Spark session
 UNSAFE_WAREHOUSE = define(
     "iceberg.unsafe_warehouse",
     OperatorNeeded,
-    "a catalogue of the type hadoop needs renames that fail over what is there, and {scheme} has none",
+    "a catalogue of the type hadoop needs a rename that fails if the name exists, and {scheme} has none",
     hint='use a catalogue that commits by itself: target.catalog.type = "rest" (or hive, or glue)',
 )
 

@@ -42,7 +42,7 @@ CONNECTION_LOST = define(
     "pg_target.connection_lost",
     Transient,
     "the connection to the target ended during {doing}",
-    hint="what was committed is known by itself; look at the server's log if it comes again",
+    hint="the consumer finds out by itself what was committed; look at the server's log if it comes again",
 )
 BUSY = define(
     "pg_target.busy",
@@ -55,13 +55,13 @@ BUSY = define(
 SHORT = define(
     "pg_target.short",
     Transient,
-    "the target server has too little of something for {doing}: {name} ({state})",
+    "the target server ran out of a resource during {doing}: {name} ({state})",
     hint="look at the server's log, its free disk space and max_connections",
 )
 VALUE_REFUSED = define(
     "pg_target.value_refused",
     OperatorNeeded,
-    "a value for {where} of {place} can't be held by the target: {name} ({state})",
+    "{place} can't store a value of {where}: {name} ({state})",
     hint="leave the column out: column.exclude.list; or look at the rows of the source that hold it",
 )
 DEPENDENTS = define(

@@ -15,7 +15,7 @@ _MOST: Final = passwords.LONGEST // 2  # bytes; in a request it grows by a third
 BAD_PASSWORD = define(
     "rest.bad_password",
     Definite,
-    "a password has {least} characters or more, and {most} bytes or less, in one line",
+    "a password must have at least {least} characters and at most {most} bytes, in one line",
     hint="to make one at random: wrackline rest password --random",
 )
 

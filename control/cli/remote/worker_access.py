@@ -26,8 +26,8 @@ NO_ADDRESS = define(
     "remote.address",
     Definite,
     "the worker's address is not an http or https address of a host: {why}",
-    hint="as --rest https://worker1:8083, or in WRACKLINE_REST; a log-in stands in no address, but in"
-    " --user and WRACKLINE_REST_PASSWORD, or in WRACKLINE_REST_TOKEN",
+    hint="write it as --rest https://worker1:8083, or in WRACKLINE_REST; for a log-in use --user and"
+    " WRACKLINE_REST_PASSWORD, or WRACKLINE_REST_TOKEN",
 )
 NO_PASSWORD = define(
     "remote.no_password",
@@ -39,7 +39,7 @@ PLAIN = define(
     "remote.plain",
     OperatorNeeded,
     "{what} would go to {host} unencrypted",
-    hint="name an https address: --rest https://host:port; over http, secrets go to this machine alone",
+    hint="name an https address: --rest https://host:port; over http, secrets are sent only to this machine",
 )
 NO_TOKEN = define(
     "remote.token",

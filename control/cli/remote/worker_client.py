@@ -29,8 +29,8 @@ NO_ANSWER = define(
     "remote.no_answer",
     Transient,
     "no worker answers at {url}: {why}",
-    hint="start it: wrackline worker <pipeline.toml> --rest-port <port>; one that listens elsewhere is named"
-    " by --rest http://host:port or WRACKLINE_REST",
+    hint="start it: wrackline worker <pipeline.toml> --rest-port <port>; if it listens"
+    " elsewhere: --rest http://host:port or WRACKLINE_REST",
 )
 NO_TRUST = define(
     "remote.no_trust",
@@ -47,9 +47,9 @@ NO_WORKER = define(
 LOG_IN = define(
     "remote.log_in",
     OperatorNeeded,
-    "the worker at {url} wants to know who asks: {why}",
-    hint="--user NAME with WRACKLINE_REST_PASSWORD, or WRACKLINE_REST_TOKEN; what a user may do is said by"
-    " the role that the worker gives",
+    "the worker at {url} requires a log-in: {why}",
+    hint="--user NAME with WRACKLINE_REST_PASSWORD, or WRACKLINE_REST_TOKEN; the role that the worker gives"
+    " to a user says what that user may do",
 )
 REFUSED = define(
     "remote.refused",

@@ -34,8 +34,8 @@ Spans = Mapping[TopicSlice, OffsetSpan]
 NOT_READ = define(
     "tail.not_read",
     Transient,
-    "Kafka does not hand over {topic}-{partition}: {name}",
-    hint="see whether its brokers are well: kcat -b <brokers> -L -t '{topic}'; then repeat the command",
+    "Kafka did not return records of {topic}-{partition}: {name}",
+    hint="check that its brokers run: kcat -b <brokers> -L -t '{topic}'; then repeat the command",
 )
 
 DENIED = define(

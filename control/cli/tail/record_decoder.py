@@ -29,7 +29,8 @@ NOT_WIRE_FORMAT = define(
 NO_AVRO = define(
     "tail.no_avro",
     Definite,
-    "its {part} has schema id {id}, which is not an Avro schema that can be read, or has no bound",
+    "its {part} has schema id {id}, which is not an Avro schema that can be read, or allows values"
+    " of any size",
     hint="something else writes to the topic too; what the id stands for:"
     " curl <schema.registry.url>/schemas/ids/{id}",
 )

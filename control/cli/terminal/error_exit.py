@@ -29,7 +29,7 @@ from wrackline.control.runtime.ground.exits import Exit, exit_of
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
 
 USAGE = define("cli.usage", Definite, "{why}", hint="how it is used: {command} --help")
-LEFT = define("cli.left", OperatorNeeded, "it was left before its end", hint="repeat the command")
+LEFT = define("cli.left", OperatorNeeded, "the command was interrupted", hint="repeat the command")
 FAULT = define(
     "cli.fault",
     Definite,

@@ -16,7 +16,7 @@ from wrackline.schemas.errors import OperatorNeeded, define
 FOLDER_FOREIGN = define(
     "demo.folder_foreign",
     OperatorNeeded,
-    "{folder} holds files that are no demo's, and the demo begins with an empty folder",
+    "{folder} contains files that do not belong to a demo, and the demo begins with an empty folder",
     hint="choose another one: ./run demo --folder <a new folder>",
 )
 FOLDER_TAKEN = define(

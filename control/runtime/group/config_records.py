@@ -30,7 +30,7 @@ _WISHES: Final = {word: wish for wish, word in _STATES.items()}
 UNREADABLE = define(
     "group.record",
     Definite,
-    "a record of {topic} at {offset} can't be read, and is passed over",
+    "a record of {topic} at {offset} can't be read, and is skipped",
     hint="look at it: kcat -b <brokers> -C -t '{topic}' -p 0 -o {offset} -c 1;"
     " only the group's coordinator may write there",
 )

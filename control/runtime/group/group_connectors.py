@@ -51,7 +51,7 @@ Say = Callable[[str, Sequence[str]], None]  # the coordinator, which writes, and
 NOT_HEARD = define(
     "group.not_heard",
     Transient,
-    "the change of {name} is written, and was not heard within {seconds:.0f} s",
+    "the change of {name} is written, but this worker has not read it back within {seconds:.0f} s",
     hint="see whether Kafka answers; what became of it: GET /connectors/{name}",
 )
 

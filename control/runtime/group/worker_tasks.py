@@ -32,7 +32,7 @@ SAME_WORKER = define(
     "group.same_worker",
     OperatorNeeded,
     "another worker of the group is called {worker} too, and was there before",
-    hint="say how the others reach each: wrackline worker --group <group.toml> --rest-host <address>"
+    hint="give each worker its own address: wrackline worker --group <group.toml> --rest-host <address>"
     " --rest-advertised <host>:<port>",
 )
 

@@ -86,7 +86,7 @@ TOO_MANY = define(
 NOT_STOPPED = define(
     "run.not_stopped",
     Transient,
-    "{pipeline} was asked to stop and has not within {seconds:.0f} s; it is left where it is",
+    "{pipeline} was asked to stop and did not stop within {seconds:.0f} s; Wrackline no longer waits for it",
     hint="nothing is lost; see whether Kafka and the database are there",
 )
 

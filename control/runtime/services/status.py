@@ -44,8 +44,8 @@ NO_ANSWER = define(
     "status.no_answer",
     Transient,
     "no {who} of {pipeline} answers at {host}:{port}",
-    hint="start it: {command} <pipeline.toml>; start one again that began before its {setting} was set; one"
-    " on another machine is asked there",
+    hint="start it: {command} <pipeline.toml>; if it was started before {setting} was set, restart it; if it"
+    " runs on another machine, ask there",
 )
 ANOTHER = define(
     "status.another",

@@ -1,6 +1,6 @@
 """PostgreSQL 14 to 18: logical replication with pgoutput, chunks by COPY.
 
-In: settings and a server.  Out: the contract's source (`producers/contract/`): its streams, readers and checks.
+In: settings and a server.  Out: a source as `producers/contract/` has it.
 
 source         the plug-in and the source; puts the rooms together
 config         the settings

@@ -262,7 +262,7 @@ _EVENTS = (
     Setting(
         "max.row.bytes",
         SettingKind.LONG,
-        "The largest row that is carried; a larger one pauses its table.",
+        "The largest row that is carried; a larger one sets its table aside.",
         "67108864",
         MEDIUM,
         "Events",

@@ -23,7 +23,7 @@ _MODES = {
     "money.fraction.digits": (("2",), "money is a decimal with two places"),
     "event.processing.failure.handling.mode": (
         ("fail",),
-        "a row that can't be carried pauses its table; it is never skipped",
+        "a row that can't be carried sets its table aside; it is never skipped",
     ),
     "event.deserialization.failure.handling.mode": (
         ("fail",),

@@ -180,14 +180,14 @@ UNHONOURED = (
         "poll.interval.ms",
     ),
     *_quiet(
-        "a row that can't be carried pauses its table, or is set aside as value.unfit says",
+        "a row that can't be carried sets its table aside, or is handled as value.unfit says",
         "set value.unfit, or carry the column as text: column.as.text",
         "errors.log.enable",
         "errors.log.include.messages",
     ),
     NotHonoured(
         "event.converting.failure.handling.mode",
-        "a row that can't be carried pauses its table, or is set aside as value.unfit says",
+        "a row that can't be carried sets its table aside, or is handled as value.unfit says",
         "set value.unfit: letter sets the row aside, null publishes null for the value",
         done=("fail",),
     ),

@@ -74,7 +74,7 @@ FAILED = define(
     "rest.login_failed",
     OperatorNeeded,
     "a log-in from {address} as {user} failed",
-    hint="if it is none of your clients, block that address; passwords and tokens: wrackline rest --help",
+    hint="if it is not one of your clients, block that address; passwords and tokens: wrackline rest --help",
 )
 _STATUS: Final = {NEEDED.code: 401, WRONG.code: 401, TOO_OFTEN.code: 429, BUSY.code: 503, CLOSED.code: 503}
 _RETRY_S: Final = {TOO_OFTEN.code: f"{SECONDS:.0f}", BUSY.code: "1"}

@@ -23,7 +23,7 @@ TOO_OPEN = define(
     "rest.file_open",
     OperatorNeeded,
     "{file} belongs to another user, or others may read or change it",
-    hint="give it to the user that runs the worker, alone: chown <user> {file} && chmod 600 {file}",
+    hint="let only the worker's user read it: chown <user> {file} && chmod 600 {file}",
 )
 
 Mark = tuple[int, ...]

@@ -40,7 +40,7 @@ NO_PARTITION = define(
 NO_COORDINATOR = define(
     "rest.no_coordinator",
     Transient,
-    "no worker of the group does what writes just now: it is being chosen",
+    "the group has no coordinator at the moment: one is being chosen",
     hint="ask again in some seconds",
 )
 

@@ -23,13 +23,13 @@ _KEPT: Final = 300.0  # seconds that any answer is kept
 STILL = define(
     "rest.still_looking",
     Transient,
-    "this is being looked at for more than {seconds:.0f} s",
-    hint="ask again: the look continues, and its answer is kept for a while",
+    "there is no answer after {seconds:.0f} s",
+    hint="ask again: the search continues, and its answer is kept for a while",
 )
 BUSY = define(
     "rest.busy",
     Transient,
-    "the worker has enough of questions that take long",
+    "the worker already answers as many slow questions as it may",
     hint="ask again in some seconds",
 )
 

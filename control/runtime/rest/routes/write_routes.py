@@ -43,8 +43,8 @@ OTHER_NAME = define(  # the sentence is Connect's
 BAD_NAME = define(  # the name is taken literally: without references and without stripping blanks
     "rest.bad_name",
     Definite,
-    "a connector is known by {name} as it stands, and that is not a name",
-    hint="name it by letters, digits, dots, _ or - alone",
+    "{name} can't be the name of a connector",
+    hint="use only letters, digits, dots, _ and -",
 )
 INVALID = define(  # the sentence is Connect's
     "rest.invalid",

@@ -31,13 +31,13 @@ from wrackline.schemas.errors import Definite, Transient, WracklineError, define
 AWAY = define(
     "rest.coordinator_away",
     Transient,
-    "the worker that does what writes, {place}, can't be reached: {why}",
+    "the coordinator, {place}, can't be reached: {why}",
     hint="ask again in some seconds: when it is gone, the group chooses another",
 )
 NO_ANSWER = define(
     "rest.no_answer",
     Transient,
-    "the worker that does what writes, {place}, had the request and gave no answer: {why}",
+    "the coordinator, {place}, received the request and did not answer: {why}",
     hint="look whether it was done (wrackline connectors; by REST: GET /connectors/<name>), then ask again",
 )
 TOO_LARGE = define(
