@@ -61,8 +61,8 @@ IMPOSSIBLE = define(
     OperatorNeeded,
     "Kafka has no transactions for us ({reason}), so a second consumer of the same tables is not recognised",
     hint="make sure that only one consumer of these tables runs; to have a second one recognised, let the"
-    " brokers take transactions (transaction.state.log.replication.factor may be at most their number), and start"
-    " this one again: wrackline consume <pipeline.toml>",
+    " brokers take transactions (transaction.state.log.replication.factor may be at most their number), and"
+    " start this one again: wrackline consume <pipeline.toml>",
 )
 UNCONFIRMED = define(
     "consume.claim_unconfirmed",

@@ -23,8 +23,8 @@ What a database's type is on its way: its kind, and what that kind is in Avro, i
 in the tables of Iceberg and Delta. Printed from the code by `python -m wrackline.control.pages.types_page
 docs/types.md`.
 
-A value is carried exactly or refused. One that its column's kind can't hold (NaN in `numeric(10,2)`, a MySQL
-zero date, an array of two dimensions or with another lower bound than 1) pauses the table;
+A value is carried exactly or refused. A value that its column's kind can't hold (NaN in `numeric(10,2)`, a
+MySQL zero date, an array of two dimensions or with another lower bound than 1) sets the table aside;
 `column.as.text = '<column>'` then carries that column as the server's own text.
 """
 

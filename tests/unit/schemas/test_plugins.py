@@ -56,7 +56,10 @@ def test_a_missing_driver_says_what_to_install(package: ModuleType) -> None:
         find(package, "undriven", side="target")
     assert caught.value.code == "plugin.driver_missing"
     assert "a_driver_that_nobody_has" in caught.value.sentence
-    assert caught.value.hint == "in the clone: .venv/bin/python -m pip install -e '.[undriven]'"
+    assert caught.value.hint == (
+        "install Wrackline with its extra undriven (docs/installing.md);"
+        " in a clone: .venv/bin/python -m pip install -e '.[undriven]'"
+    )
 
 
 def test_a_fault_of_our_own_is_not_hidden_behind_pip(package: ModuleType) -> None:
