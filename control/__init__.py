@@ -6,5 +6,5 @@ In: pipelines' files, and what an operator asks for.  Out: running tasks and con
     cli/       the command line
     local/     the servers of a demo or a test on this machine, and the demo itself
     pages/     the pages of docs/ that are printed from the code
-    auto_cdc   the command that copies other programs' topics
+    auto_cdc   pipelines in Python over topics that other programs write
 """

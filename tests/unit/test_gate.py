@@ -6,7 +6,7 @@ A mark that takes a test out of the gate (`full`, `deep`) may stand on the test,
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -41,10 +41,13 @@ ELSEWHERE = {  # a promise that leaves the gate, and the test that stays and kee
 def gate_tests(path: Path) -> frozenset[str]:
     """The names of a file's tests that no mark takes out of the gate."""
     tree = ast.parse(path.read_text())
+    return frozenset() if is_file_out(tree) else frozenset(_left(tree.body))
+
+
+def is_file_out(tree: ast.Module) -> bool:
+    """Whether a file's own mark takes all of its tests out of the gate."""
     marks = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign)]
-    if any(mark.startswith("pytestmark") and OUT.search(mark) for mark in marks):
-        return frozenset()
-    return frozenset(_left(tree.body))
+    return any(mark.startswith("pytestmark") and OUT.search(mark) for mark in marks)
 
 
 def _left(body: list[ast.stmt]) -> Iterator[str]:
@@ -76,14 +79,9 @@ def named_files(row: str) -> Iterator[Path]:
 
 
 def rows(begin: str) -> dict[str, str]:
+    """The rows of the page whose first cell begins so, by that cell."""
     lines = (ROOT / "docs/invariants.md").read_text().splitlines()
-    return {line.split("|")[1].strip(): line for line in lines if line.startswith(f"| {begin}")}
-
-
-def rules() -> dict[str, str]:
-    """The rows of the rules for reading beside the log, by number."""
-    lines = (ROOT / "docs/invariants.md").read_text().splitlines()
-    return {line.split("|")[1].strip(): line for line in lines if re.match(r"\| \d+ \|", line)}
+    return {line.split("|")[1].strip(): line for line in lines if re.match(rf"\| {begin}", line)}
 
 
 @pytest.mark.parametrize("name", sorted(rows("INV-")))
@@ -116,48 +114,47 @@ def test_every_promise_of_a_contract_is_in_the_gate() -> None:
         assert {name for name in promises - gate_tests(path) if ELSEWHERE.get(name) not in left} == set()
 
 
-def real_runs(suite: Path) -> Iterator[tuple[str, bool]]:
-    """Each class of a contract's suite that a database or a lake runs, and whether the gate runs it."""
+@cache
+def suite_classes() -> Mapping[str, ast.ClassDef]:
+    """The classes of all contracts' suites."""
+    suites = map(Path.read_text, sorted((TESTS / "contract").glob("*_suite.py")))
+    nodes = (node for suite in suites for node in ast.parse(suite).body)
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def with_bases(name: str) -> Iterator[str]:
+    """A class, and those of the suites that it is made of."""
+    yield name
+    if name in suite_classes():
+        for base in suite_classes()[name].bases:
+            yield from with_bases(ast.unparse(base))
+
+
+@cache
+def real_runs() -> frozenset[str]:
+    """The classes of the suites that a database or a lake runs in the gate."""
+    run: set[str] = set()
     for path in (TESTS / "integration").rglob("test_*.py"):
         if (path.parent / "conftest.py").exists() and "GATE = " in (path.parent / "conftest.py").read_text():
             continue  # it takes most of the contract out
         tree = ast.parse(path.read_text())
-        marks = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign)]
-        whole = not any(mark.startswith("pytestmark") and OUT.search(mark) for mark in marks)
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-                kept = whole and not any(map(is_out, node.decorator_list))
-                for base in node.bases:
-                    yield from ((name, kept) for name in with_bases(ast.unparse(base), suite))
+        for node in [] if is_file_out(tree) else tree.body:
+            if not (isinstance(node, ast.ClassDef) and node.name.startswith("Test")):
+                continue
+            if not any(map(is_out, node.decorator_list)):
+                run.update(name for base in node.bases for name in with_bases(ast.unparse(base)))
+    return frozenset(run)
 
 
-def with_bases(name: str, suite: Path) -> Iterator[str]:
-    """A class, and those of its suite's folder that it is made of."""
-    yield name
-    for path in sorted(suite.parent.glob("*_suite.py")):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                for base in node.bases:
-                    yield from with_bases(ast.unparse(base), suite)
-
-
-@pytest.mark.parametrize("suite", sorted((TESTS / "contract").glob("*_suite.py")), ids=lambda path: path.stem)
-def test_every_class_of_a_contract_has_a_real_run_in_the_gate(suite: Path) -> None:
-    runs: defaultdict[str, bool] = defaultdict(bool)
-    for name, kept in real_runs(suite):
-        runs[name] |= kept
-    tree = ast.parse(suite.read_text())
-    classes = {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-        and any(isinstance(one, ast.FunctionDef) and one.name.startswith("test_") for one in node.body)
-    }
-    assert {name for name in classes if not runs[name]} == set()
+@pytest.mark.parametrize("name", sorted(suite_classes()))
+def test_every_class_of_a_contract_has_a_real_run_in_the_gate(name: str) -> None:
+    body = suite_classes()[name].body
+    promises = [one for one in body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")]
+    assert not promises or name in real_runs()
 
 
 @pytest.mark.parametrize(
-    "row", [*rows("INV-").values(), *rules().values()], ids=lambda row: row.split("|")[1].strip()
+    "row", [*rows("INV-").values(), *rows(r"\d+ ").values()], ids=lambda row: row.split("|")[1].strip()
 )
 def test_every_file_that_attacks_an_invariant_is_in_the_gate_or_another_stands_for_it(row: str) -> None:
     paths = [ROOT / name for name in re.findall(r"`(tests/[\w/]*\.py)`", row)]

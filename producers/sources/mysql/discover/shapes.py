@@ -44,7 +44,7 @@ class MySqlShapes:
 
     rules: ColumnRules
     instants: Kind = Kind.ZONED_TIMESTAMP  # what TIMESTAMP becomes
-    charsets: Mapping[int, str] = field(default_factory=dict)  # the server's own collations
+    charsets: Mapping[int, str] = field(default_factory=dict)  # of the server's own collations, by number
 
     def of_facts(self, facts: MySqlTableFacts, names: Mapping[str, str] = _NONE) -> Projection:
         """Return the shape that the catalogue describes, and the part of it that is published."""

@@ -119,7 +119,7 @@ def parse(written: str) -> MySqlType:
 
 
 def of_wire(column: WireColumn, *, charsets: Mapping[int, str] = MappingProxyType({})) -> MySqlType:
-    """Return a column's type as the log has it; `charsets`: the server's own collations."""
+    """Return a column's type as the log has it; `charsets`: those of the server's own collations."""
     kind, meta = column.wire, column.meta
     made = MySqlType(f"type {kind}")  # of a server before MySQL 5.0
     if kind in _NUMBERED:

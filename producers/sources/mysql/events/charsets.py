@@ -110,7 +110,7 @@ _BY_NUMBER = MappingProxyType(
 
 
 def charset_of(collation: int, *, column: str, charsets: Mapping[int, str] = MappingProxyType({})) -> Charset:
-    """Return a collation's character set; `charsets` has the server's own collations."""
+    """Return a collation's character set; `charsets` has those of the server's own collations."""
     name = charsets.get(collation) or _name_of(collation)
     if name is None or name not in _COLLATIONS:
         raise COLLATION_UNKNOWN(column=column, collation=collation)

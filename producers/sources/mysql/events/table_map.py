@@ -97,7 +97,7 @@ def parse(
 ) -> TableMap:
     """Parse an event's body (without its header and checksum).
 
-    `charsets` has the server's own collations, by number.
+    `charsets` has the character sets of the server's own collations, by number.
     """
     reader = _FieldReader(bytes(body))
     database = name = "a table"
