@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.spark.sessions import end, start
 from wrackline.consumers.targets.iceberg import PLUGIN
-from wrackline.consumers.targets.iceberg.applied import IcebergApplied
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 from wrackline.control.runtime.spark.jars import spark_jars
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values

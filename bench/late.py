@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wrackline.consumers.contract.applied_text import parse
 from wrackline.consumers.contract.plan import TopicPartition
-from wrackline.consumers.targets.iceberg.applied import APPLIED_PROPERTY
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import APPLIED_PROPERTY
 
 _VERSION = re.compile(r"v(\d+)\.metadata\.json$")
 

@@ -85,7 +85,7 @@ def _against(rounds: Sequence[Mapping[str, Turn]], ours: str, metric: str, unit:
     made = []
     for peer in rounds[0]:
         others = _values(rounds, peer, metric)
-        if peer == ours or not others:
+        if peer == ours or not others or not all(others):  # nothing is a multiple of nothing
             continue
         ratios = [value / other for value, other in zip(values, others, strict=True)]
         made.append(Row(metric, median(values), unit, peer, median(ratios), min(ratios), max(ratios), *cost))

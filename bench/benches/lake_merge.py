@@ -24,7 +24,7 @@ from wrackline.consumers.batch.key_range import bound_columns, key_ranges
 from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange, TopicPartition, plan_merge
 from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.targets.iceberg import connect
-from wrackline.consumers.targets.iceberg.applied import IcebergApplied
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
 

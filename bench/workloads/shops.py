@@ -49,8 +49,10 @@ def begin(at: Address, tables: int) -> None:
 class Load(threading.Thread):
     """Changes the busy tables until it is asked to stop."""
 
-    def __init__(self, at: Address) -> None:
+    def __init__(self, at: Address, slower: int = 1) -> None:
+        """Take how many times slower than `A_SECOND` it writes."""
         super().__init__(daemon=True)
+        self._every_s = _EVERY_S * slower
         self._at, self._ending = at, threading.Event()
         self.changes = 0
 
@@ -60,7 +62,7 @@ class Load(threading.Thread):
         with connect(self._at) as session:
             began, tick = time.perf_counter(), 0
             while not self._ending.is_set():
-                ahead = began + tick * _EVERY_S - time.perf_counter()
+                ahead = began + tick * self._every_s - time.perf_counter()
                 if ahead > 0:
                     time.sleep(ahead)
                 first = _THERE + 1 + tick // (BUSY // _AT_ONCE) * _ROWS

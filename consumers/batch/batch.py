@@ -23,15 +23,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
+from wrackline.consumers.batch.as_known import plan_as_known
 from wrackline.consumers.batch.dead_letter_filter import find_bad_records, keep_letters, merge_without
+from wrackline.consumers.batch.direct import merge_directly
 from wrackline.consumers.batch.evolve import reshape
 from wrackline.consumers.batch.key_range import bound_columns, key_ranges
 from wrackline.consumers.batch.planning import BatchRules, BatchSurvey, plan_batch, survey
 from wrackline.consumers.batch.report import BatchReport, Step, Stopwatch
-from wrackline.consumers.contract.batch_scope import BatchRange, Outline, SchemaPair, applied_after
+from wrackline.consumers.contract.batch_scope import BatchRange, applied_after
 from wrackline.consumers.contract.counts import BatchCounts, operation_counts, read_operation_counts
 from wrackline.consumers.contract.letters import RecordPosition
-from wrackline.consumers.contract.plan import Applied, MergePlan, TableMode
+from wrackline.consumers.contract.plan import Applied, MergePlan
 from wrackline.consumers.contract.target import SparkTarget
 from wrackline.consumers.failpoints import reach
 from wrackline.consumers.kafka.read_range import read_range
@@ -39,11 +41,9 @@ from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.consumers.kafka.transactions import WholeTransactions
 from wrackline.consumers.records.fast_path import (
     fast_newest_changes,
-    fits_fast_path,
     outline_columns,
     read_outline,
 )
-from wrackline.consumers.records.replaced_records import comparable_by_bytes
 from wrackline.consumers.records.slow_path import slow_newest_changes
 from wrackline.consumers.spark.forbidden_path import find_forbidden_path
 from wrackline.consumers.spark.sessions import is_gone
@@ -152,11 +152,23 @@ class Batches:
             if wanted.empty:
                 self._tell(BatchReport(wanted, before))
                 return wanted
+            merged = self._merge_directly(wanted, before, watch)
+            if merged is not None:
+                self._tell(watch.account(wanted, *merged, direct=True))
+                return wanted
             session = self._spark.newSession()
             records = read_range(session, self._rules.kafka, wanted)
             (upto, counted), letters = merge_sound(records, wanted, before, self._target, self._rules, watch)
             self._tell(watch.account(wanted, upto, counted, letters))
             return wanted
+
+    def _merge_directly(
+        self, wanted: BatchRange, before: Applied, watch: Stopwatch
+    ) -> tuple[Applied, BatchCounts] | None:
+        if self._rules.reader is None:
+            return None
+        with translate_errors(wanted.topic, table_of(wanted.topic)):
+            return merge_directly(self._rules.reader, wanted, before, self._target, self._rules, watch)
 
     def _next_range(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> BatchRange:
         most = self._rules.most_offsets
@@ -235,19 +247,12 @@ def _prepare_fast(
     watch: Stopwatch,
 ) -> _PreparedMerge | None:
     """Try the batch as one that is written as the newest change was; None: it is not, or can't be."""
-    known = comparable_by_bytes(before.newest)
-    if known is None or rules.keeping.mode is not TableMode.UPSERT:
+    expected = plan_as_known(wanted, before, target, rules)
+    if expected is None:
         return None
-    pair = SchemaPair(known.key_id, known.value_id)
-    expected = BatchSurvey([Outline(pair, known.seq, None, 1)])
-    made = plan_batch(expected, wanted, before, target.can.identifiers, rules)
-    if made is None or not fits_fast_path(made.plan):
-        return None
-    plan = _plan_for_unchanged_shape(made.plan, target, rules)
-    if plan is None:
-        return None
+    known, writer, plan = expected
     watch.lap(Step.SHAPE)
-    found = fast_newest_changes(records, known, made.writers[pair], plan)
+    found = fast_newest_changes(records, known, writer, plan)
     newest, (asked, counts, *ends) = _persist(found, plan, outline_columns())
     watch.lap(Step.READ)
     seen = read_outline(asked, known)
@@ -308,23 +313,6 @@ def _commit(merging: _PreparedMerge, target: SparkTarget, rules: BatchRules, wat
     target.apply(staged, plan)
     watch.lap(Step.APPLY)
     return BatchCounts(merged, seen.latest)
-
-
-def _plan_for_unchanged_shape(plan: MergePlan, target: SparkTarget, rules: BatchRules) -> MergePlan | None:
-    """Fit the plan to the table's shape of now; None: it has another, and the batch may say why.
-
-    A batch that ended between its alteration and its merge leaves a shape behind that it brings again.
-    """
-    held = target.held(plan.table.id)
-    try:
-        plan, alterations = reshape(plan, held, target.can, rules.behaviour)
-    except OperatorNeeded:
-        return None
-    if held is None or alterations:
-        return None
-    reach("before_shape")
-    target.ensure_table(plan)
-    return plan
 
 
 def _fit_shape(plan: MergePlan, target: SparkTarget, rules: BatchRules, *, rekeyed: bool) -> MergePlan:

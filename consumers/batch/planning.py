@@ -25,6 +25,7 @@ from wrackline.consumers.contract.counts import LatestChange
 from wrackline.consumers.contract.identifiers import Identifiers
 from wrackline.consumers.contract.modes import ModeSettings, check_key
 from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange, TableMode, plan_merge
+from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.records.decode import newest_seq, outlines, partial_columns
 from wrackline.consumers.records.writer_schema import NOT_OUR_SCHEMA, WriterSchema, read_writer_schema
 from wrackline.schemas.errors import OperatorNeeded, WracklineError, define
@@ -72,6 +73,7 @@ class BatchRules:
     most_letters: int = 0  # dead letters of one table; 0: what can't become a row stops its table
     keeping: ModeSettings = field(default_factory=ModeSettings)
     hold: Callable[[], None] = lambda: None  # raises where a newer consumer merges into the same tables
+    reader: RecordReader | None = None  # of small batches; None: Spark reads all
 
 
 @dataclass(slots=True)

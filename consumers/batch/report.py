@@ -35,6 +35,7 @@ class BatchReport:
     read_ms: int = 0  # when Kafka had been asked
     merged_ms: int = 0  # when rows and offsets were committed
     letters: int = 0  # records that were set aside
+    direct: bool = False  # whether the driver merged it by itself
 
 
 class Stopwatch:
@@ -58,9 +59,15 @@ class Stopwatch:
         self._last = now
 
     def account(
-        self, read: BatchRange, applied: Applied, tally: BatchCounts, letters: int = 0
+        self,
+        read: BatchRange,
+        applied: Applied,
+        tally: BatchCounts,
+        letters: int = 0,
+        *,
+        direct: bool = False,
     ) -> BatchReport:
         """Return the report of a batch that is over."""
         moments = self.ended_ms
         read_ms, merged_ms = moments[Step.ASK], max(moments.values())
-        return BatchReport(read, applied, tally, dict(self.seconds), read_ms, merged_ms, letters)
+        return BatchReport(read, applied, tally, dict(self.seconds), read_ms, merged_ms, letters, direct)

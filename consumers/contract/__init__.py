@@ -4,6 +4,7 @@ In: the shape of a table and the settings.  Out: the plan of a merge, and how fa
 here reads Kafka or runs Spark.
 
     target        what a target's folder offers, and the promises of a target
+    direct        a target that merges a few rows without a frame
     plan          the merge plan, and what a table has applied
     identifiers   the source's column names as a target allows them
     modes         upsert, history or append, and how deletes are kept

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark 
 
 OPERATIONS = ("c", "u", "d", "r", "t")
 TRUNCATE = OPERATIONS[-1]
-_FROM_THE_LOG = ("c", "u", "d")  # a row that was read has no commit to be late for
+FROM_THE_LOG = ("c", "u", "d")  # a row that was read has no commit to be late for
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +34,7 @@ class BatchCounts:
 
 def latest_moments(readable: Column, committed_ms: Column) -> Column:
     """Return the newest change's seq and moments, from `op`, `seq` and `timestamp` as well."""
-    change = readable & F.col("op").isin(*_FROM_THE_LOG)
+    change = readable & F.col("op").isin(*FROM_THE_LOG)
     published_ms = F.unix_millis("timestamp").alias("published_ms")
     of_one = F.struct("seq", committed_ms.alias("committed_ms"), published_ms)
     return F.max(F.when(change, of_one)).alias("latest")

@@ -62,7 +62,7 @@ BROKEN = define(
 
 _OURS = "wrackline."
 _OF_ITSELF = "wrackline.table"
-_COLUMNS = "wrackline.columns"
+COLUMNS = "wrackline.columns"
 _BETWEEN = "_wl_moving_"  # names that change places need a third one
 
 
@@ -103,7 +103,12 @@ class TableOrigin:
 def properties(session: SparkSession, name: str) -> Mapping[str, str]:
     """Return the properties of a table that is there."""
     shown = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
-    return {row["key"]: _decode(row["key"], row["value"]) for row in shown}
+    return decode_properties({row["key"]: row["value"] for row in shown})
+
+
+def decode_properties(stored: Mapping[str, str]) -> Mapping[str, str]:
+    """Return properties as they were before they were stored."""
+    return {name: _decode(name, value) for name, value in stored.items()}
 
 
 def set_properties(session: SparkSession, name: str, said: Mapping[str, str]) -> None:
@@ -155,7 +160,7 @@ def definition(plan: MergePlan, using: str, settings: Mapping[str, str]) -> str:
             columns += [f"{quote(name)} {type_sql(ours.shown)}" for name in (START, END)]
     said = {
         _OF_ITSELF: TableOrigin.planned(plan).text(),
-        _COLUMNS: column_types.describe_columns(plan.columns),
+        COLUMNS: column_types.describe_columns(plan.columns),
     }
     return f"({', '.join(columns)}) USING {using} TBLPROPERTIES ({_property_list({**settings, **said})})"
 
@@ -164,14 +169,14 @@ def held_columns(session: SparkSession, name: str, found: Mapping[str, str]) -> 
     """Return the columns that are ours, in the table's order, as far as their alterations are done."""
     stored = _stored_columns(session, name)
     try:  # a writer to the table may have changed what it says, and that becomes SQL
-        described: Mapping[str, Any] = json.loads(found[_COLUMNS])
+        described: Mapping[str, Any] = json.loads(found[COLUMNS])
         return tuple(
             column_types.planned_column(identity, column, described[str(identity)])
             for identity, (column, _) in stored.items()
             if str(identity) in described
         )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as exc:
-        raise BROKEN(property=_COLUMNS, target=name) from exc
+        raise BROKEN(property=COLUMNS, target=name) from exc
 
 
 def alter(
@@ -190,7 +195,7 @@ def alter(
     planned = {column.identity for column in plan.columns}
     gone = {change.column.identity for change in changes if isinstance(change, DropColumn)}
     left = (one for one in before if one.identity not in planned | gone)  # the source has dropped them
-    set_properties(session, target.name, {_COLUMNS: column_types.describe_columns([*plan.columns, *left])})
+    set_properties(session, target.name, {COLUMNS: column_types.describe_columns([*plan.columns, *left])})
 
 
 def _statements(

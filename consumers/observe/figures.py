@@ -60,6 +60,7 @@ class TableFigures:
     merged_ms: int | None = None  # the newest batch
     events: Counter[str] = field(default_factory=Counter)
     batches: int = 0
+    direct: int = 0  # batches that the driver merged by itself
     letters: int = 0  # records that were set aside
     steps: Counter[Step] = field(default_factory=Counter)  # seconds
     failures: Counter[str] = field(default_factory=Counter)  # by code
@@ -147,6 +148,7 @@ class ConsumerFigures:
             if account.read.empty:
                 return
             table.batches += 1
+            table.direct += account.direct
             table.letters += account.letters
             table.merged_ms = account.merged_ms
             table.events.update(account.tally.operations)

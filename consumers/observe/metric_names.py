@@ -29,6 +29,12 @@ LETTERS = Metric(
     ("table",),
 )
 BATCHES = Metric("wrackline_consume_batches_total", _C, "Committed batches.", ("table",))
+DIRECT = Metric(
+    "wrackline_consume_direct_batches_total",
+    _C,
+    "Committed batches that the driver merged by itself, without Spark's MERGE.",
+    ("table",),
+)
 STEPS = Metric(
     "wrackline_consume_step_seconds_total",
     _C,
@@ -103,6 +109,7 @@ METRICS = (
     EVENTS,
     LETTERS,
     BATCHES,
+    DIRECT,
     STEPS,
     SECONDS,
     LAG,

@@ -34,6 +34,7 @@ def _table_lines(name: str, table: TableFigures, now: float) -> Iterator[Line]:
     its = {"table": name}
     yield names.STANDING, {**its, "standing": table.standing.word}, 1
     yield names.BATCHES, its, table.batches
+    yield names.DIRECT, its, table.direct
     yield names.LETTERS, its, table.letters
     for operation, times in table.events.items():
         yield names.EVENTS, {**its, "operation": operation}, times

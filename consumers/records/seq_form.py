@@ -7,6 +7,7 @@ table's.
 """
 
 import re
+from dataclasses import dataclass
 
 from pyspark.sql import Column
 
@@ -17,15 +18,33 @@ _EPOCH_DIGITS = 4
 _EPOCHS = 1024  # a history is cut by hand or by a failover: not so often between two batches
 
 
+@dataclass(frozen=True, slots=True)
+class SeqForm:
+    """The form that the seqs of one writer have."""
+
+    pattern: re.Pattern[str]
+    below: str | None  # no seq of this or a later epoch is believed
+
+    @classmethod
+    def of(cls, position_bytes: int | None, known: str | None) -> "SeqForm":
+        """Take the width of the writer's positions, if it is known, and the table's greatest seq."""
+        form = re.compile(_pattern(position_bytes))
+        known = known if known and form.fullmatch(known) else None  # a believed one may be malformed
+        if position_bytes is None and known:
+            form = re.compile(f"{_HEX}{{{len(known)}}}")
+        epoch = EPOCH_MAX if known is None else int(known[:_EPOCH_DIGITS], 16) + _EPOCHS
+        return cls(form, None if epoch >= EPOCH_MAX else f"{epoch:0{_EPOCH_DIGITS}x}")
+
+    def fits(self, seq: str) -> bool:
+        """Whether a source of ours may have written it."""
+        return self.pattern.fullmatch(seq) is not None and (self.below is None or seq < self.below)
+
+
 def is_well_formed(seq: Column, position_bytes: int | None, known: str | None) -> Column:
     """Whether a source of ours may have written it."""
-    form = re.compile(_pattern(position_bytes))
-    known = known if known and form.fullmatch(known) else None  # a believed one may be malformed
-    if position_bytes is None and known:
-        form = re.compile(f"{_HEX}{{{len(known)}}}")
-    sound = seq.rlike(f"\\A{form.pattern}\\z")
-    epoch = EPOCH_MAX if known is None else int(known[:_EPOCH_DIGITS], 16) + _EPOCHS
-    return sound if epoch >= EPOCH_MAX else sound & (seq < f"{epoch:0{_EPOCH_DIGITS}x}")
+    form = SeqForm.of(position_bytes, known)
+    sound = seq.rlike(f"\\A{form.pattern.pattern}\\z")
+    return sound if form.below is None else sound & (seq < form.below)
 
 
 def _pattern(position_bytes: int | None) -> str:

@@ -9,13 +9,13 @@ costs as much as parsing the record.
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 from pyspark.sql.avro.functions import from_avro
 
-_HEAD = 5  # a zero byte, then four bytes of schema id, big-endian
+HEAD: Final = 5  # a zero byte, then four bytes of schema id, big-endian
 _TO_THE_END = 2**31 - 1
 _OF_SOURCE = {"ts_ms", "unchanged"}
 
@@ -40,12 +40,17 @@ def is_of_pair(key_id: int | None, value_id: int | None) -> Column:
 
 def head(schema_id: int | None) -> Column:
     """Return what a record of a schema begins with."""
-    return F.lit(None if schema_id is None else b"\0" + schema_id.to_bytes(_HEAD - 1, "big"))
+    return F.lit(None if schema_id is None else head_bytes(schema_id))
+
+
+def head_bytes(schema_id: int) -> bytes:
+    """Return the same as bytes."""
+    return b"\0" + schema_id.to_bytes(HEAD - 1, "big")
 
 
 def schema_id(its_head: str) -> Column:
     """Return the number in a head."""
-    return F.conv(F.hex(F.substring(its_head, 2, _HEAD - 1)), 16, 10).cast("int")
+    return F.conv(F.hex(F.substring(its_head, 2, HEAD - 1)), 16, 10).cast("int")
 
 
 def parse_avro(part: str, text: str | None, wanted: str | None = None, *, strict: bool = True) -> Column:
@@ -63,7 +68,7 @@ def parse_avro(part: str, text: str | None, wanted: str | None = None, *, strict
 
 def body(part: str) -> Column:
     """Return the Avro bytes behind the schema's id."""
-    return F.substring(part, _HEAD + 1, _TO_THE_END)
+    return F.substring(part, HEAD + 1, _TO_THE_END)
 
 
 def reader_schema(value_text: str, fields: Collection[str]) -> str:
@@ -81,5 +86,5 @@ def reader_schema(value_text: str, fields: Collection[str]) -> str:
 
 def _head(part: str) -> Column:
     no_negative = F.substring(part, 2, 1) < F.lit(b"\x80")  # a schema's id is a number of 31 bits
-    starts_right = F.startswith(part, F.lit(b"\0")) & (F.length(part) >= _HEAD) & no_negative
-    return F.when(starts_right, F.substring(part, 1, _HEAD))
+    starts_right = F.startswith(part, F.lit(b"\0")) & (F.length(part) >= HEAD) & no_negative
+    return F.when(starts_right, F.substring(part, 1, HEAD))

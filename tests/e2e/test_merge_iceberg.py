@@ -11,6 +11,7 @@ from tests.integration.targets.iceberg.world import settings
 from wrackline.consumers.batch.batch import Batches
 from wrackline.consumers.batch.planning import BatchRules
 from wrackline.consumers.kafka.client_settings import client_settings, spark_options
+from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.consumers.targets.iceberg.target import open_iceberg
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
@@ -47,7 +48,14 @@ class World(Server):
     """A server's topics and the pipeline that reads them."""
 
     def __init__(
-        self, spark: SparkSession, kafka: Broker, registry: SchemaRegistry, server: str, namespace: str
+        self,
+        spark: SparkSession,
+        kafka: Broker,
+        registry: SchemaRegistry,
+        server: str,
+        namespace: str,
+        *,
+        direct: bool,
     ) -> None:
         super().__init__(kafka, registry, server, namespace)
         self.spark = spark
@@ -55,9 +63,9 @@ class World(Server):
         given = {"bootstrap.servers": kafka.bootstrap}
         self._topics = TopicOffsets(client_settings(given))
         self._texts = registries.RegistryClient(registries.RegistryAccess(registry.url))
-        self._batches = Batches(
-            spark, self._topics, self.target, BatchRules(spark_options(given), self._texts.text)
-        )
+        self._reader = RecordReader(client_settings(given), server)
+        rules = BatchRules(spark_options(given), self._texts.text, reader=self._reader if direct else None)
+        self._batches = Batches(spark, self._topics, self.target, rules)
 
     def round(self) -> dict[str, int | WracklineError]:
         """Merge what is new in each topic: how many offsets, or what kept it from that."""
@@ -78,13 +86,19 @@ class World(Server):
 
     def close(self) -> None:
         self._texts.close()
+        self._reader.close()
 
 
-@pytest.fixture
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.full)], ids=["directly", "by Spark"])
 def world(
-    spark: SparkSession, kafka: Broker, registry: SchemaRegistry, topic_prefix: str, namespace: str
+    spark: SparkSession,
+    kafka: Broker,
+    registry: SchemaRegistry,
+    topic_prefix: str,
+    namespace: str,
+    request: pytest.FixtureRequest,
 ) -> Iterator[World]:
-    made = World(spark, kafka, registry, topic_prefix, namespace)
+    made = World(spark, kafka, registry, topic_prefix, namespace, direct=request.param)
     yield made
     made.close()
 

@@ -6,6 +6,7 @@ In: settings and a Spark session.  Out: the lake's target (`consumers/lake/`) ov
     target            the format, part by part
     table, types      how a table is created; how its columns keep their types
     apply, applied    one MERGE in one commit; what the snapshots say is applied
+    direct            a few rows in files and a commit of our own, without MERGE
     append            rows of a first load, without a look for rows that can't be there
     letters           the table of dead letters
     upkeep, drop      keeps a table small; deletes it with its files
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from wrackline.consumers.lake.lake_target import LakeTarget
-    from wrackline.consumers.targets.iceberg.applied import IcebergApplied
+    from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 
 __all__ = ["PLUGIN"]
 

@@ -16,7 +16,8 @@ from wrackline.consumers.lake.table_format import LakeTable
 from wrackline.consumers.lake.table_shape import held_columns
 from wrackline.consumers.lake.versions_sql import batch_statement
 from wrackline.consumers.targets.iceberg.append import append, has_none_of
-from wrackline.consumers.targets.iceberg.applied import IcebergApplied, commit_with_applied
+from wrackline.consumers.targets.iceberg.applied import commit_with_applied
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 from wrackline.schemas.errors import Transient, define
 
 CONFLICT = define(

@@ -18,6 +18,7 @@ from wrackline.consumers.contract.modes import ModeSettings
 from wrackline.consumers.contract.target import load_target
 from wrackline.consumers.drive.claim import ConsumerClaim, claim_name
 from wrackline.consumers.kafka.client_settings import client_settings
+from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.offset_poll import OffsetPoll
@@ -63,7 +64,8 @@ def consume(pipeline: Pipeline, log: Log, *, once: bool, spark_log: Path | None)
         bounds = opened.enter_context(whole_transactions(values, session, asks, texts.text))
         hears = report_batches(lineage, load_target(kind), values, place.held, figures.batch)
         claim = opened.enter_context(closing(target_claim(values, kind, teller.warned)))
-        common = replace(batch_rules(values, given, texts.text), hold=claim.hold)
+        reader = opened.enter_context(closing(RecordReader(client_settings(given), claim.name)))
+        common = replace(batch_rules(values, given, texts.text), hold=claim.hold, reader=reader)
         batches = Batches(session, asks, place, common, hears, bounds)
 
         naming = naming_of(values)

@@ -31,6 +31,7 @@ FEW_ROWS = {
 class SparkWorld:
     """A target, the reader beside it, and moments at which its process ends."""
 
+    kind: type[LakeTarget[Any]] = LakeTarget
     crash_points: tuple[str, ...] = ("before the merge", "while files are written", "after the commit")
 
     def __init__(
@@ -137,7 +138,7 @@ class SparkWorld:
         """Open the target again, as the next process does."""
         world = self
 
-        class Ending(LakeTarget[Any]):
+        class Ending(self.kind):  # type: ignore[misc,name-defined]  # a format may have a target of its own
             """Ends where the world wants it."""
 
             def apply(self, staged: StagedView, plan: MergePlan) -> None:

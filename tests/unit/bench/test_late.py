@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.late import Change, Commit, commits, late_ms
 from wrackline.consumers.contract.applied_text import text
 from wrackline.consumers.contract.plan import Applied, TopicPartition
-from wrackline.consumers.targets.iceberg.applied import APPLIED_PROPERTY
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import APPLIED_PROPERTY
 
 TOPIC = "s.d.public.t"
 

@@ -11,7 +11,7 @@ from wrackline.consumers.lake import table_shape
 from wrackline.consumers.lake.table_format import LakeTable
 from wrackline.consumers.lake.table_shape import TableAddress, TableOrigin
 from wrackline.consumers.targets.delta import applied as delta
-from wrackline.consumers.targets.iceberg.applied import IcebergSnapshot, walk_snapshots
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergSnapshot, walk_snapshots
 from wrackline.schemas.errors import OperatorNeeded
 from wrackline.schemas.tables.table import TableId
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from wrackline.consumers.contract.applied_text import parse, text
 from wrackline.consumers.contract.plan import Applied, NewestChange, TopicPartition
-from wrackline.consumers.targets.iceberg.applied import IcebergSnapshot, walk_snapshots
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergSnapshot, walk_snapshots
 from wrackline.consumers.targets.iceberg.upkeep import expires_before
 
 PARTITIONS = [TopicPartition(topic, partition) for topic in ("s.d.p.a", "s.d.p.b") for partition in (0, 1)]

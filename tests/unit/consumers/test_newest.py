@@ -12,9 +12,11 @@ from tests.unit.consumers.test_decode import KEYED, PUBLISHED, RECORDS, TOPIC, T
 from wrackline.consumers.batch.planning import survey
 from wrackline.consumers.contract.batch_scope import Outline
 from wrackline.consumers.contract.counts import LatestChange
+from wrackline.consumers.contract.direct import Record
 from wrackline.consumers.contract.plan import Applied, NewestChange
 from wrackline.consumers.records.decode import decode, partial_columns
 from wrackline.consumers.records.dedupe import dedupe
+from wrackline.consumers.records.direct_rows import DirectRows, newest_rows
 from wrackline.consumers.records.fast_path import (
     fast_newest_changes,
     fits_fast_path,
@@ -47,6 +49,21 @@ def as_known(topic: "History", frame: DataFrame, known: NewestChange) -> tuple[D
 
 
 KNOWN = NewestChange("0" * 8, 1, 2)
+
+
+def in_memory(topic: Topic, known: NewestChange) -> DirectRows | None:
+    """Do the same without Spark."""
+    (writer,) = topic.writers.values()
+    published_ms = int(PUBLISHED.timestamp() * 1000)
+    records = [Record(key, value, offset, published_ms) for key, value, _, offset in topic.records]
+    return newest_rows(records, known, writer, topic.plan) if fits_fast_path(topic.plan) else None
+
+
+def as_in_frame(found: DirectRows, names: Sequence[str]) -> Counter[str]:
+    return Counter(
+        str((dict(zip(names, one.values, strict=True)), one.seq, one.op, one.committed_ms, one.deleted))
+        for one in found.rows
+    )
 
 
 class History(Topic):
@@ -108,6 +125,16 @@ def test_it_is_what_reading_all_records_finds(
         got = rows(frame_of_all.drop("timestamp", "as_known"))
         assert Counter(map(str, got)) == Counter(map(str, expected))
     assert as_known(history, frame, replace(KNOWN, seq="0" * 9))[1] is None
+    read = in_memory(history, KNOWN)
+    assert (read is not None) == is_known
+    if read is not None:
+        assert read.outline == outlined
+        in_frame = Counter(
+            str((one.row.asDict(), one.seq, one.op, int(one.commit_ts.timestamp() * 1000), one.deleted))
+            for one in expected
+        )
+        assert as_in_frame(read, columns) == in_frame
+    assert in_memory(history, replace(KNOWN, seq="0" * 9)) is None
 
 
 def odd(topic: Topic, name: str) -> None:
@@ -174,6 +201,9 @@ def test_one_odd_record_makes_the_batch_be_looked_at(spark: SparkSession, name: 
         assert answer["others"] == (1 if name else 0)
         assert (read_outline(answer, KNOWN) is None) == bool(name)
         assert answer["changes"] - answer["others"] == left
+        topic.plan = plan
+        read = in_memory(topic, KNOWN)
+        assert (None if read is None else len(read.rows)) == (None if name else left)
 
 
 def test_only_what_is_replaced_for_certain_is_left_out(spark: SparkSession) -> None:

@@ -20,12 +20,13 @@ from pyspark.sql import SparkSession
 from wrackline.consumers.batch.batch import Batches
 from wrackline.consumers.batch.planning import BatchRules
 from wrackline.consumers.kafka.client_settings import client_settings, spark_options
+from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.spark import sessions
-from wrackline.consumers.targets.iceberg.applied import IcebergApplied
 from wrackline.consumers.targets.iceberg.config import SETTINGS
 from wrackline.consumers.targets.iceberg.connect import needs
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 from wrackline.consumers.targets.iceberg.target import open_iceberg
 from wrackline.control.local.demo.parts import demo_pipeline
 from wrackline.control.local.demo.parts.comparison import compare_shop
@@ -60,7 +61,10 @@ class LakeMerger:
         self._server = values.text("topic.prefix")
         kafka = values.below("kafka.")
         self._topics = TopicOffsets(client_settings(kafka))
-        self._batches = Batches(session, self._topics, target, BatchRules(spark_options(kafka), texts.text))
+        rules = BatchRules(
+            spark_options(kafka), texts.text, reader=RecordReader(client_settings(kafka), "wrackline-demo")
+        )
+        self._batches = Batches(session, self._topics, target, rules)
         self._shop = shop_of(values)
         self._offsets = 0
 

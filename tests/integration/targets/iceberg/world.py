@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 
 from tests.integration.targets.spark_world import FEW_ROWS, SparkWorld
 from wrackline.consumers.targets.iceberg import PLUGIN, connect
-from wrackline.consumers.targets.iceberg.target import iceberg_format
+from wrackline.consumers.targets.iceberg.target import IcebergTarget, iceberg_format
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.settings.settings_registry import SettingsRegistry, Values
 
@@ -24,6 +24,8 @@ def settings(spark: SparkSession, **given: str) -> Values:
 
 class IcebergWorld(SparkWorld):
     """A target in that catalogue."""
+
+    kind = IcebergTarget
 
     def __init__(
         self,

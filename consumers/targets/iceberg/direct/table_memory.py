@@ -1,0 +1,157 @@
+"""What the driver remembers of the tables that it merges into directly: where the row of each key is.
+
+    TableMemory   one table, at one snapshot: its data files, and of those that were needed the rows' keys
+    Memories      the tables of one target, within a bound of bytes; the least used goes first
+
+It is a copy of what files and snapshots say, and files never change.  It is used only where its snapshot is
+the one that is merged into, and its keys are of the same columns.  Otherwise the list of files is read
+again, and of new files their keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final
+
+import pyarrow as pa
+
+from wrackline.consumers.targets.iceberg.direct.file_rows import FileRows
+from wrackline.consumers.targets.iceberg.direct.java_values import JavaObject
+from wrackline.consumers.targets.iceberg.direct.row_choice import Key, StoredRow
+from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergSnapshot
+from wrackline.schemas.tables.table import TableId
+
+_MOST_BYTES: Final = 256 << 20
+_REST: Final = 50
+
+
+@dataclass(slots=True)
+class RememberedFile:
+    """One data file, and what is marked as gone in it."""
+
+    location: str
+    size: int
+    count: int
+    first_row_id: int | None
+    least: Any  # of the first column of the key; None: it is not known
+    greatest: Any
+    vector: JavaObject | None = None
+    vector_name: str = ""
+    rows: FileRows | None = None
+    gone: bytearray = field(default_factory=bytearray)  # a bit for each row; empty: nothing is gone
+    marks: JavaObject | None = None  # the same for Java
+
+    def may_have(self, least: Any, greatest: Any) -> bool:  # noqa: ANN401 - of the key's type
+        """Whether a key of this range may be in it."""
+        return not (self.least is not None and self.greatest is not None) or (
+            self.least <= greatest and least <= self.greatest
+        )
+
+    def is_gone(self, position: int) -> bool:
+        """Whether a row is marked."""
+        return bool(self.gone) and bool(self.gone[position >> 3] >> (position & 7) & 1)
+
+    def mark(self, positions: Sequence[int]) -> None:
+        """Mark rows as gone."""
+        if not self.gone:
+            self.gone = bytearray((self.count >> 3) + 1)
+        for position in positions:
+            self.gone[position >> 3] |= 1 << (position & 7)
+
+    def row_id(self, position: int) -> int | None:
+        """Return Iceberg's identity of a row."""
+        own = None if self.rows is None or self.rows.row_ids is None else self.rows.row_ids[position].as_py()
+        if own is not None:
+            return int(own)
+        return None if self.first_row_id is None else self.first_row_id + position
+
+
+@dataclass(slots=True)
+class TableMemory:
+    """One table."""
+
+    snapshot_id: int | None = None  # None: the list of files is not known
+    form: str = ""  # of the table's columns and its key
+    rest: int = 0  # batches that are left to MERGE, because the table was too large
+    files: dict[str, RememberedFile] = field(default_factory=dict)
+    snapshots: dict[int, IcebergSnapshot] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it takes."""
+        return sum(
+            len(one.gone) + (0 if one.rows is None else one.rows.size) for one in list(self.files.values())
+        )
+
+    def is_at(self, snapshot_id: int, form: str) -> bool:
+        """Whether it is what is known of this snapshot."""
+        return (self.snapshot_id, self.form) == (snapshot_id, form)
+
+    def replace_files(self, found: Mapping[str, RememberedFile], snapshot_id: int, form: str) -> None:
+        """Take a new list of files, and keep the rows that are known."""
+        for location, one in found.items():
+            known = self.files.get(location)
+            if known is not None and self.form == form:
+                one.rows = known.rows
+                if known.vector_name == one.vector_name:
+                    one.gone, one.marks = known.gone, known.marks
+        self.files, self.snapshot_id, self.form = dict(found), snapshot_id, form
+
+    def stored(
+        self, wanted: pa.Array, keys: Sequence[Key], files: Sequence[RememberedFile]
+    ) -> list[StoredRow]:
+        """Return the rows that have these keys."""
+        found = []
+        for one in files:
+            rows = one.rows
+            if rows is None:
+                raise ValueError("its rows are not read")
+            found += [
+                StoredRow(
+                    keys[place],
+                    rows.seqs[position].as_py(),
+                    rows.deleted[position].as_py(),
+                    *(one.location, position, one.row_id(position)),
+                )
+                for position, place in rows.places(wanted)
+                if not one.is_gone(position)
+            ]
+        return found
+
+    def let_go(self) -> None:
+        """Forget the table for some batches: its keys take too much memory."""
+        self.snapshot_id, self.files, self.rest = None, {}, _REST
+
+
+class Memories:
+    """The tables of one target."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most, self._lock = most_bytes, Lock()
+        self.reading = Lock()  # one table at a time reads its files, so that the bound holds
+        self._tables: dict[TableId, TableMemory] = {}  # the one that was used last is the last
+
+    def of(self, table: TableId) -> TableMemory:
+        """Return what is known of a table."""
+        with self._lock:
+            found = self._tables.pop(table, None) or TableMemory()
+            self._tables[table] = found
+            return found
+
+    def forget(self, table: TableId) -> None:
+        """Forget a table that is dropped."""
+        with self._lock:
+            self._tables.pop(table, None)
+
+    def has_room(self, table: TableMemory, more: int) -> bool:
+        """Whether so many bytes more may be remembered; other tables are forgotten for them."""
+        with self._lock:
+            needed = table.size + more
+            if needed > self._most:
+                return False
+            others = {name: one.size for name, one in self._tables.items() if one is not table}
+            for name in list(others):
+                if needed + sum(others.values()) <= self._most:
+                    break
+                del self._tables[name], others[name]
+            return True
