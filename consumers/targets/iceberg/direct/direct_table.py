@@ -121,13 +121,9 @@ class DirectTable:
         if prepared is None:
             return False
         done, chosen = prepared
-        in_step, memory.snapshot_id = (
-            memory.is_at(java.snapshot_id, form),
-            None,
-        )  # while the commit is under way
         if not java.commit(done, self._is_conflict):
             return False
-        if in_step and done.snapshot is not None:
+        if memory.is_at(java.snapshot_id, form) and done.snapshot is not None:
             self._remember(done, chosen, plan)
         return True
 
