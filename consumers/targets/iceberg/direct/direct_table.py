@@ -22,8 +22,9 @@ from wrackline.consumers.contract.applied_text import text
 from wrackline.consumers.contract.direct import DirectRow
 from wrackline.consumers.contract.plan import MergePlan, PlannedColumn
 from wrackline.consumers.lake import table_shape
+from wrackline.consumers.lake.table_format import FAILED
 from wrackline.consumers.lake.table_shape import TableAddress, TableOrigin
-from wrackline.consumers.targets.iceberg.direct.arrow_columns import arrow_column
+from wrackline.consumers.targets.iceberg.direct.arrow_columns import UNFIT, arrow_column
 from wrackline.consumers.targets.iceberg.direct.data_file import fits, parquet_bytes
 from wrackline.consumers.targets.iceberg.direct.file_rows import (
     FileNumbers,
@@ -74,8 +75,10 @@ class DirectTables:
             before = java.progress(address.name, memory.snapshots)
         except WracklineError:
             raise
-        except Exception as exc:  # noqa: BLE001 - the other way says what it is
-            _LOG.info("%s is not loaded: %s", address.name, type(exc).__name__)
+        except FAILED:
+            return None
+        except Exception as exc:  # noqa: BLE001 - a jar that has not what is asked of it
+            _LOG.warning("%s can't be loaded directly: %s", address.name, type(exc).__name__)
             return None
         return LoadedTable(address, java, properties, schema_text, origin, before)
 
@@ -115,8 +118,10 @@ class DirectTable:
         form = f"{plan.key} {self._table.schema_text}"
         try:
             prepared = self._prepare(rows, plan, form)
+        except UNFIT:
+            return False
         except Exception as exc:  # noqa: BLE001 - nothing is changed yet, and MERGE says what it is
-            _LOG.info("%s is left to MERGE: %s", self._table.address.name, type(exc).__name__)
+            _LOG.warning("%s is left to MERGE: %s", self._table.address.name, type(exc).__name__)
             return False
         if prepared is None:
             return False
