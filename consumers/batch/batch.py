@@ -152,7 +152,7 @@ class Batches:
             if wanted.empty:
                 self._tell(BatchReport(wanted, before))
                 return wanted
-            merged = self._merge_directly(wanted, before, watch)
+            merged = merge_directly(wanted, before, self._target, self._rules, watch)
             if merged is not None:
                 self._tell(watch.account(wanted, *merged, direct=True))
                 return wanted
@@ -161,14 +161,6 @@ class Batches:
             (upto, counted), letters = merge_sound(records, wanted, before, self._target, self._rules, watch)
             self._tell(watch.account(wanted, upto, counted, letters))
             return wanted
-
-    def _merge_directly(
-        self, wanted: BatchRange, before: Applied, watch: Stopwatch
-    ) -> tuple[Applied, BatchCounts] | None:
-        if self._rules.reader is None:
-            return None
-        with translate_errors(wanted.topic, table_of(wanted.topic)):
-            return merge_directly(self._rules.reader, wanted, before, self._target, self._rules, watch)
 
     def _next_range(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> BatchRange:
         most = self._rules.most_offsets

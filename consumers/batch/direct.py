@@ -6,6 +6,7 @@ It is a shorter way to the same commit: wherever something is not as expected, n
 batch is merged as any other.
 """
 
+from collections import Counter
 from dataclasses import replace
 from typing import Final
 
@@ -18,22 +19,17 @@ from wrackline.consumers.contract.direct import DirectTarget
 from wrackline.consumers.contract.plan import Applied
 from wrackline.consumers.contract.target import SparkTarget
 from wrackline.consumers.failpoints import reach
-from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.records.direct_rows import newest_rows
 
 MOST_OFFSETS: Final = 5_000  # of a small batch
 
 
 def merge_directly(
-    reader: RecordReader,
-    wanted: BatchRange,
-    before: Applied,
-    target: SparkTarget,
-    rules: BatchRules,
-    watch: Stopwatch,
+    wanted: BatchRange, before: Applied, target: SparkTarget, rules: BatchRules, watch: Stopwatch
 ) -> tuple[Applied, BatchCounts] | None:
     """Merge a batch; None: nothing is changed, and Spark has to do it."""
-    if wanted.offsets > MOST_OFFSETS or not isinstance(target, DirectTarget):
+    reader = rules.reader
+    if reader is None or wanted.offsets > MOST_OFFSETS or not isinstance(target, DirectTarget):
         return None
     expected = plan_as_known(wanted, before, target, rules)
     if expected is None:
@@ -57,7 +53,4 @@ def merge_directly(
     if not done:
         return None
     reach("after_apply")
-    operations: dict[str, int] = {}
-    for row in found.rows:
-        operations[row.op] = operations.get(row.op, 0) + 1
-    return plan.upto, BatchCounts(operations, found.outline.latest)
+    return plan.upto, BatchCounts(Counter(row.op for row in found.rows), found.outline.latest)

@@ -82,6 +82,17 @@ def client_settings(given: Mapping[str, Value]) -> Settings:
     return {**token, **plain, "allow.auto.create.topics": False, "logger": _LOG}
 
 
+def reader_settings(settings: Settings, group: str) -> dict[str, Any]:
+    """Return what a client is made with that reads committed records; it names a group and joins none."""
+    return {
+        **settings,
+        "group.id": group,
+        "isolation.level": "read_committed",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,  # what is read ends in a marker, which is not a message
+    }
+
+
 def spark_options(given: Mapping[str, Value]) -> Mapping[str, str]:
     """Return the options of Spark's Kafka source, as Java's client names them."""
     return {f"kafka.{name}": text for name, text in _java_settings(given)}

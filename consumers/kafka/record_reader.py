@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.contract.direct import Record
+from wrackline.consumers.kafka.client_settings import reader_settings
 
 _PATIENCE: Final = 20.0  # seconds for a range
 _LOOK: Final = 1.0
@@ -28,11 +29,7 @@ class RecordReader:
     def __init__(self, settings: Mapping[str, Any], group: str) -> None:
         """Take the client's settings, and a group that it may name: nothing is kept in it."""
         self._settings = {
-            **settings,
-            "group.id": group,
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,  # a range ends in a marker, which is not a message
+            **reader_settings(settings, group),
             "auto.offset.reset": "error",
             "fetch.wait.max.ms": 10,  # at the end of a topic nothing more is waited for
             "queued.max.messages.kbytes": _MOST_BYTES >> 10,

@@ -15,6 +15,7 @@ import fastavro
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from wrackline.consumers.kafka.boundaries import TransactionSpan
+from wrackline.consumers.kafka.client_settings import reader_settings
 from wrackline.consumers.kafka.topic_offsets import KAFKA_UNREACHABLE, TopicOffsets
 
 _MOST: Final = 250_000  # ids that are kept
@@ -80,16 +81,8 @@ class TransactionEndReader:
 
     def _reader(self) -> Consumer:
         if self._consumer is None:
-            self._consumer = Consumer(
-                {
-                    **self._settings,
-                    "group.id": f"wrackline-{self._topic}",  # the client requires it; nothing is kept in it
-                    "isolation.level": "read_committed",
-                    "enable.auto.commit": False,
-                    "enable.partition.eof": True,  # a topic ends in a marker, which is not a message
-                    "auto.offset.reset": "earliest",
-                }
-            )
+            settings = reader_settings(self._settings, f"wrackline-{self._topic}")
+            self._consumer = Consumer({**settings, "auto.offset.reset": "earliest"})
         return self._consumer
 
     def _begin(self, ends: Mapping[int, int]) -> None:

@@ -88,7 +88,9 @@ class DirectTables:
         if memory.rest:
             memory.rest -= 1
             return None
-        if not can_compare(key_columns(plan)) or not table.java.fits() or not fits(table.schema_text, plan):
+        if not can_compare(key_columns(plan)) or not table.java.fits(table.properties):
+            return None
+        if not fits(table.schema_text, plan):
             return None
         table_shape.check_matches_plan(table.origin, plan, table.address)
         plan.check_follows(table.before.applied, table.address.name)

@@ -77,14 +77,13 @@ class JavaTable:
             number = known[number].parent
         return walk_snapshots(there, self.snapshot_id, name)
 
-    def fits(self) -> bool:
-        """Whether files that are written here are as Spark would write them."""
-        given = self._table.properties()
+    def fits(self, properties: Mapping[str, str]) -> bool:
+        """Whether files that are written here are as Spark would write them, by the table's properties."""
         return bool(
             self._snapshot is not None  # a new table has none
             and self._spec.isUnpartitioned()
             and self._static("TableUtil.formatVersion")(self._table) >= _DELETION_VECTORS
-            and all(given.getOrDefault(name, plain) == plain for name, plain in _PLAIN_FILES.items())
+            and all(properties.get(name, plain) == plain for name, plain in _PLAIN_FILES.items())
         )
 
     def files(self, key_number: int) -> dict[str, RememberedFile] | None:

@@ -43,9 +43,9 @@ class RememberedFile:
 
     def may_have(self, least: Any, greatest: Any) -> bool:  # noqa: ANN401 - of the key's type
         """Whether a key of this range may be in it."""
-        return not (self.least is not None and self.greatest is not None) or (
-            self.least <= greatest and least <= self.greatest
-        )
+        if self.least is None or self.greatest is None:
+            return True
+        return bool(self.least <= greatest and least <= self.greatest)
 
     def is_gone(self, position: int) -> bool:
         """Whether a row is marked."""

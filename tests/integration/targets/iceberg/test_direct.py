@@ -300,7 +300,7 @@ def test_a_table_whose_keys_take_too_much_memory_is_left_to_merge(world: DirectW
 
 @pytest.mark.full
 def test_any_history_leaves_what_the_model_says(world: DirectWorld) -> None:
-    """Batches of both ways, repeats and late changes, compactions, and drivers that start anew."""
+    """Batches of both ways, repeats and late changes, compactions, and drivers that start again."""
     chance, rows, offset = random.Random(7), dict[Key, Stored](), 0
     batches: list[list[Change]] = []
     for step in range(60):
