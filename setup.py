@@ -32,6 +32,9 @@ COMPILED = [
     "producers/sources/postgres/chunks/slicing.py",
     "producers/sources/postgres/rows/row_run.py",
     "producers/sources/postgres/rows/column_masking.py",
+    "consumers/newest/arrow_parts.py",
+    "consumers/newest/fetched_records.py",
+    "consumers/newest/newest_records.py",
 ]
 
 # The folders under their installed names. A clone has these links, so that editors and type checkers find

@@ -4,6 +4,7 @@ In: the topics of one server.  Out: tables of a target, each with the offsets th
 
     contract       what a target promises, and the plan that it is given
     records        bytes of a topic to the newest change of each key
+    newest         the same in the driver's memory, in Arrow, by compiled code
     batch          one batch of one table, from a range of offsets to one commit
     kafka          which offsets there are, and where a batch may end
     drive          which table is merged when, and which consumer may merge at all
@@ -14,6 +15,6 @@ In: the topics of one server.  Out: tables of a target, each with the offsets th
     targets        one folder for each target
     failpoints.py  places where a test lets the process die
 
-An import goes one way: observe, drive, batch, then records, kafka and lake, then contract and spark. A target
-imports contract, lake, spark and failpoints, and nothing else of this folder.
+An import goes one way: observe, drive, batch, then kafka, newest, records and lake, then contract and
+spark. A target imports contract, lake, spark and failpoints, and nothing else of this folder.
 """

@@ -23,6 +23,7 @@ from wrackline.consumers.batch.batch import Batches
 from wrackline.consumers.batch.planning import BatchRules
 from wrackline.consumers.contract.batch_scope import BatchRange
 from wrackline.consumers.kafka.read_range import read_range
+from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import TopicOffsets
 
 METRIC = "rows_per_s"
@@ -62,9 +63,15 @@ def ours(folder: str, bootstrap: str, rows: int) -> Outcome:
     """Merge batch after batch, as the driver does."""
     size = -(-rows // BATCHES)
     with tempfile.TemporaryDirectory(dir=folder) as place, session(place) as spark:
-        rules = BatchRules({"kafka.bootstrap.servers": bootstrap}, TEXTS.__getitem__, most_offsets=size)
+        reader = RecordReader({"bootstrap.servers": bootstrap}, "wrackline-bench", is_local=True)
+        rules = BatchRules(
+            {"kafka.bootstrap.servers": bootstrap}, TEXTS.__getitem__, most_offsets=size, reader=reader
+        )
         batches = Batches(spark, TopicOffsets({"bootstrap.servers": bootstrap}), iceberg(place, spark), rules)
-        return _timed(rows, lambda: batches.merge(TOPIC, {0: rows}))
+        try:
+            return _timed(rows, lambda: batches.merge(TOPIC, {0: rows}))
+        finally:
+            reader.close()
 
 
 def decoded(folder: str, bootstrap: str, rows: int) -> Outcome:

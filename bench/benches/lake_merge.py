@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+import pyarrow as pa
+from pyarrow import compute, parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
@@ -21,9 +23,11 @@ from bench.runner import Contender, Size
 from bench.score import Outcome
 from bench.workloads.lake import changes, loaded
 from wrackline.consumers.batch.key_range import bound_columns, key_ranges
+from wrackline.consumers.contract.direct import DirectChanges, DirectTarget
 from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange, TopicPartition, plan_merge
 from wrackline.consumers.lake.lake_target import LakeTarget
 from wrackline.consumers.targets.iceberg import connect
+from wrackline.consumers.targets.iceberg.direct.file_rows import as_one
 from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergApplied
 from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
 from wrackline.schemas.tables.types import ColumnType, Kind
@@ -65,18 +69,20 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Give each a folder of its own that goes away with the bench."""
     with tempfile.TemporaryDirectory(prefix="wrackline-bench-") as folder:
         yield [
-            Contender("wrackline", ours, (folder, rows, (RANDOM, NEAR)), ours=True),
-            Contender("wrackline, a tenth of the rows", ours, (folder, rows // 10, (0, NEAR))),
+            Contender("wrackline", ours, (folder, rows, (RANDOM, NEAR), True), ours=True),
+            Contender("wrackline, a tenth of the rows", ours, (folder, rows // 10, (0, NEAR), True)),
+            Contender("wrackline, by Spark", ours, (folder, rows, (RANDOM, NEAR), False)),
             Contender("iceberg, plain MERGE", plain, (folder, rows, False)),
             Contender("delta, plain MERGE", plain, (folder, rows, True)),
         ]
 
 
-def ours(folder: str, rows: int, counts: tuple[int, int]) -> Outcome:
-    """Stage and apply batches as the driver does."""
+def ours(folder: str, rows: int, counts: tuple[int, int], direct: bool) -> Outcome:  # noqa: FBT001 - sent to another process by place
+    """Merge batches as the driver does: by itself, or by Spark."""
     with tempfile.TemporaryDirectory(dir=folder) as place, session(place) as spark:
         target = iceberg(place, spark)
-        merge = _ours(spark, target, rows)
+        _load(spark, target, rows)
+        merge = _directly(target) if direct else _by_spark(spark, target)
         values = {}
         if counts[0]:
             values[MERGE] = _batches(spark, place, merge, rows, counts[0], recent=False)
@@ -109,8 +115,8 @@ def plain(folder: str, rows: int, delta: bool) -> Outcome:  # noqa: FBT001 - sen
         return Outcome({MERGE: _batches(spark, place, merge, rows, RANDOM, recent=False)})
 
 
-def _ours(spark: SparkSession, target: LakeTarget[IcebergApplied], rows: int) -> Merge:
-    """Load a table of ours, and return how a batch comes into it."""
+def _load(spark: SparkSession, target: LakeTarget[IcebergApplied], rows: int) -> None:
+    """Make a table of ours with rows in it."""
     target.ensure_table(_plan(target, 0))
     name = f"{connect.CATALOG}.{TABLE.id.schema}.{TABLE.id.name}"
     ours = (
@@ -120,6 +126,43 @@ def _ours(spark: SparkSession, target: LakeTarget[IcebergApplied], rows: int) ->
         F.current_timestamp().alias("_wl_commit_ts"),
     )
     loaded(spark, rows).select(*NAMES, F.col("seq").alias("_wl_seq"), *ours).writeTo(name).append()
+
+
+def _directly(target: LakeTarget[IcebergApplied]) -> Merge:
+    """Return how a batch comes into the table without Spark."""
+
+    def merge(file: str, number: int) -> None:
+        plan = _plan(target, number)
+        begun = target.begin_direct(plan) if isinstance(target, DirectTarget) else None
+        if begun is None or not begun.merge(_changes(file, plan), plan):
+            raise ValueError("the table can't be merged into directly")
+
+    return merge
+
+
+def _changes(file: str, plan: MergePlan) -> DirectChanges:
+    """Read changes as the driver has them in its memory."""
+    table = parquet.read_table(file).combine_chunks()
+    deleted = compute.equal(table["op"], "d")
+    nothing = {name: pa.nulls(len(table), table[name].type) for name in NAMES if name not in plan.key}
+    columns = [
+        as_one(compute.if_else(deleted, nothing[name], table[name]) if name in nothing else table[name])
+        for name in NAMES
+    ]
+    instants = pa.timestamp("us", "UTC")
+    columns[-1] = columns[-1].cast(instants)
+    moments = as_one(table["changed_at"]).cast(instants).cast(pa.int64())
+    return DirectChanges(
+        columns,
+        as_one(table["seq"]),
+        as_one(table["op"]),
+        as_one(deleted),
+        compute.divide(moments, 1000),
+    )
+
+
+def _by_spark(spark: SparkSession, target: LakeTarget[IcebergApplied]) -> Merge:
+    """Return how a batch comes into the table by MERGE."""
 
     def merge(file: str, number: int) -> None:
         newest = _newest(spark.newSession().read.parquet(file)).persist()
@@ -152,7 +195,8 @@ def _newest(changed: DataFrame) -> DataFrame:
 
 def _plan(target: LakeTarget[IcebergApplied], number: int) -> MergePlan:
     upto = Applied({TopicPartition("bench", 0): number}, None, NewestChange(f"{number:030x}", 1, 2))
-    return plan_merge(TABLE, target.can.identifiers, upto)
+    plan = plan_merge(TABLE, target.can.identifiers, upto)
+    return replace(plan, since=target.applied(TABLE.id))
 
 
 def _batches(spark: SparkSession, folder: str, merge: Merge, rows: int, count: int, *, recent: bool) -> float:

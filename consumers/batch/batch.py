@@ -109,6 +109,7 @@ SPARK_GONE = define(
     " it more memory: spark.driver.memory",
 )
 
+_FIRST_OFFSETS = 5_000  # Spark makes a table and its first rows; the reader is faster from then on
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")  # as systems say it
 _UNFIT = frozenset(  # the same rows give the same error
     {
@@ -147,7 +148,7 @@ class Batches:
         with translate_errors(topic, table_of(topic)):
             before = self._target.applied(table_of(topic))
             before = self._topics.with_topic_id(topic, before)
-            wanted = self._next_range(topic, before.of_topic(topic), ends)
+            wanted = self._next_range(topic, before, ends)
             watch.lap(Step.ASK)
             if wanted.empty:
                 self._tell(BatchReport(wanted, before))
@@ -162,8 +163,10 @@ class Batches:
             self._tell(watch.account(wanted, upto, counted, letters))
             return wanted
 
-    def _next_range(self, topic: str, applied: Mapping[int, int], ends: Mapping[int, int]) -> BatchRange:
-        most = self._rules.most_offsets
+    def _next_range(self, topic: str, before: Applied, ends: Mapping[int, int]) -> BatchRange:
+        applied, most = before.of_topic(topic), self._rules.most_offsets
+        if self._rules.reader is not None and before.newest is None:
+            most = min(most, _FIRST_OFFSETS)
         if self._whole is not None:
             return self._whole.next_range(topic, applied, ends, most)
         return self._topics.range_of(topic, applied, ends).at_most(most)

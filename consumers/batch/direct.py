@@ -1,27 +1,32 @@
-"""A small batch, merged by the driver itself: no job of Spark's reads or plans it.
+"""A batch, merged by the driver itself: no job of Spark's reads or plans it.
 
-    plan as known -> the table -> records -> newest rows -> commit
+    plan as known -> the table -> records -> newest changes -> commit
 
 It is a shorter way to the same commit: wherever something is not as expected, nothing is changed, and the
 batch is merged as any other.
 """
 
-from collections import Counter
+import logging
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from wrackline.consumers.batch.as_known import plan_as_known
+from wrackline.consumers.batch.as_known import ExpectedBatch, plan_as_known
 from wrackline.consumers.batch.planning import BatchRules
 from wrackline.consumers.batch.report import Step, Stopwatch
 from wrackline.consumers.contract.batch_scope import BatchRange, applied_after
 from wrackline.consumers.contract.counts import BatchCounts
 from wrackline.consumers.contract.direct import DirectTarget
-from wrackline.consumers.contract.plan import Applied
+from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange
 from wrackline.consumers.contract.target import SparkTarget
 from wrackline.consumers.failpoints import reach
-from wrackline.consumers.records.direct_rows import newest_rows
+from wrackline.consumers.kafka.record_reader import RecordReader
+from wrackline.consumers.newest.fetched_records import FetchedRecords
+from wrackline.consumers.records.writer_schema import WriterSchema
 
-MOST_OFFSETS: Final = 5_000  # of a small batch
+if TYPE_CHECKING:
+    from wrackline.consumers.newest.newest_changes import NewestChanges, NewestReader
+
+_LOG: Final = logging.getLogger("wrackline.direct")
 
 
 def merge_directly(
@@ -29,18 +34,34 @@ def merge_directly(
 ) -> tuple[Applied, BatchCounts] | None:
     """Merge a batch; None: nothing is changed, and Spark has to do it."""
     reader = rules.reader
-    if reader is None or wanted.offsets > MOST_OFFSETS or not isinstance(target, DirectTarget):
+    if reader is None or not isinstance(target, DirectTarget) or not reader.fits(wanted):
         return None
     expected = plan_as_known(wanted, before, target, rules)
     if expected is None:
         return None
+    with reader.turn(wanted):
+        return _merge(target, wanted, before, expected, rules, reader, watch)
+
+
+def _merge(
+    target: DirectTarget,
+    wanted: BatchRange,
+    before: Applied,
+    expected: ExpectedBatch,
+    rules: BatchRules,
+    reader: RecordReader,
+    watch: Stopwatch,
+) -> tuple[Applied, BatchCounts] | None:
     known, writer, plan = expected
     begun = target.begin_direct(plan)
+    newest = None if begun is None else _newest_reader(known, writer, plan)
     watch.lap(Step.SHAPE)
-    records = None if begun is None else reader.read(wanted)
-    found = None if records is None else newest_rows(records, known, writer, plan)
+    if begun is None or newest is None:
+        return None
+    records = reader.read(wanted)
+    found = None if records is None else _newest_changes(newest, records)
     watch.lap(Step.READ)
-    if begun is None or found is None:
+    if found is None:
         return None
     plan = replace(
         plan, upto=plan.upto.then(applied_after(before, wanted.topic, wanted.end, [found.outline]))
@@ -48,9 +69,23 @@ def merge_directly(
     reach("before_stage")
     rules.hold()
     reach("before_apply")
-    done = begun.merge(found.rows, plan)
+    done = begun.merge(found.changes, plan)
     watch.lap(Step.APPLY)
     if not done:
         return None
     reach("after_apply")
-    return plan.upto, BatchCounts(Counter(row.op for row in found.rows), found.outline.latest)
+    return plan.upto, BatchCounts(found.changes.counts(), found.outline.latest)
+
+
+def _newest_reader(known: NewestChange, writer: WriterSchema, plan: MergePlan) -> "NewestReader | None":
+    from wrackline.consumers.newest.newest_changes import NewestReader  # noqa: PLC0415 - it needs Arrow
+
+    return NewestReader.of(known, writer, plan)
+
+
+def _newest_changes(newest: "NewestReader", records: FetchedRecords) -> "NewestChanges | None":
+    try:
+        return newest.newest(records)
+    except Exception as exc:  # noqa: BLE001 - nothing is changed yet, and Spark says what it is
+        _LOG.warning("a batch is left to Spark's readers: %s", type(exc).__name__)
+        return None

@@ -12,7 +12,7 @@ from datetime import date
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.contract.plan import KeyColumnRange, MergePlan, TableMode
+from wrackline.consumers.contract.plan import ROW, KeyColumnRange, MergePlan, TableMode
 from wrackline.schemas.tables.types import Kind
 
 _ORDERED = frozenset({Kind.INT16, Kind.INT32, Kind.INT64, Kind.DATE})
@@ -45,10 +45,15 @@ def _python_day(value: Column, kind: Kind) -> Column:
 
 
 def _ordered_columns(plan: MergePlan) -> dict[str, tuple[Column, Kind]]:
-    if plan.mode is not TableMode.UPSERT:
-        return {}
+    """Return the columns of the key that every target orders alike.
+
+    The rows of an event are distinguished by texts of ASCII letters, and found by them, except in a history:
+    there an event may change the rows of older ones.
+    """
+    of_history = plan.mode is TableMode.HISTORY
     return {
         column.target: (F.col("row").getField(column.target), column.type.kind)
         for column in plan.columns
-        if column.target in plan.key and column.type.kind in _ORDERED
+        if column.target in plan.key
+        and (column.type.kind in _ORDERED or (column.identity == ROW and not of_history))
     }

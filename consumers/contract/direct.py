@@ -1,50 +1,67 @@
-"""A few newest changes that are in the driver's memory, and a target that merges them without a frame.
+"""The newest changes of a batch in the driver's memory, and a target that merges them without a frame.
 
 Most batches of a quiet table are small, and what Spark does before and after its work costs more than the
-work.  A target that can bring a few rows into a table by itself says so with this protocol.  It promises what
+work.  A target that can bring changes into a table by itself says so with this protocol.  It promises what
 `apply` of target.py promises, for the same plan.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wrackline.consumers.contract.plan import MergePlan
 
-
-class Record(NamedTuple):
-    """One record of Kafka."""
-
-    key: bytes | None
-    value: bytes | None  # None: it is there for compaction
-    offset: int
-    published_ms: int
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-class DirectRow(NamedTuple):
-    """The newest change of one key; it lacks no value."""
+@dataclass(frozen=True, slots=True)
+class DirectChanges:
+    """The newest change of each key, in Arrow; `columns` are the plan's.
 
-    values: tuple[object, ...]  # by the plan's columns, as Avro has them without logical types
-    seq: str
-    op: str
-    committed_ms: int  # at the source
+    A delete has values for the key alone.  `unsent` and `missing` say of a column, by its place, which
+    changes lack it: the stored value stays, or nobody has one.
+    """
 
-    @property
-    def deleted(self) -> bool:
-        """Whether the row is gone; then only the key has values."""
-        return self.op == "d"
+    columns: "Sequence[pa.Array]"
+    seq: "pa.StringArray"
+    op: "pa.StringArray"
+    deleted: "pa.BooleanArray"
+    committed_ms: "pa.Int64Array"  # at the source
+    unsent: "Mapping[int, pa.BooleanArray]" = field(default_factory=dict)
+    missing: "Mapping[int, pa.BooleanArray]" = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many changes each operation has."""
+        return {one["values"]: one["counts"] for one in self.op.value_counts().to_pylist()}
+
+    def take(self, places: "pa.Array") -> "DirectChanges":
+        """Return some of them."""
+        return DirectChanges(
+            [one.take(places) for one in self.columns],
+            self.seq.take(places),
+            self.op.take(places),
+            self.deleted.take(places),
+            self.committed_ms.take(places),
+            {column: one.take(places) for column, one in self.unsent.items()},
+            {column: one.take(places) for column, one in self.missing.items()},
+        )
 
 
 class DirectMerge(Protocol):
     """One table, as it was when the merge began."""
 
-    def merge(self, rows: Sequence[DirectRow], plan: MergePlan) -> bool:
+    def merge(self, changes: DirectChanges, plan: MergePlan) -> bool:
         """Merge and commit, with all that is applied then; False: nothing is changed."""
         ...
 
 
 @runtime_checkable
 class DirectTarget(Protocol):
-    """A target that can merge a few rows by itself."""
+    """A target that can merge changes by itself."""
 
     def begin_direct(self, plan: MergePlan) -> DirectMerge | None:
         """Look at the plan's table; None: it can't be merged into like this."""

@@ -158,8 +158,8 @@ class PlannedColumn:
 class KeyColumnRange(NamedTuple):
     """The least and the greatest value of one column of a batch's keys."""
 
-    least: int | date
-    greatest: int | date
+    least: int | date | str
+    greatest: int | date | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +205,14 @@ class MergePlan:
                 raise MOVED_ON(target=target)
 
     @property
+    def only_adds(self) -> bool:
+        """Whether a row, once it is there, is never changed: each is of an event of its own."""
+        return self.key == (self.ours.row,)
+
+    @property
     def keyless(self) -> bool:
         """Whether rows have no key, and are there as often as they came more than they went."""
-        return self.mode is TableMode.UPSERT and self.key == (self.ours.row,)
+        return self.mode is TableMode.UPSERT and self.only_adds
 
 
 def plan_merge(

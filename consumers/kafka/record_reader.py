@@ -1,4 +1,4 @@
-"""The records of a small range, read into the driver's memory.
+"""The records of a range, read into the driver's memory.
 
 In: a range that topic_offsets.py found, and the settings of client_settings.py.  Out: its records, as
 `read_committed` shows them; or None, where Spark's source has to read the range: it is too large, or
@@ -7,116 +7,132 @@ next one, because a new one has to find the brokers first.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from queue import Empty, LifoQueue
-from typing import Any, Final
-
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from threading import Lock
+from typing import Any, Final, Protocol
 
 from wrackline.consumers.contract.batch_scope import BatchRange
-from wrackline.consumers.contract.direct import Record
 from wrackline.consumers.kafka.client_settings import reader_settings
+from wrackline.consumers.kafka.native_consumer import NativeConsumer, NativeError, librdkafka
+from wrackline.consumers.newest.fetched_records import COMPILED, FetchedRecords
 
-_PATIENCE: Final = 20.0  # seconds for a range
+SMALL_OFFSETS: Final = 5_000  # several threads may read such a range at once
+MOST_OFFSETS_OF_A_CLUSTER: Final = 100_000  # beyond it its tasks are faster than its driver
+_PATIENCE: Final = 20.0  # seconds without a message
 _LOOK: Final = 1.0
-_AT_ONCE: Final = 2_000
-_MOST_BYTES: Final = 16 << 20
+_MOST_BYTES: Final = 256 << 20
+_MOST_SMALL_BYTES: Final = 16 << 20
+
+
+class Fetching(Protocol):
+    """What hands messages over."""
+
+    def fetch(self, into: FetchedRecords, wait_s: float) -> int:
+        """Add what is there; return how many messages came."""
+        ...
 
 
 class RecordReader:
     """Reads ranges; any thread may ask, and each has a client of its own meanwhile."""
 
-    def __init__(self, settings: Mapping[str, Any], group: str) -> None:
-        """Take the client's settings, and a group that it may name: nothing is kept in it."""
+    def __init__(self, settings: Mapping[str, Any], group: str, *, is_local: bool = False) -> None:
+        """Take the client's settings, and a group that it may name: nothing is kept in it.
+
+        `is_local` says that Spark has no other machine, which could read a large range faster.
+        """
         self._settings = {
             **reader_settings(settings, group),
             "auto.offset.reset": "error",
             "fetch.wait.max.ms": 10,  # at the end of a topic nothing more is waited for
-            "queued.max.messages.kbytes": _MOST_BYTES >> 10,
+            "queued.max.messages.kbytes": _MOST_SMALL_BYTES >> 10,
+            "queued.min.messages": 500_000,
+            "fetch.queue.backoff.ms": 10,  # else a full queue is left alone for a second
         }
-        self._idle: LifoQueue[Consumer] = LifoQueue()
+        self._most = SMALL_OFFSETS
+        if COMPILED:
+            self._most = 2**63 if is_local else MOST_OFFSETS_OF_A_CLUSTER
+        self._idle: LifoQueue[NativeConsumer] = LifoQueue()
+        self._is_closed = False
+        self._one_large = Lock()
+        self._sizes: dict[str, float] = {}  # bytes of an offset, by topic, as it was seen last
 
-    def read(self, wanted: BatchRange) -> list[Record] | None:
+    def fits(self, wanted: BatchRange) -> bool:
+        """Whether a range is small enough, by what is known of its topic."""
+        bytes_ = self._bytes_of(wanted)
+        return wanted.offsets <= self._most and bytes_ <= _MOST_BYTES and librdkafka() is not None
+
+    @contextmanager
+    def turn(self, wanted: BatchRange) -> Iterator[None]:
+        """Wait until there is memory for a range: of large ones there is one at a time."""
+        if self._is_small(wanted):
+            yield
+        else:
+            with self._one_large:
+                yield
+
+    def _bytes_of(self, wanted: BatchRange) -> float:
+        return self._sizes.get(wanted.topic, 0.0) * wanted.offsets
+
+    def _is_small(self, wanted: BatchRange) -> bool:
+        return wanted.offsets <= SMALL_OFFSETS and self._bytes_of(wanted) <= _MOST_SMALL_BYTES
+
+    def read(self, wanted: BatchRange) -> FetchedRecords | None:
         """Return the records of a range; None: Spark has to read it."""
         at = {partition: start for partition, start in wanted.start.items() if start < wanted.end[partition]}
-        found: list[Record] | None = None
-        consumer: Consumer | None = None
+        most = _MOST_SMALL_BYTES if self._is_small(wanted) else _MOST_BYTES
+        found = FetchedRecords(wanted.topic, at, wanted.end, most)
+        read, consumer = False, None
         try:
-            consumer = self._take()
-            consumer.assign([TopicPartition(wanted.topic, *place) for place in at.items()])
-            found = read_records(consumer, wanted.topic, at, wanted.end)
+            consumer = self._client()
+            if consumer is None:
+                return None
+            consumer.assign(wanted.topic, at)
+            read = read_records(consumer, found)
             consumer.unassign()
-        except KafkaException:
-            found = None
+        except NativeError:
+            read = False
         finally:
-            if consumer is not None and found is None:  # it may have fetched what nobody wants
+            if consumer is not None and not read:  # it may have fetched what nobody wants
                 consumer.close()
-        if consumer is not None and found is not None:
-            self._idle.put(consumer)
+        if len(found):
+            self._sizes[wanted.topic] = found.size / len(found)
+        if consumer is None or not read:
+            return None
+        self._idle.put(consumer)
+        if self._is_closed:
+            self.close()
         return found
 
     def close(self) -> None:
-        """Leave Kafka."""
+        """Leave Kafka; a client that is in use does so when it has read its range."""
+        self._is_closed = True
         while True:
             try:
                 self._idle.get_nowait().close()
             except Empty:
                 return
 
-    def _take(self) -> Consumer:
+    def _client(self) -> NativeConsumer | None:
+        native = librdkafka()
+        if native is None:
+            return None
         try:
             return self._idle.get_nowait()
         except Empty:
-            return Consumer(self._settings)
+            return NativeConsumer(native, self._settings)
 
 
-def read_records(
-    consumer: Consumer, topic: str, at: dict[int, int], end: Mapping[int, int]
-) -> list[Record] | None:
-    """Read from these offsets to the ends; a partition's last offsets may be markers, which nobody sees.
-
-    None: it takes too long or too much memory, or a message is not what was asked for.
-    """
-    found: list[Record] = []
-    size, deadline = 0, time.monotonic() + _PATIENCE
-    left = set(at)
-    while left:
-        first = consumer.poll(_LOOK)
-        if time.monotonic() > deadline:
-            return None
-        # `consume` waits until it has as many as it may take, so it is given no time
-        for message in () if first is None else (first, *consumer.consume(_AT_ONCE, 0)):
-            if not _is_expected(message, topic, at):
-                return None
-            partition, offset, is_end = message.partition() or 0, message.offset() or 0, message.error()
-            if partition not in left:
-                continue
-            if is_end is None and offset < end[partition]:
-                found.append(_record(message, offset))
-                size += len(found[-1].value or b"") + len(found[-1].key or b"")
-            at[partition] = offset if is_end else offset + 1
-            if at[partition] >= end[partition]:
-                left.remove(partition)
-        if size > _MOST_BYTES:
-            return None
-    return found
-
-
-def _is_expected(message: Message, topic: str, at: Mapping[int, int]) -> bool:
-    """Whether it is a record of the range or behind it, or the end of a partition."""
-    error, partition, offset = message.error(), message.partition(), message.offset()
-    if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own constant
-        return False
-    if message.topic() != topic or partition is None or offset is None:
-        return False
-    return partition in at and offset >= at[partition]
-
-
-def _record(message: Message, offset: int) -> Record:
-    key, value = message.key(), message.value()
-    return Record(
-        key if isinstance(key, bytes) else None,
-        value if isinstance(value, bytes) else None,
-        offset,
-        message.timestamp()[1],
-    )
+def read_records(consumer: Fetching, found: FetchedRecords) -> bool:
+    """Read to the ends; False: something is odd, or it takes too long or too much memory."""
+    progress = time.monotonic()
+    while not (found.done or found.odd):
+        before = found.reached
+        consumer.fetch(found, _LOOK)
+        now = time.monotonic()
+        if found.reached != before:
+            progress = now
+        elif now - progress > _PATIENCE:
+            return False
+    return not found.odd

@@ -18,11 +18,12 @@ match twice.
 Columns that are not named are not read: where every change is whole, only the key and two of ours are named.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from wrackline.consumers.contract.plan import Deletes, MergePlan, PlannedColumn
+from wrackline.consumers.contract.plan import Deletes, KeyColumnRange, MergePlan, PlannedColumn
 from wrackline.schemas.tables.types import Kind
 
 if TYPE_CHECKING:
@@ -69,16 +70,13 @@ def merge_statement(plan: MergePlan, target: str, floor: str | None, *, truncate
     }
     update |= _event_columns(plan) | {missing: _still_missing(plan)}
     insert = _insert_values(plan)
-    within = [] if truncated else plan.within.items()  # what was truncated is looked for in the whole table
+    within = {} if truncated else plan.within  # what was truncated is looked for in the whole table
     # no key of the batch is null where its range is known, and `=` lets Spark do more than `<=>`
     same = [
         f"t.{quote(name)} {'=' if name in plan.within else '<=>'} s.row.{quote(name)}" for name in plan.key
     ]
     same += [] if floor is None else [f"t.{seq} >= {literal(floor)}"]
-    same += [
-        f"t.{quote(name)} BETWEEN {_key_literal(one.least)} AND {_key_literal(one.greatest)}"
-        for name, one in within
-    ]
+    same += within_range(within)
     clauses = [
         f"MERGE INTO {target} t USING ({_batch_above_floor(floor)}) s ON {' AND '.join(same)}",
         *([f"WHEN MATCHED AND {newer} AND s.deleted THEN DELETE"] if hard else []),
@@ -161,7 +159,17 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 
 
-def _key_literal(value: int | date) -> str:
+def within_range(ranges: Mapping[str, KeyColumnRange]) -> list[str]:
+    """Write that a row of the table may have a key of the batch, so that other files are not read."""
+    return [
+        f"t.{quote(name)} BETWEEN {_key_literal(one.least)} AND {_key_literal(one.greatest)}"
+        for name, one in ranges.items()
+    ]
+
+
+def _key_literal(value: int | date | str) -> str:
+    if isinstance(value, str):
+        return literal(value)
     return str(value) if isinstance(value, int) else f"DATE '{value}'"
 
 

@@ -24,6 +24,7 @@ from wrackline.consumers.lake.merge_sql import (
     merge_statement,
     null_if_empty,
     quote,
+    within_range,
 )
 from wrackline.consumers.lake.sequence_sql import value_sql
 from wrackline.schemas.tables.types import spark_type
@@ -59,6 +60,7 @@ def versions_statement(
     insert = values | marks | {name: f"s.k{at}" for at, name in enumerate(made.key)}
     same = [f"t.{quote(name)} <=> s.k{at}" for at, name in enumerate(made.key)]
     same.append(f"t.{quote(ours.row)} = s.row_id")
+    same += [] if voided else within_range(plan.within)
     names = ", ".join(map(quote, insert))
     clauses = [
         f"MERGE INTO {target} t USING ({made.query()}) s ON {' AND '.join(same)}",
@@ -150,9 +152,10 @@ class _Statement:
         values += [f"t.{quote(name)} AS {short}" for name, short in names.items()]
         values.append(f"coalesce(t.{quote(ours.unsent)}, {_NOBODY}) AS unsent")
         same = " AND ".join(f"t.{quote(name)} <=> k.k{at}" for at, name in enumerate(self.key))
+        within = "".join(f" AND {one}" for one in within_range(self._plan.within))
         return (
             f"SELECT {', '.join(values)} FROM {self._target} t LEFT SEMI JOIN touched k ON {same}"  # noqa: S608 - names are quoted
-            f" WHERE t.{quote(ours.op)} <> 't'{self._valid.format('t.' + quote(ours.seq))}"
+            f" WHERE t.{quote(ours.op)} <> 't'{self._valid.format('t.' + quote(ours.seq))}{within}"
         )
 
     def _events(self) -> str:

@@ -10,7 +10,6 @@ of each key, or each event, as a target stages it. Frames come in and go out; on
     fast_path         a batch that has the schemas of the table's newest change
     replaced_records  drops records whose key has a newer one, before they are parsed
     slow_path         every other batch
-    direct_rows       a small batch as plain values, without a frame; pure
     event_rows        one row for each event, for a history or an append table
     unsupported_text  finds records with a character that the target cannot store
     seq_form          whether a source of ours can have written a seq

@@ -21,6 +21,7 @@ from wrackline.consumers.contract.identifiers import Case
 from wrackline.consumers.contract.letters import DeadLetter, RecordPosition
 from wrackline.consumers.contract.plan import (
     Applied,
+    KeyColumnRange,
     MergePlan,
     NewestChange,
     PlannedColumn,
@@ -221,6 +222,26 @@ class MergePromises:
         put(world, plan(4), change("d", B, 4))
         put(world, plan(5), partial("u", B, 5, "again"))
         assert world.visible(TABLE.id)[B]["big"] is None
+
+    def test_rows_of_a_load_are_there_once_and_never_win(self, world: TargetWorld) -> None:
+        """Where the table has none of their keys a target may only add them."""
+
+        def load(offset: int, *numbers: int) -> None:
+            within = {"number": KeyColumnRange(min(numbers), max(numbers))}
+            plan = replace(plan_for(world, offset), loads=True, within=within)
+            rows = [change("r", ("a", number), 10 + number, f"read {number}") for number in numbers]
+            put(world, plan, *rows)
+
+        load(2, 1, 2)
+        load(4, 7, 9)
+        stored = dict(world.stored(TABLE.id))
+        load(4, 7, 9)
+        assert world.stored(TABLE.id) == stored
+        put(world, plan_for(world, 6), change("u", ("a", 7), 98, "newer"), change("d", ("a", 9), 99))
+        load(9, 7, 8, 9)
+        read = {("a", number): f"read {number}" for number in (1, 2, 8)}
+        assert labels(world) == read | {("a", 7): "newer"}
+        assert world.target.applied(TABLE.id).offsets == {HERE: 9}
 
     def test_a_truncate_is_a_floor(self, world: TargetWorld) -> None:
         put(world, plan_for(world, 2), change("c", A, 1, "x"), change("c", B, 2, "x"))

@@ -20,7 +20,8 @@ Py_ssize_t = int
 double = float
 float = float  # noqa: A001, PLW0127 - the same
 p_uchar = bytearray
-p_const_uchar = bytes
+p_const_uchar: TypeAlias = bytes | bytearray  # noqa: PYI042 - Cython's own name
+void: TypeAlias = None  # noqa: PYI042 - the same
 p_char: TypeAlias = Any  # noqa: PYI042 - Cython's own name
 p_const_char: TypeAlias = Any  # noqa: PYI042 - the same
 

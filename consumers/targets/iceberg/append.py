@@ -1,6 +1,6 @@
-"""Rows of a first load, appended: no merge looks for a row that can't be there.
+"""Rows of a first load, or of events, appended: no merge looks for a row that can't be there.
 
-In: a batch of rows that were read, and the range of its keys.  Out: one commit that only adds files.  It is
+In: a batch of rows that are all new, and the range of its keys.  Out: one commit that only adds files.  It is
 right because no data file's bounds reach into the range, tombstones' files among them; and because the commit
 is an overwrite of that range, in which nothing is there, and Iceberg refuses it if somebody has written
 into the range since the properties were read.  So the same batch is never appended twice: the second time
@@ -13,14 +13,18 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 
-from wrackline.consumers.contract.plan import MergePlan
+from wrackline.consumers.contract.plan import MergePlan, TableMode
 from wrackline.consumers.lake.merge_sql import append_query, quote
 from wrackline.consumers.targets.iceberg.applied import CURRENT, NO_SNAPSHOT
 
 
 def has_none_of(session: SparkSession, plan: MergePlan, target: str) -> bool:
-    """Whether the batch is a load of rows, and no file of the table may hold a row with one of their keys."""
-    if not plan.loads or not plan.within:
+    """Whether every row of the batch is new, as no file of the table may hold one with its key.
+
+    A batch of rows that were read is asked for, and one of a table that has a row for each event.
+    """
+    asked = plan.only_adds or (plan.loads and plan.mode is TableMode.UPSERT)
+    if not asked or not plan.within:
         return False
     files = session.table(f"{target}.data_files").where("record_count > 0")
     return files.where(~_beside(plan)).isEmpty()

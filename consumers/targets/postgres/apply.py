@@ -27,6 +27,9 @@ def apply_rows(
             connection.execute(merge.void_rows(plan, place), {"floor": after.floor})
         connection.execute(merge.void_changes(), {"floor": after.floor})
     connection.execute(merge.LOOK_UP)
+    if staged.turns == 1 and _adds_only(connection, plan, place):
+        connection.execute(merge.insert(plan, place, kept.shape, all_new=True), {"turn": 1})
+        return
     for turn in range(1, staged.turns + 1):
         if plan.deletes is Deletes.HARD:
             connection.execute(merge.delete(plan, place), {"turn": turn})
@@ -36,6 +39,19 @@ def apply_rows(
         connection.execute(merge.insert(plan, place, kept.shape), {"turn": turn})
     if plan.mode is TableMode.HISTORY:
         _derive(connection, plan, place, kept.shape)
+
+
+def _adds_only(connection: Connection, plan: MergePlan, place: PgTargetPlace) -> bool:
+    """Whether the batch is a load of rows, none of whose keys the table has.
+
+    The range of texts is left out: they have another order here.
+    """
+    ranges = [end for one in plan.within.values() for end in one]
+    if not plan.loads or plan.mode is not TableMode.UPSERT or not ranges or str in map(type, ranges):
+        return False
+    statement, values = merge.has_none_of(plan, place)
+    [answer] = connection.execute(statement, values)
+    return bool(answer[0])
 
 
 def _derive(connection: Connection, plan: MergePlan, place: PgTargetPlace, shape: PgTargetShape) -> None:

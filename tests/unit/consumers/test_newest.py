@@ -12,11 +12,11 @@ from tests.unit.consumers.test_decode import KEYED, PUBLISHED, RECORDS, TOPIC, T
 from wrackline.consumers.batch.planning import survey
 from wrackline.consumers.contract.batch_scope import Outline
 from wrackline.consumers.contract.counts import LatestChange
-from wrackline.consumers.contract.direct import Record
 from wrackline.consumers.contract.plan import Applied, NewestChange
+from wrackline.consumers.newest.fetched_records import FetchedRecords
+from wrackline.consumers.newest.newest_changes import NewestChanges, NewestReader
 from wrackline.consumers.records.decode import decode, partial_columns
 from wrackline.consumers.records.dedupe import dedupe
-from wrackline.consumers.records.direct_rows import DirectRows, newest_rows
 from wrackline.consumers.records.fast_path import (
     fast_newest_changes,
     fits_fast_path,
@@ -51,19 +51,43 @@ def as_known(topic: "History", frame: DataFrame, known: NewestChange) -> tuple[D
 KNOWN = NewestChange("0" * 8, 1, 2)
 
 
-def in_memory(topic: Topic, known: NewestChange) -> DirectRows | None:
+def in_memory(topic: Topic, known: NewestChange) -> NewestChanges | None:
     """Do the same without Spark."""
+    if not fits_fast_path(topic.plan):
+        return None
     (writer,) = topic.writers.values()
+    reader = NewestReader.of(known, writer, topic.plan)
+    return None if reader is None else reader.newest(fetched(topic))
+
+
+def fetched(topic: Topic) -> FetchedRecords:
     published_ms = int(PUBLISHED.timestamp() * 1000)
-    records = [Record(key, value, offset, published_ms) for key, value, _, offset in topic.records]
-    return newest_rows(records, known, writer, topic.plan) if fits_fast_path(topic.plan) else None
+    found = FetchedRecords(TOPIC, {0: 0}, {0: len(topic.records)})
+    for key, value, _, offset in topic.records:
+        found.add(key, value, offset, published_ms)
+    return found
 
 
-def as_in_frame(found: DirectRows, names: Sequence[str]) -> Counter[str]:
+def as_in_frame(found: NewestChanges, names: Sequence[str]) -> Counter[str]:
+    changes = found.changes
+    rows = zip(*(column.to_pylist() for column in changes.columns), strict=True)
+    lacks = [
+        {names[place]: mask.to_pylist() for place, mask in masks.items()}
+        for masks in (changes.unsent, changes.missing)
+    ]
+    parts = zip(*(one.to_pylist() for one in (changes.seq, changes.op, changes.committed_ms)), strict=True)
     return Counter(
-        str((dict(zip(names, one.values, strict=True)), one.seq, one.op, one.committed_ms, one.deleted))
-        for one in found.rows
+        described(
+            dict(zip(names, row, strict=True)), *part, *([n for n in one if one[n][at]] for one in lacks)
+        )
+        for at, (row, part) in enumerate(zip(rows, parts, strict=True))
     )
+
+
+def described(
+    row: dict[str, object], seq: str, op: str, committed_ms: int, unsent: list[str], missing: list[str]
+) -> str:
+    return str((row, seq, op, committed_ms, sorted(unsent), sorted(missing)))
 
 
 class History(Topic):
@@ -91,23 +115,23 @@ class History(Topic):
 
 
 @pytest.mark.parametrize(
-    ("history", "left", "is_known"),
+    ("history", "left", "is_known", "is_read_in_memory"),
     [
-        (History((1, 2, 3, 300, -7), by_number=True, truncated=False, lacking=False), 5, True),
+        (History((1, 2, 3, 300, -7), by_number=True, truncated=False, lacking=False), 5, True, True),
         pytest.param(  # a truncate too
-            *(History((1, 2, 3, 300), by_number=True, truncated=True, lacking=False), 4 + 1, False),
+            *(History((1, 2, 3, 300), by_number=True, truncated=True, lacking=False), 4 + 1, False, False),
             marks=pytest.mark.full,
         ),
         pytest.param(
-            *(History((-0.0, 0.0, 1.5), by_number=False, truncated=True, lacking=False), 3 + 1, False),
+            *(History((-0.0, 0.0, 1.5), by_number=False, truncated=True, lacking=False), 3 + 1, False, False),
             marks=pytest.mark.full,
         ),
-        (History(range(12), by_number=True, truncated=False, lacking=True), 12, False),
+        (History(range(12), by_number=True, truncated=False, lacking=True), 12, False, True),
     ],
     ids=["numbers", "truncated", "floats", "partial"],
 )
 def test_it_is_what_reading_all_records_finds(
-    spark: SparkSession, history: History, left: int, *, is_known: bool
+    spark: SparkSession, history: History, left: int, *, is_known: bool, is_read_in_memory: bool
 ) -> None:
     frame = spark.createDataFrame(history.rows(), RECORDS)
     columns = [column.target for column in history.plan.columns]
@@ -126,11 +150,14 @@ def test_it_is_what_reading_all_records_finds(
         assert Counter(map(str, got)) == Counter(map(str, expected))
     assert as_known(history, frame, replace(KNOWN, seq="0" * 9))[1] is None
     read = in_memory(history, KNOWN)
-    assert (read is not None) == is_known
+    assert (read is not None) == (is_known or is_read_in_memory)
     if read is not None:
-        assert read.outline == outlined
+        assert read.outline == outlined or not is_known
         in_frame = Counter(
-            str((one.row.asDict(), one.seq, one.op, int(one.commit_ts.timestamp() * 1000), one.deleted))
+            described(
+                *(one.row.asDict(), one.seq, one.op, int(one.commit_ts.timestamp() * 1000)),
+                *(list(one.unsent), list(one.missing)),
+            )
             for one in expected
         )
         assert as_in_frame(read, columns) == in_frame
@@ -203,7 +230,8 @@ def test_one_odd_record_makes_the_batch_be_looked_at(spark: SparkSession, name: 
         assert answer["changes"] - answer["others"] == left
         topic.plan = plan
         read = in_memory(topic, KNOWN)
-        assert (None if read is None else len(read.rows)) == (None if name else left)
+        lacks = name == "lacks a value"
+        assert (None if read is None else len(read.changes)) == (None if name and not lacks else left + lacks)
 
 
 def test_only_what_is_replaced_for_certain_is_left_out(spark: SparkSession) -> None:
@@ -236,3 +264,15 @@ def test_one_column_that_may_be_written_in_two_ways_makes_a_key_such_a_one() -> 
     both = ("a b", "b")
     assert fits_fast_path(Topic(replace(BY_NUMBER, key=both)).plan)
     assert not fits_fast_path(Topic(replace(KEYED, key=both)).plan)
+
+
+def test_a_name_that_is_no_text_makes_the_batch_be_looked_at() -> None:
+    topic = Topic(BY_NUMBER)
+    topic.tell("u", 9, (9, None, None, None), unsent=["b"])
+    assert in_memory(topic, KNOWN) is not None
+    key, value = topic.records.pop()[:2]
+    assert value is not None
+    one_name = b"\x02\x02\x02b\0"
+    assert value.count(one_name) == 1
+    topic.raw(key, value.replace(one_name, b"\x02\x02\x02\xff\0"))
+    assert in_memory(topic, KNOWN) is None

@@ -1,13 +1,38 @@
-"""Which rows go and which come is what the model's merge says."""
+"""Which rows go and which come, and what they lend each other, is what the model's merge says."""
 
+from collections.abc import Mapping
+from io import BytesIO
+
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
-from tests.fakes.merge_model import Change, Latest, Stored, latest, merge
-from wrackline.consumers.contract.direct import DirectRow
-from wrackline.consumers.contract.plan import Deletes
-from wrackline.consumers.targets.iceberg.direct.row_choice import Key, StoredRow, choose
+from tests.fakes.direct_changes import direct_changes
+from tests.fakes.merge_model import Change, Key, Rows, Stored, latest, merge
+from wrackline.consumers.contract.identifiers import Identifiers
+from wrackline.consumers.contract.plan import Applied, Deletes, plan_merge
+from wrackline.consumers.targets.iceberg.direct.data_file import MISSING, NUMBER, new_rows
+from wrackline.consumers.targets.iceberg.direct.row_choice import StoredRows, choose
+from wrackline.consumers.targets.iceberg.direct.stored_cells import CellNumbers, fill, read_cells
+from wrackline.schemas.tables.table import Column, KeyKind, TableId, TableSchema
+from wrackline.schemas.tables.types import ColumnType, Kind
 
+TEXT = ColumnType(Kind.STRING, "text")
+TABLE = TableSchema(
+    TableId("d", "s", "t"),
+    (
+        Column("a", 1, TEXT, nullable=False),
+        Column("b", 2, ColumnType(Kind.INT32, "integer"), nullable=False),
+        Column("c", 5, TEXT),
+        Column("d", 7, TEXT),
+    ),
+    ("a", "b"),
+    KeyKind.PRIMARY,
+)
+PLAN = plan_merge(TABLE, Identifiers(255), Applied())
+IDENTITIES = {"a": 1, "b": 2, "c": 5, "d": 7}
+NUMBERS = CellNumbers([11, 12, 15, 17], 19, list(IDENTITIES.values()))
 KEYS = st.integers(1, 5).map(lambda number: ("k", number))
 SEQS = st.integers(1, 9).map(lambda number: f"{number:08x}")
 
@@ -15,71 +40,125 @@ SEQS = st.integers(1, 9).map(lambda number: f"{number:08x}")
 @st.composite
 def changes(draw: st.DrawFn) -> Change:
     key, op = draw(KEYS), draw(st.sampled_from("crud"))
-    values = {"a": key[0], "b": key[1], "c": None if op == "d" else draw(st.sampled_from("xyz"))}
-    return Change(key, draw(SEQS), op, values, commit_ts=7)
+    unsent = frozenset() if op == "d" else frozenset(draw(st.sets(st.sampled_from("cd"))))
+    values = {"a": key[0], "b": key[1]} | {
+        name: None if op == "d" or name in unsent else draw(st.sampled_from("xyz")) for name in "cd"
+    }
+    return Change(key, draw(SEQS), op, values, unsent, commit_ts=7)
 
 
-def stored_rows(rows: dict[Key, Stored]) -> list[StoredRow]:
-    return [
-        StoredRow(key, row.seq, row.deleted, f"file {place % 2}", place, 100 + place)
-        for place, (key, row) in enumerate(rows.items())
-    ]
+def stored_rows(rows: Rows, keys: list[Key]) -> StoredRows:
+    held = [(place, key, rows[key]) for place, key in enumerate(rows) if key in keys]
+    return StoredRows(
+        pa.array([keys.index(key) for _, key, _ in held], pa.int64()),
+        pa.array([row.seq for _, _, row in held], pa.string()),
+        pa.array([row.deleted for _, _, row in held], pa.bool_()),
+        pa.array([place % 2 for place, _, _ in held], pa.int32()),
+        pa.array([place // 2 for place, _, _ in held], pa.int64()),
+        pa.array([100 + place for place, _, _ in held], pa.int64()),
+    )
 
 
-def direct(key: Key, change: Latest) -> tuple[Key, DirectRow]:
-    return key, DirectRow((change.values["c"], *key), change.seq, change.op, change.commit_ts)
+def files_of(rows: Rows) -> list[BytesIO]:
+    """Write rows to two files, of two row groups or more; the second one has no column `d` if nobody has."""
+    found = []
+    for rest in (0, 1):
+        held = [row for place, row in enumerate(rows.values()) if place % 2 == rest]
+        missing = [[IDENTITIES[name] for name in sorted(row.missing)] or None for row in held]
+        columns = {15: ("c", pa.string()), 17: ("d", pa.string())}
+        fields = [pa.field(name, its, metadata={NUMBER: str(n)}) for n, (name, its) in columns.items()]
+        fields.append(pa.field("m", MISSING, metadata={NUMBER: "19"}))
+        arrays = [pa.array([row.values[name] for row in held], its) for name, its in columns.values()]
+        table = pa.Table.from_arrays([*arrays, pa.array(missing, MISSING)], schema=pa.schema(fields))
+        if all(row.values["d"] is None for row in held):
+            table = table.drop(["d"])
+        out = BytesIO()
+        parquet.write_table(table, out, row_group_size=2, store_schema=False)
+        found.append(out)
+    return found
 
 
-@given(st.lists(changes()), st.lists(changes()), st.none() | SEQS)
+def merged(
+    before: Rows, batch: Mapping[Key, object], floor: str | None, deletes: Deletes
+) -> dict[Key, Stored]:
+    """Merge as the direct way does, in memory."""
+    keys = list(batch)
+    files = files_of(before)
+    changed = direct_changes(batch, PLAN)  # type: ignore[arg-type]
+    chosen = choose(changed, stored_rows(before, keys), floor, deletes)
+    assert chosen is not None
+    those = changed.take(chosen.added)
+    rows = new_rows(PLAN, those, pa.nulls(len(those), MISSING), chosen.replaced.row_id)
+
+    def read(
+        file: int, types: Mapping[int, pa.DataType], positions: pa.Array
+    ) -> Mapping[int, pa.Array] | None:
+        files[file].seek(0)
+        return read_cells(files[file], types, positions)
+
+    found = fill(rows, chosen.replaced, NUMBERS, read)
+    assert found is not None
+    left = dict(before)
+    held_keys, gone = list(before), set()
+    for file, position in zip(chosen.gone.file.to_pylist(), chosen.gone.position.to_pylist(), strict=True):
+        gone.add(held_keys[2 * position + file])
+    assert len(gone) == len(chosen.gone)
+    for key in gone:
+        del left[key]
+    names = {identity: name for name, identity in IDENTITIES.items()}
+    for at, row_id in enumerate(found.row_ids.to_pylist()):
+        values = {
+            column.target: found.columns[place][at].as_py() for place, column in enumerate(PLAN.columns)
+        }
+        key = (values["a"], values["b"])
+        assert row_id == (100 + held_keys.index(key) if key in gone else None)
+        assert key not in left or (floor is not None and left[key].seq < floor)
+        left[key] = Stored(
+            values,
+            found.changes.seq[at].as_py(),
+            found.changes.op[at].as_py(),
+            found.changes.deleted[at].as_py(),
+            frozenset(names[one] for one in found.missing[at].as_py() or ()),
+            found.changes.committed_ms[at].as_py(),
+        )
+    # rows below a floor that the table knows are void; a MERGE has deleted them
+    return {key: row for key, row in left.items() if floor is None or row.seq >= floor}
+
+
+BATCHES = st.lists(changes(), max_size=12)
+
+
+@given(BATCHES, BATCHES, st.none() | SEQS)
 def test_a_merge_leaves_what_the_model_leaves(
     first: list[Change], second: list[Change], floor: str | None
 ) -> None:
     before, batch = merge({}, latest(first)), latest(second, floor)
-    rows = [direct(key, change) for key, change in batch.items()]
-    chosen = choose(rows, stored_rows(before), floor, Deletes.SOFT)
-    assert chosen is not None
-    gone = {row.key for row in chosen.gone}
-    assert len(gone) == len(chosen.gone)
-    left = {key: row for key, row in before.items() if key not in gone}
-    ids = {row.key: row.row_id for row in chosen.gone}
-    for change, row_id in chosen.added:
-        key = change.values[1:]
-        assert row_id == ids.get(key)
-        assert key not in left or (floor is not None and left[key].seq < floor)
-        left[key] = Stored(
-            {"a": key[0], "b": key[1], "c": change.values[0]},
-            *(change.seq, change.op, change.deleted, frozenset(), change.committed_ms),
-        )
-    if floor is not None:  # rows below a floor that the table knows are void; a MERGE has deleted them
-        left = {key: row for key, row in left.items() if row.seq >= floor}
-    assert left == merge(before, batch, floor)
+    assert merged(before, batch, floor, Deletes.SOFT) == merge(before, batch, floor)
 
 
-@given(st.lists(changes()), st.lists(changes()))
+@given(BATCHES, BATCHES)
 def test_a_hard_delete_leaves_no_row(first: list[Change], second: list[Change]) -> None:
     before, batch = merge({}, latest(first)), latest(second)
-    rows = [direct(key, change) for key, change in batch.items()]
-    soft = choose(rows, stored_rows(before), None, Deletes.SOFT)
-    hard = choose(rows, stored_rows(before), None, Deletes.HARD)
-    assert soft is not None
-    assert hard is not None
-    assert hard.gone == soft.gone
-    assert hard.added == [(change, row_id) for change, row_id in soft.added if not change.deleted]
+    soft = merged(before, batch, None, Deletes.SOFT)
+    hard = merged(before, batch, None, Deletes.HARD)
+    deleted_now = {key for key, row in soft.items() if row.deleted and before.get(key) != row}
+    assert hard == {key: row for key, row in soft.items() if key not in deleted_now}
+
+
+ONE = latest([Change(("k", 1), "2", "u", {"a": "k", "b": 1, "c": "x", "d": "y"})])
+ROW: Rows = {("k", 1): Stored({"a": "k", "b": 1, "c": "x", "d": "y"}, "1", "c", False, frozenset(), 7)}
 
 
 def test_a_key_that_is_stored_twice_is_left_to_merge() -> None:
-    row = StoredRow(("k", 1), "1", False, "file", 0, None)
-    twice = [row, replace_position(row)]
-    change = DirectRow(("x", "k", 1), "2", "u", 7)
-    assert choose([(("k", 1), change)], twice, None, Deletes.SOFT) is None
-    assert choose([(("k", 1), change)], twice, "2", Deletes.SOFT) is not None  # both are void
-
-
-def replace_position(row: StoredRow) -> StoredRow:
-    return row._replace(position=row.position + 1)
+    row = stored_rows(ROW, [("k", 1)])
+    twice = row.take(pa.array([0, 0]))
+    assert choose(direct_changes(ONE, PLAN), row, None, Deletes.SOFT) is not None
+    assert choose(direct_changes(ONE, PLAN), twice, None, Deletes.SOFT) is None
+    assert choose(direct_changes(ONE, PLAN), twice, "2", Deletes.SOFT) is not None  # both are void
 
 
 def test_a_row_that_says_nothing_of_its_change_is_left_to_merge() -> None:
-    row = StoredRow(("k", 1), None, False, "file", 0, None)
-    change = DirectRow(("x", "k", 1), "2", "u", 7)
-    assert choose([(("k", 1), change)], [row], None, Deletes.SOFT) is None
+    row = stored_rows(ROW, [("k", 1)])
+    for name, its in (("seq", pa.string()), ("deleted", pa.bool_())):
+        parts = {part: getattr(row, part) for part in row.__slots__} | {name: pa.nulls(1, its)}
+        assert choose(direct_changes(ONE, PLAN), StoredRows(**parts), None, Deletes.SOFT) is None

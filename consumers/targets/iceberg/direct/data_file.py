@@ -1,33 +1,47 @@
-"""Rows to the bytes of one Parquet file of an Iceberg table: pure.
+"""Changes to the bytes of one Parquet file of an Iceberg table: pure.
 
-In: the table's schema as Iceberg writes it in JSON, a plan, and the rows.  Out: a file whose columns have
+In: the table's schema as Iceberg writes it in JSON, a plan, and rows.  Out: a file whose columns have
 the table's numbers, because Iceberg finds columns by them.  A table that has other columns or types than
 the plan's is refused: only MERGE knows what becomes of them.
 """
 
-import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
-from wrackline.consumers.contract.direct import DirectRow
+from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.targets.iceberg.direct.arrow_columns import arrow_column
 from wrackline.schemas.tables.types import iceberg_type
 
 NUMBER: Final = b"PARQUET:field_id"
 ROW_ID_NUMBER: Final = 2147483540  # of a column that Iceberg reserves
+MISSING: Final = pa.list_(pa.field("element", pa.int32()))
 _OURS: Final = {
     "seq": ("string", pa.string()),
     "op": ("string", pa.string()),
     "deleted": ("boolean", pa.bool_()),
-    "missing": ("list<int>", pa.list_(pa.field("element", pa.int32()))),
+    "missing": ("list<int>", MISSING),
     "commit_ts": ("timestamptz", pa.timestamp("us", "UTC")),
 }
 _MICROS: Final = 1000  # of a millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """Rows that a merge adds, by their columns in the table."""
+
+    columns: Sequence[pa.Array]  # the plan's, of the types that Iceberg wants
+    changes: DirectChanges  # what they say of the changes that made them
+    missing: pa.Array  # identities of columns that nobody has a value of
+    row_ids: pa.Array  # null: the row is new
+
+    def __len__(self) -> int:
+        return len(self.row_ids)
 
 
 def fits(schema_text: str, plan: MergePlan) -> bool:
@@ -38,33 +52,36 @@ def fits(schema_text: str, plan: MergePlan) -> bool:
     return found == planned | ours
 
 
-def parquet_bytes(schema_text: str, plan: MergePlan, rows: Sequence[tuple[DirectRow, int | None]]) -> bytes:
-    """Write the rows, each with the row that it replaces, if any."""
-    changes = [change for change, _ in rows]
-    made: dict[str, pa.Array] = {
-        column.target: arrow_column([change.values[place] for change in changes], column.type)
-        for place, column in enumerate(plan.columns)
+def new_rows(plan: MergePlan, changes: DirectChanges, missing: pa.Array, row_ids: pa.Array) -> NewRows:
+    """Return rows of these changes, one of each; it raises `UNFIT` where only Spark's cast knows a value."""
+    columns = [
+        arrow_column(values, column.type)
+        for values, column in zip(changes.columns, plan.columns, strict=True)
+    ]
+    return NewRows(columns, changes, missing, row_ids)
+
+
+def parquet_bytes(schema_text: str, plan: MergePlan, rows: NewRows) -> pa.Buffer:
+    """Write the rows."""
+    ours, changes = plan.ours, rows.changes
+    micros = compute.multiply_checked(changes.committed_ms, _MICROS)
+    made = {column.target: values for column, values in zip(plan.columns, rows.columns, strict=True)} | {
+        ours.seq: changes.seq,
+        ours.op: changes.op,
+        ours.deleted: changes.deleted,
+        ours.missing: rows.missing,
+        ours.commit_ts: micros.view(_OURS["commit_ts"][1]),
     }
-    cells: Mapping[str, list[Any]] = {
-        "seq": [change.seq for change in changes],
-        "op": [change.op for change in changes],
-        "deleted": [change.deleted for change in changes],
-        "missing": [None] * len(changes),
-    }
-    for name, column in cells.items():
-        made[getattr(plan.ours, name)] = pa.array(column, _OURS[name][1])
-    moments = pa.array([change.committed_ms * _MICROS for change in changes], pa.int64())
-    made[plan.ours.commit_ts] = moments.view(_OURS["commit_ts"][1])
     fields = [_field(one, made[one["name"]].type) for one in json.loads(schema_text)["fields"]]
     columns = [made[one.name] for one in fields]
-    if any(row_id is not None for _, row_id in rows):
+    if rows.row_ids.null_count < len(rows):
         fields.append(pa.field("_row_id", pa.int64(), metadata={NUMBER: str(ROW_ID_NUMBER)}))
-        columns.append(pa.array([row_id for _, row_id in rows], pa.int64()))
+        columns.append(rows.row_ids)
     table = pa.Table.from_arrays(
         [column.cast(field.type) for column, field in zip(columns, fields, strict=True)],
         schema=pa.schema(fields),
     )
-    out = io.BytesIO()
+    out = pa.BufferOutputStream()
     parquet.write_table(
         table, out, compression="zstd", store_schema=False, store_decimal_as_integer=True, version="2.6"
     )

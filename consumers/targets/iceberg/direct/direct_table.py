@@ -9,23 +9,31 @@ merged as any other.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from json import loads
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
+from pyarrow import compute
 from pyspark.sql import SparkSession
 
 from wrackline.consumers.contract.applied_text import text
-from wrackline.consumers.contract.direct import DirectRow
+from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import MergePlan, PlannedColumn
 from wrackline.consumers.lake import table_shape
 from wrackline.consumers.lake.table_format import FAILED
 from wrackline.consumers.lake.table_shape import TableAddress, TableOrigin
 from wrackline.consumers.targets.iceberg.direct.arrow_columns import UNFIT, arrow_column
-from wrackline.consumers.targets.iceberg.direct.data_file import fits, parquet_bytes
+from wrackline.consumers.targets.iceberg.direct.data_file import (
+    MISSING,
+    NewRows,
+    fits,
+    new_rows,
+    parquet_bytes,
+)
 from wrackline.consumers.targets.iceberg.direct.file_rows import (
     FileNumbers,
     FileRows,
@@ -36,13 +44,21 @@ from wrackline.consumers.targets.iceberg.direct.file_rows import (
 )
 from wrackline.consumers.targets.iceberg.direct.java_table import JavaTable, PreparedCommit, vector_name
 from wrackline.consumers.targets.iceberg.direct.java_values import JavaValues
-from wrackline.consumers.targets.iceberg.direct.row_choice import Key, RowChoice, StoredRow, choose
+from wrackline.consumers.targets.iceberg.direct.row_choice import RowChoice, choose
 from wrackline.consumers.targets.iceberg.direct.snapshot_history import APPLIED_PROPERTY, IcebergApplied
+from wrackline.consumers.targets.iceberg.direct.stored_cells import (
+    CellNumbers,
+    Cells,
+    fill,
+    lacks_values,
+    read_cells,
+)
 from wrackline.consumers.targets.iceberg.direct.table_memory import Memories, RememberedFile, TableMemory
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.tables.table import TableId
 
 _LOG: Final = logging.getLogger("wrackline.direct")
+_MOST_REMEMBERED: Final = 20_000  # rows of a new file whose keys are kept at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +104,8 @@ class DirectTables:
         if memory.rest:
             memory.rest -= 1
             return None
+        if plan.lacking_is_null or plan.told_late:
+            return None
         if not can_compare(key_columns(plan)) or not table.java.fits(table.properties):
             return None
         if not fits(table.schema_text, plan):
@@ -114,12 +132,12 @@ class DirectTable:
         self._table, self._memory, self._memories = table, memory, memories
         self._is_conflict = is_conflict
 
-    def merge(self, rows: Sequence[DirectRow], plan: MergePlan) -> bool:
+    def merge(self, changes: DirectChanges, plan: MergePlan) -> bool:
         """Merge and commit; False: nothing is changed, and MERGE has to do it."""
         java, memory = self._table.java, self._memory
         form = f"{plan.key} {self._table.schema_text}"
         try:
-            prepared = self._prepare(rows, plan, form)
+            prepared = self._prepare(changes, plan, form)
         except UNFIT:
             return False
         except Exception as exc:  # noqa: BLE001 - nothing is changed yet, and MERGE says what it is
@@ -127,37 +145,62 @@ class DirectTable:
             return False
         if prepared is None:
             return False
-        done, chosen = prepared
-        if not java.commit(done, self._is_conflict):
+        if not java.commit(prepared.commit, self._is_conflict):
             return False
-        if memory.is_at(java.snapshot_id, form) and done.snapshot is not None:
-            self._remember(done, chosen, plan)
+        if memory.is_at(java.snapshot_id, form) and prepared.commit.snapshot is not None:
+            self._remember(prepared)
         return True
 
-    def _prepare(
-        self, rows: Sequence[DirectRow], plan: MergePlan, form: str
-    ) -> tuple[PreparedCommit, RowChoice] | None:
+    def _prepare(self, changes: DirectChanges, plan: MergePlan, form: str) -> "_Prepared | None":
         """Write the files of a commit; None: MERGE has to do it."""
         after = self._table.before.applied.then(plan.upto)
         if after.floor != self._table.before.floor:
             return None  # older rows have to go
-        keys = _keys(rows, plan)
-        stored = self._stored(keys, plan, form) if keys else []
-        chosen = (
-            None
-            if stored is None
-            else choose(zip(keys, rows, strict=True), stored, after.floor, plan.deletes)
-        )
+        key = key_columns(plan)
+        keys = [arrow_column(changes.columns[plan.columns.index(column)], column.type) for column in key]
+        wanted = key_array(key, keys)
+        files = self._files(keys[0], plan, form) if len(changes) else []
+        if files is None:
+            return None
+        chosen = choose(changes, self._memory.stored(wanted, files), after.floor, plan.deletes)
         if chosen is None:
             return None
-        content = parquet_bytes(self._table.schema_text, plan, chosen.added) if chosen.added else None
-        applied = {APPLIED_PROPERTY: text(after)}
-        return self._table.java.prepare(content, chosen.positions(), self._memory.files, applied), chosen
+        rows = self._new_rows(changes, chosen, files, plan) if len(chosen.added) else None
+        if rows is None and len(chosen.added):
+            return None
+        gone = defaultdict[str, list[int]](list)
+        for file, position in zip(
+            chosen.gone.file.to_pylist(), chosen.gone.position.to_pylist(), strict=True
+        ):
+            gone[files[file].location].append(position)
+        content = None if rows is None else parquet_bytes(self._table.schema_text, plan, rows)
+        commit = self._table.java.prepare(content, gone, self._memory.files, {APPLIED_PROPERTY: text(after)})
+        return _Prepared(commit, gone, rows, keys[0].take(chosen.added), wanted.take(chosen.added))
 
-    def _stored(self, keys: Sequence[Key], plan: MergePlan, form: str) -> list[StoredRow] | None:
-        """Return the rows with these keys; None: it would take too much memory to know."""
-        java, memory, key = self._table.java, self._memory, key_columns(plan)
-        named = numbers_of(loads(self._table.schema_text)["fields"])
+    def _new_rows(
+        self, changes: DirectChanges, chosen: RowChoice, files: Sequence[RememberedFile], plan: MergePlan
+    ) -> NewRows | None:
+        """Return the rows that come; None: it would take too much memory to know what is stored."""
+        those = changes if len(chosen.added) == len(changes) else changes.take(chosen.added)
+        rows = new_rows(plan, those, pa.nulls(len(those), MISSING), chosen.replaced.row_id)
+        if not lacks_values(those):
+            return rows
+        named = self._numbers()
+        numbers = CellNumbers(
+            [named[column.target] for column in plan.columns],
+            named[plan.ours.missing],
+            [column.identity for column in plan.columns],
+        )
+
+        def read(file: int, types: Mapping[int, pa.DataType], positions: pa.Array) -> Cells | None:
+            with self._table.java.opened(files[file]) as opened:
+                return read_cells(opened, types, positions)
+
+        return fill(rows, chosen.replaced, numbers, read)
+
+    def _files(self, firsts: pa.Array, plan: MergePlan, form: str) -> list[RememberedFile] | None:
+        """Return the files that may have these keys, with their rows; None: it would take too much memory."""
+        java, memory, key, named = self._table.java, self._memory, key_columns(plan), self._numbers()
         numbers = FileNumbers(
             [named[column.target] for column in key], named[plan.ours.seq], named[plan.ours.deleted]
         )
@@ -167,8 +210,8 @@ class DirectTable:
                 memory.let_go()
                 return None
             memory.replace_files(found, java.snapshot_id, form)
-        firsts: list[Any] = [one[0] for one in keys]
-        files = [one for one in memory.files.values() if one.may_have(min(firsts), max(firsts))]
+        least, greatest = compute.min(firsts).as_py(), compute.max(firsts).as_py()
+        files = [one for one in memory.files.values() if one.may_have(least, greatest)]
         with self._memories.reading:
             for one in files:
                 if one.rows is None:
@@ -178,46 +221,50 @@ class DirectTable:
                         memory.let_go()
                         return None
                 java.read_marks(one)
-        return memory.stored(_key_arrays(keys, key), keys, files)
+        return files
 
-    def _remember(self, done: PreparedCommit, chosen: RowChoice, plan: MergePlan) -> None:
+    def _numbers(self) -> Mapping[str, int]:
+        return numbers_of(loads(self._table.schema_text)["fields"])
+
+    def _remember(self, done: "_Prepared") -> None:
         """Bring what is known of the table to the snapshot that was made."""
-        memory = self._memory
-        for location, positions in chosen.positions().items():
+        memory, commit = self._memory, done.commit
+        for location, positions in done.gone.items():
             one = memory.files[location]
             one.mark(positions)
-            one.marks, one.vector = done.marks[location], done.vectors[location]
+            one.marks, one.vector = commit.marks[location], commit.vectors[location]
             one.vector_name = vector_name(one.vector)
-        if done.data_file is not None:
-            keys = _keys([change for change, _ in chosen.added], plan)
-            firsts: list[Any] = [one[0] for one in keys]
-            location = done.data_file.location()
+        if commit.data_file is not None and done.rows is not None:
+            location, changes = commit.data_file.location(), done.rows.changes
             memory.files[location] = RememberedFile(
-                *(location, done.data_file.fileSizeInBytes(), len(keys), done.first_row_id),
-                *(min(firsts), max(firsts)),
-                rows=FileRows(
-                    _key_arrays(keys, key_columns(plan)),
-                    pa.array([change.seq for change, _ in chosen.added], pa.string()).dictionary_encode(),
-                    pa.array([change.deleted for change, _ in chosen.added], pa.bool_()),
-                    pa.array([row_id for _, row_id in chosen.added], pa.int64()),
-                ),
+                *(location, commit.data_file.fileSizeInBytes(), len(changes), commit.first_row_id),
+                *(compute.min(done.firsts).as_py(), compute.max(done.firsts).as_py()),
+                rows=self._remembered_rows(done.rows, done.keys),
             )
-        if done.snapshot is not None:
-            memory.snapshot_id, snapshot = done.snapshot
+        if commit.snapshot is not None:
+            memory.snapshot_id, snapshot = commit.snapshot
             memory.snapshots[memory.snapshot_id] = snapshot
+
+    def _remembered_rows(self, rows: NewRows, keys: pa.Array) -> FileRows | None:
+        """Return the rows of a new file, if there is room; otherwise they are read when they are needed."""
+        if len(rows) > _MOST_REMEMBERED:
+            return None
+        changes = rows.changes
+        made = FileRows(keys, changes.seq.dictionary_encode(), changes.deleted, rows.row_ids)
+        return made if self._memories.has_room(self._memory, made.size) else None
+
+
+class _Prepared(NamedTuple):
+    """A commit, and what is known of the table once it is made."""
+
+    commit: PreparedCommit
+    gone: Mapping[str, list[int]]
+    rows: NewRows | None
+    firsts: pa.Array  # the first column of the keys of these rows
+    keys: pa.Array
 
 
 def key_columns(plan: MergePlan) -> list[PlannedColumn]:
     """Return the columns of the key, in its order."""
     by_name = {column.target: column for column in plan.columns}
     return [by_name[name] for name in plan.key]
-
-
-def _keys(rows: Sequence[DirectRow], plan: MergePlan) -> list[Key]:
-    places = [plan.columns.index(column) for column in key_columns(plan)]
-    return [tuple(row.values[place] for place in places) for row in rows]
-
-
-def _key_arrays(keys: Sequence[Key], key: Sequence[PlannedColumn]) -> pa.Array:
-    columns = [arrow_column([one[place] for one in keys], column.type) for place, column in enumerate(key)]
-    return key_array(key, columns)

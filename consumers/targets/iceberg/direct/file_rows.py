@@ -5,7 +5,7 @@ written just now.  Out: where the rows with some keys are.  A key is one value h
 which says the length of each of its parts where it has several.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -47,11 +47,11 @@ class FileRows:
             )
         )
 
-    def places(self, wanted: pa.Array) -> Iterator[tuple[int, int]]:
-        """Yield the positions of rows with one of these keys, each with the key's place among them."""
+    def places(self, wanted: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Return the positions of rows with one of these keys, and of each the key's place among them."""
         found = compute.index_in(self.keys, value_set=wanted)
-        at = compute.indices_nonzero(compute.is_valid(found))
-        yield from zip(at.to_pylist(), found.take(at).to_pylist(), strict=True)
+        at = compute.indices_nonzero(compute.is_valid(found)).cast(pa.int64())
+        return at, found.take(at).cast(pa.int64())
 
 
 def can_compare(key: Sequence[PlannedColumn]) -> bool:
@@ -81,40 +81,57 @@ def read_rows(
     """Read a file; None: there is no room for so many bytes.  A file without these columns is an error."""
     key_numbers, seq, deleted = numbers
     opened = parquet.ParquetFile(file)
-    names = {
+    names = names_of(opened)
+    of_key, of_seq, of_deleted = [names[number] for number in key_numbers], names[seq], names[deleted]
+    own = [names[ROW_ID_NUMBER]] if ROW_ID_NUMBER in names else []
+    columns = [*of_key, of_seq, of_deleted, *own]
+    groups = range(opened.metadata.num_row_groups)
+    if not has_room(sum(column_bytes(opened.metadata, group, columns) for group in groups)):
+        return None
+    texts = [name for name, one in zip(of_key, key, strict=True) if one.type.kind in _TEXTS]
+    opened = parquet.ParquetFile(file, read_dictionary=[of_seq, *texts])
+    table = opened.read(columns=columns, use_threads=False)
+
+    def column(name: str) -> pa.Array:
+        return as_one(table[name].unify_dictionaries().combine_chunks())
+
+    of_keys = [column(name) for name in of_key]
+    if not has_room(sum(map(_plain_size, of_keys)) * (2 if len(of_keys) > 1 else 1)):
+        return None
+    return FileRows(
+        key_array(key, of_keys), column(of_seq), column(of_deleted), column(own[0]) if own else None
+    )
+
+
+def names_of(opened: parquet.ParquetFile) -> Mapping[int, str]:
+    """Return the names that a file's columns have, by their numbers."""
+    return {
         int(field.metadata[NUMBER]): field.name
         for field in opened.schema_arrow
         if NUMBER in (field.metadata or {})
     }
-    of_key, of_seq, of_deleted = [names[number] for number in key_numbers], names[seq], names[deleted]
-    own = [names[ROW_ID_NUMBER]] if ROW_ID_NUMBER in names else []
-    if not has_room(_memory_of(opened.metadata, {*of_key, of_seq, of_deleted, *own})):
-        return None
-    opened = parquet.ParquetFile(file, read_dictionary=[of_seq])
-    table = opened.read(columns=[*of_key, of_seq, of_deleted, *own], use_threads=False)
 
-    def column(name: str) -> pa.Array:
-        return table[name].unify_dictionaries().combine_chunks()
 
-    keys = key_array(key, [_one(column(name)) for name in of_key])
-    return FileRows(
-        keys, _one(column(of_seq)), _one(column(of_deleted)), _one(column(own[0])) if own else None
+def column_bytes(file: parquet.FileMetaData, group: int, names: Collection[str]) -> int:
+    """Return about how many bytes of memory columns of a row group take; a text that repeats counts once."""
+    those = file.row_group(group)
+    return sum(
+        max(one.total_uncompressed_size, one.num_values * _LEAST)
+        for one in map(those.column, range(those.num_columns))
+        if any(one.path_in_schema == name or one.path_in_schema.startswith(f"{name}.") for name in names)
     )
 
 
-def _memory_of(file: parquet.FileMetaData, names: Collection[str]) -> int:
-    """Return about how many bytes of memory these columns take; a text that comes often is stored once."""
-    took = 0
-    for number in range(file.num_row_groups):
-        group = file.row_group(number)
-        for place in range(group.num_columns):
-            column = group.column(place)
-            if column.path_in_schema in names:
-                took += max(column.total_uncompressed_size, group.num_rows * _LEAST)
-    return took
+def _plain_size(column: pa.Array) -> int:
+    """Return how many bytes a column takes where each text is there as often as it comes."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    sizes = compute.binary_length(column.dictionary).take(column.indices)
+    return int(compute.sum(sizes).as_py() or 0) + 4 * len(column)
 
 
-def _one(column: Any) -> pa.Array:  # noqa: ANN401 - chunked or not, by Arrow's version
+def as_one(column: Any) -> pa.Array:  # noqa: ANN401 - chunked or not, by Arrow's version
+    """Return a column in one piece."""
     return column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
 
 

@@ -7,8 +7,10 @@ current when the table was loaded, or Iceberg's refusal.
 import uuid
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from wrackline.consumers.lake.table_format import FAILED
@@ -30,6 +32,7 @@ _PLAIN_FILES: Final = {  # settings of a table that only Spark's writer honours
     "write.wap.enabled": "false",
 }
 _LOCAL: Final = "file:/"
+_AT_ONCE: Final = 4 << 20  # bytes of a call
 _MOST_FILES: Final = 2_000
 _VECTOR: Final = "PUFFIN"
 
@@ -105,7 +108,7 @@ class JavaTable:
     def opened(self, one: RememberedFile) -> BinaryIO:
         """Open a data file."""
         if one.location.startswith(_LOCAL):
-            return open("/" + one.location.removeprefix(_LOCAL).lstrip("/"), "rb")  # noqa: PTH123 - the caller closes it
+            return _local_path(one.location).open("rb")
         stream = self._table.io().newInputFile(one.location).newStream()
         return cast("BinaryIO", JavaFile(stream, one.size))
 
@@ -132,7 +135,7 @@ class JavaTable:
 
     def prepare(
         self,
-        content: bytes | None,
+        content: pa.Buffer | None,
         gone: Mapping[str, list[int]],
         files: Mapping[str, RememberedFile],
         summary: Mapping[str, str],
@@ -195,16 +198,21 @@ class JavaTable:
             one.vector, one.vector_name = vectors[0], vector_name(vectors[0])
         return one
 
-    def _data_file(self, content: bytes, written: list[str]) -> JavaObject:
+    def _data_file(self, content: pa.Buffer, written: list[str]) -> JavaObject:
         place = self._new_files("PARQUET").newOutputFile().encryptingOutputFile()
-        written.append(place.location())
-        with closing(place.create()) as stream:
-            stream.write(content)
+        location = place.location()
+        written.append(location)
+        if location.startswith(_LOCAL):
+            _write_file(_local_path(location), content)
+        else:
+            with closing(place.create()) as stream:
+                for start in range(0, content.size, _AT_ONCE):
+                    stream.write(content.slice(start, min(_AT_ONCE, content.size - start)).to_pybytes())
         metrics = self._static("parquet.ParquetUtil.fileMetrics")(
             place.toInputFile(), self._static("MetricsConfig.forTable")(self._table)
         )
         made = self._static("DataFiles.builder")(self._spec)
-        made.withPath(place.location()).withFormat("PARQUET").withFileSizeInBytes(len(content))
+        made.withPath(place.location()).withFormat("PARQUET").withFileSizeInBytes(content.size)
         return made.withMetrics(metrics).build()
 
     def _mark(
@@ -247,6 +255,17 @@ class JavaTable:
         for place in set(written):
             with suppress(Exception):  # an upkeep removes what is left
                 self._table.io().deleteFile(place)
+
+
+def _local_path(location: str) -> Path:
+    return Path("/" + location.removeprefix(_LOCAL).lstrip("/"))
+
+
+def _write_file(path: Path, content: pa.Buffer) -> None:
+    """Write a file of this machine; Hadoop would start programs to set its rights."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        file.write(memoryview(content))
 
 
 class PreparedCommit:

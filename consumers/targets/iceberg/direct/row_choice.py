@@ -1,74 +1,78 @@
-"""Which rows of a table a few changes replace, and which they add: the merge of merge_sql.py, pure.
+"""Which rows of a table changes replace, and which they add: the merge of merge_sql.py, pure.
 
-In: changes, one of each key, which lack no value; and the rows that are stored under these keys.  Out:
-stored rows that go, and changes that become rows, with the identity of the row that each of them
-replaces.
+In: changes, one of each key; and the rows that are stored under these keys.  Out: stored rows that go, and
+changes that become rows, with the stored row that each of them replaces.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from wrackline.consumers.contract.direct import DirectRow
+import pyarrow as pa
+from pyarrow import compute
+
+from wrackline.consumers.contract.direct import DirectChanges
 from wrackline.consumers.contract.plan import Deletes
 
-Key = tuple[object, ...]
 
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows of the table that have keys of the batch, and where they are: one entry a row."""
 
-class StoredRow(NamedTuple):
-    """A row of the table, and where it is."""
+    change: pa.Int64Array  # the place of the change that has the key
+    seq: pa.StringArray  # null: somebody has changed the row by hand
+    deleted: pa.BooleanArray
+    file: pa.Int32Array  # its place in the list of files that was looked at
+    position: pa.Int64Array
+    row_id: pa.Int64Array  # Iceberg's own, which stays with a row that is updated
 
-    key: Key
-    seq: str | None  # None: somebody has changed the row by hand
-    deleted: bool | None
-    file: str
-    position: int
-    row_id: int | None  # Iceberg's own, which stays with a row that is updated
+    def take(self, places: pa.Array) -> "StoredRows":
+        """Return some of them; null where there is none."""
+        return StoredRows(
+            *(
+                one.take(places)
+                for one in (self.change, self.seq, self.deleted, self.file, self.position, self.row_id)
+            )
+        )
+
+    def __len__(self) -> int:
+        return len(self.change)
 
 
 class RowChoice(NamedTuple):
     """What a merge does."""
 
-    gone: list[StoredRow]
-    added: list[tuple[DirectRow, int | None]]
-
-    def positions(self) -> dict[str, list[int]]:
-        """Return where the rows are that go, by file."""
-        found = defaultdict[str, list[int]](list)
-        for row in self.gone:
-            found[row.file].append(row.position)
-        return dict(found)
+    gone: StoredRows
+    added: pa.Array  # places of changes
+    replaced: StoredRows  # for each of them; null where its key is new
 
 
 def choose(
-    changes: Iterable[tuple[Key, DirectRow]],
-    stored: Iterable[StoredRow],
-    floor: str | None,
-    deletes: Deletes,
+    changes: DirectChanges, stored: StoredRows, floor: str | None, deletes: Deletes
 ) -> RowChoice | None:
-    """Choose as MERGE does, from changes with their keys.  None: MERGE has to.
+    """Choose as MERGE does.  None: MERGE has to.
 
     That is where a key is stored twice, or a stored row says nothing of its change.
     """
-    by_key: dict[Key, StoredRow] = {}
-    for row in stored:
-        if row.seq is None or row.deleted is None:
-            return None
-        if floor is not None and row.seq < floor:
-            continue
-        if row.key in by_key:
-            return None
-        by_key[row.key] = row
-    gone: list[StoredRow] = []
-    added: list[tuple[DirectRow, int | None]] = []
-    for key, change in changes:
-        if floor is not None and change.seq < floor:
-            continue
-        held = by_key.get(key)
-        if held is not None:
-            if (change.seq, not change.deleted) <= (held.seq or "", not held.deleted):
-                continue
-            gone.append(held)
-        if not change.deleted or deletes is Deletes.SOFT:
-            added.append((change, None if held is None else held.row_id))
-    return RowChoice(gone, added)
+    if stored.seq.null_count or stored.deleted.null_count:
+        return None
+    if floor is not None:
+        stored = stored.take(compute.indices_nonzero(compute.greater_equal(stored.seq, floor)))
+    if compute.count_distinct(stored.change).as_py() < len(stored):
+        return None
+    every = pa.array(range(len(changes)), pa.int64())
+    held = stored.take(compute.index_in(every, value_set=stored.change))  # one entry a change
+    is_new = compute.is_null(held.seq)
+    lives_again = compute.and_(held.deleted, compute.invert(changes.deleted))
+    later = compute.or_(
+        compute.greater(changes.seq, held.seq),
+        compute.and_(compute.equal(changes.seq, held.seq), lives_again),
+    )
+    applies = compute.or_kleene(is_new, later)
+    if floor is not None:
+        applies = compute.and_(applies, compute.greater_equal(changes.seq, floor))
+    gone = held.take(compute.indices_nonzero(compute.and_(applies, compute.invert(is_new))))
+    stays = applies
+    if deletes is not Deletes.SOFT:
+        stays = compute.and_(applies, compute.invert(changes.deleted))
+    added = compute.indices_nonzero(stays)
+    return RowChoice(gone, added, held.take(added))

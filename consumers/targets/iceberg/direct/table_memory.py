@@ -14,10 +14,11 @@ from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
+from pyarrow import compute
 
 from wrackline.consumers.targets.iceberg.direct.file_rows import FileRows
 from wrackline.consumers.targets.iceberg.direct.java_values import JavaObject
-from wrackline.consumers.targets.iceberg.direct.row_choice import Key, StoredRow
+from wrackline.consumers.targets.iceberg.direct.row_choice import StoredRows
 from wrackline.consumers.targets.iceberg.direct.snapshot_history import IcebergSnapshot
 from wrackline.schemas.tables.table import TableId
 
@@ -47,9 +48,12 @@ class RememberedFile:
             return True
         return bool(self.least <= greatest and least <= self.greatest)
 
-    def is_gone(self, position: int) -> bool:
-        """Whether a row is marked."""
-        return bool(self.gone) and bool(self.gone[position >> 3] >> (position & 7) & 1)
+    def are_gone(self, positions: pa.Array) -> pa.Array:
+        """Whether rows are marked."""
+        if not self.gone:
+            return pa.repeat(False, len(positions))
+        bits = pa.Array.from_buffers(pa.bool_(), self.count, [None, pa.py_buffer(bytes(self.gone))])
+        return bits.take(positions)
 
     def mark(self, positions: Sequence[int]) -> None:
         """Mark rows as gone."""
@@ -58,12 +62,12 @@ class RememberedFile:
         for position in positions:
             self.gone[position >> 3] |= 1 << (position & 7)
 
-    def row_id(self, position: int) -> int | None:
-        """Return Iceberg's identity of a row."""
-        own = None if self.rows is None or self.rows.row_ids is None else self.rows.row_ids[position].as_py()
-        if own is not None:
-            return int(own)
-        return None if self.first_row_id is None else self.first_row_id + position
+    def row_ids(self, positions: pa.Array) -> pa.Array:
+        """Return Iceberg's identities of rows."""
+        nobody = pa.nulls(len(positions), pa.int64())
+        own = nobody if self.rows is None or self.rows.row_ids is None else self.rows.row_ids.take(positions)
+        given = nobody if self.first_row_id is None else compute.add(positions, self.first_row_id)
+        return compute.coalesce(own, given)
 
 
 @dataclass(slots=True)
@@ -97,30 +101,39 @@ class TableMemory:
                     one.gone, one.marks = known.gone, known.marks
         self.files, self.snapshot_id, self.form = dict(found), snapshot_id, form
 
-    def stored(
-        self, wanted: pa.Array, keys: Sequence[Key], files: Sequence[RememberedFile]
-    ) -> list[StoredRow]:
+    @staticmethod
+    def stored(wanted: pa.Array, files: Sequence[RememberedFile]) -> StoredRows:
         """Return the rows that have these keys."""
-        found = []
-        for one in files:
-            rows = one.rows
-            if rows is None:
-                raise ValueError("its rows are not read")
-            found += [
-                StoredRow(
-                    keys[place],
-                    rows.seqs[position].as_py(),
-                    rows.deleted[position].as_py(),
-                    *(one.location, position, one.row_id(position)),
-                )
-                for position, place in rows.places(wanted)
-                if not one.is_gone(position)
-            ]
-        return found
+        found = [_stored_in(one, number, wanted) for number, one in enumerate(files)]
+        names = ("change", "seq", "deleted", "file", "position", "row_id")
+        return StoredRows(
+            *(pa.concat_arrays([getattr(one, name) for one in (_NO_ROWS, *found)]) for name in names)
+        )
 
     def let_go(self) -> None:
         """Forget the table for some batches: its keys take too much memory."""
         self.snapshot_id, self.files, self.rest = None, {}, _REST
+
+
+_NO_ROWS: Final = StoredRows(
+    *(pa.nulls(0, its) for its in (pa.int64(), pa.string(), pa.bool_(), pa.int32(), pa.int64(), pa.int64()))
+)
+
+
+def _stored_in(one: RememberedFile, number: int, wanted: pa.Array) -> StoredRows:
+    if one.rows is None:
+        raise ValueError("its rows are not read")
+    positions, changes = one.rows.places(wanted)
+    there = compute.indices_nonzero(compute.invert(one.are_gone(positions)))
+    positions, changes = positions.take(there), changes.take(there)
+    return StoredRows(
+        changes,
+        one.rows.seqs.take(positions).cast(pa.string()),
+        one.rows.deleted.take(positions),
+        pa.repeat(pa.scalar(number, pa.int32()), len(positions)),
+        positions,
+        one.row_ids(positions),
+    )
 
 
 class Memories:

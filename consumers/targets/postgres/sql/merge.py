@@ -33,6 +33,7 @@ WHERE s.turn = %(turn)s AND {same} AND (s.seq, NOT s.deleted) > (t.{seq}, NOT t.
 _INSERT = """
 INSERT INTO {table} ({into}) SELECT {values} FROM {stage} s
 WHERE s.turn = %(turn)s AND NOT EXISTS (SELECT FROM {table} t WHERE {same})"""
+_INSERT_NEW = "INSERT INTO {table} ({into}) SELECT {values} FROM {stage} s WHERE s.turn = %(turn)s"
 _STORED_OR_SENT = """
 CASE WHEN {name} = ANY(s.unsent) AND NOT t.{deleted} THEN t.{column} ELSE {staged} END"""
 _STORED_OR_IN_TIME = """
@@ -112,15 +113,31 @@ def update(plan: MergePlan, place: PgTargetPlace, shape: PgTargetShape) -> sql.C
     )
 
 
-def insert(plan: MergePlan, place: PgTargetPlace, shape: PgTargetShape) -> sql.Composed:
-    """Add the keys that are not there, of one %(turn)s."""
+def has_none_of(plan: MergePlan, place: PgTargetPlace) -> tuple[sql.Composed, dict[str, object]]:
+    """Ask whether no row of the table lies within the range of the batch's keys."""
+    ranges = {
+        f"{end}{at}": getattr(one, end) for at, one in enumerate(plan.within.values()) for end in one._fields
+    }
+    inside = sql.SQL(" AND ").join(
+        sql.SQL("t.{} BETWEEN {} AND {}").format(
+            sql.Identifier(name), sql.Placeholder(f"least{at}"), sql.Placeholder(f"greatest{at}")
+        )
+        for at, name in enumerate(plan.within)
+    )
+    return sql.SQL("SELECT NOT EXISTS (SELECT FROM {} t WHERE {})").format(place.table, inside), ranges
+
+
+def insert(
+    plan: MergePlan, place: PgTargetPlace, shape: PgTargetShape, *, all_new: bool = False
+) -> sql.Composed:
+    """Add the keys that are not there, of one %(turn)s; `all_new` says that none is."""
     values: dict[str, sql.Composable] = staged_values(plan, shape)
     values |= _marks(plan)
     if plan.mode is TableMode.HISTORY:
         values[plan.ours.unsent] = _unsent(plan)
     elif not plan.lacking_is_null:
         values[plan.ours.missing] = sql.SQL("s.missing || s.unsent")
-    return sql.SQL(_INSERT).format(
+    return sql.SQL(_INSERT_NEW if all_new else _INSERT).format(
         table=place.table,
         into=sql.SQL(", ").join(map(sql.Identifier, values)),
         values=sql.SQL(", ").join(values.values()),

@@ -61,12 +61,15 @@ class LakeMerger:
         self._server = values.text("topic.prefix")
         kafka = values.below("kafka.")
         self._topics = TopicOffsets(client_settings(kafka))
-        rules = BatchRules(
-            spark_options(kafka), texts.text, reader=RecordReader(client_settings(kafka), "wrackline-demo")
-        )
+        self._reader = RecordReader(client_settings(kafka), "wrackline-demo", is_local=True)
+        rules = BatchRules(spark_options(kafka), texts.text, reader=self._reader)
         self._batches = Batches(session, self._topics, target, rules)
         self._shop = shop_of(values)
         self._offsets = 0
+
+    def close(self) -> None:
+        """Leave Kafka."""
+        self._reader.close()
 
     def say(self, **answer: object) -> None:
         """Write one line."""
@@ -135,6 +138,7 @@ def main() -> None:
         values = demo_pipeline.read_pipeline(file)
         texts = opened.enter_context(schema_registry.RegistryClient(schema_registry.registry_access(values)))
         merging = LakeMerger(session, target, values, texts, answers)
+        opened.callback(merging.close)
         merging.say(ready=True)
         while (command := _next(asked, _PAUSE)) is not None:
             if command:

@@ -40,7 +40,7 @@ class MySqlSlicing(Slices):
 
     def fill(self, buffer: bytearray, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Take rows until no whole packet is left, no more fits, or they end; return the reached place."""
-        data: cython.p_const_uchar = buffer  # type: ignore[assignment] # to C either is bytes
+        data: cython.p_const_uchar = buffer
         at: cython.Py_ssize_t = start
         size: cython.Py_ssize_t
         while not self.full and self.last is None and end - at >= _HEADER:

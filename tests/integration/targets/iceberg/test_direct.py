@@ -20,12 +20,13 @@ from tests.contract.target_suite import (
     MergePromises,
     change,
     labels,
+    partial,
     plan_for,
     put,
 )
+from tests.fakes.direct_changes import direct_changes
 from tests.fakes.merge_model import Change, Key, Stored, latest, merge, visible
 from tests.integration.targets.iceberg.world import IcebergWorld
-from wrackline.consumers.contract.direct import DirectRow
 from wrackline.consumers.contract.plan import MergePlan
 from wrackline.consumers.targets.iceberg.direct import java_table
 from wrackline.consumers.targets.iceberg.direct.table_memory import Memories
@@ -47,28 +48,17 @@ class DirectWorld(IcebergWorld):
         by_spark = self.opened.apply
 
         def apply(staged: object, plan: MergePlan) -> None:
-            rows = direct_rows(world._changes, plan)
             world.reach("before the merge")
-            begun = None if rows is None or not world.may else world.opened.begin_direct(plan)
-            if begun is not None and rows is not None and begun.merge(rows, plan):
+            begun = None if plan.keyless or not world.may else world.opened.begin_direct(plan)
+            if begun is not None and begun.merge(
+                direct_changes(latest(world._changes, plan.floor), plan), plan
+            ):
                 world.merged += 1
                 world.reach("after the commit")
             else:
                 by_spark(staged, plan)
 
         self.opened.apply = apply
-
-
-def direct_rows(changes: Sequence[Change], plan: MergePlan) -> list[DirectRow] | None:
-    """Return what records/direct_rows.py makes of these changes; none lacks a value."""
-    if plan.keyless or any(change.unsent for change in changes):
-        return None
-    return [
-        DirectRow(
-            tuple(one.values.get(column.target) for column in plan.columns), one.seq, one.op, one.commit_ts
-        )
-        for one in latest(changes, plan.floor).values()
-    ]
 
 
 @pytest.fixture
@@ -92,7 +82,7 @@ def test_what_both_ways_have_written_is_one_table(world: DirectWorld) -> None:
     assert write(world, 6, change("u", A, 4, "direct"), change("d", B, 5), change("c", ("d", 4), 6, "new"))
     assert write(world, 8, change("u", A, 7, "twice"), change("c", B, 8, "again"))
     world.spark.sql(f"UPDATE {world.name(TABLE.id)} SET label = 'by hand' WHERE shop = 'c'")
-    assert not write(world, 10, replace(change("u", A, 9, "by MERGE"), unsent=frozenset({"big"})))
+    by_spark(world, 10, change("u", A, 9, "by MERGE"))
     assert write(world, 12, change("u", ("c", 3), 11, "last"), change("u", A, 12, "last", "é\n'\"\\ ${x} 😀"))
     assert labels(world) == {A: "last", B: "again", ("c", 3): "last", ("d", 4): "new"}
     assert world.visible(TABLE.id)[A]["big"] == "é\n'\"\\ ${x} 😀"
@@ -100,6 +90,23 @@ def test_what_both_ways_have_written_is_one_table(world: DirectWorld) -> None:
     assert write(world, 14, change("d", ("d", 4), 13), change("u", B, 14, "after the compaction"))
     assert labels(world) == {A: "last", B: "after the compaction", ("c", 3): "last"}
     assert world.target.applied(TABLE.id).offsets == {HERE: 14}
+
+
+def test_a_value_that_is_not_sent_is_found_where_it_is_stored(world: DirectWorld) -> None:
+    """In a file of Spark's, in one of ours, in no file, and in a row whose key was deleted."""
+    write(world, 2, change("c", A, 1, "x", "big a"), change("c", B, 2, "y", "big b"))
+    assert write(world, 4, partial("u", A, 3, "x2"), partial("u", ("c", 3), 4, "half"))
+    assert write(world, 6, partial("u", A, 5, "x3"), change("d", B, 6))
+    assert write(world, 8, partial("c", B, 7, "again"), partial("u", ("c", 3), 8, "still half"))
+    rows = world.stored(TABLE.id)
+    assert (rows[A].values["label"], rows[A].values["big"]) == ("x3", "big a")
+    lacking = [{"big"}, {"big"}]
+    assert [rows[key].missing for key in (B, ("c", 3))] == lacking
+    world.spark.sql(f"UPDATE {world.name(TABLE.id)} SET label = 'by hand' WHERE shop = 'c'")
+    assert write(world, 9, partial("u", ("c", 3), 9, "still"))
+    assert write(world, 11, change("u", ("c", 3), 10, "whole", "big c"), partial("u", A, 11, "x4"))
+    seen = {key: (row["label"], row["big"]) for key, row in world.visible(TABLE.id).items()}
+    assert seen == {A: ("x4", "big a"), ("c", 3): ("whole", "big c")}
 
 
 @pytest.mark.parametrize("merged_at", ["2", "100"])
@@ -139,9 +146,8 @@ def test_what_is_committed_meanwhile_is_not_lost(world: DirectWorld) -> None:
     name = world.name(TABLE.id)
     world.spark.sql(f"UPDATE {name} SET label = 'theirs' WHERE shop = 'a'")
     files = world.spark.sql(f"SELECT file_path FROM {name}.files").collect()
-    rows = direct_rows([change("u", A, 3, "ours"), change("u", B, 4, "ours")], plan)
-    assert rows is not None
-    assert not begun.merge(rows, plan)
+    changes = direct_changes(latest([change("u", A, 3, "ours"), change("u", B, 4, "ours")]), plan)
+    assert not begun.merge(changes, plan)
     assert labels(world) == {A: "theirs", B: "y"}
     assert world.spark.sql(f"SELECT file_path FROM {name}.files").collect() == files
     assert world.target.applied(TABLE.id).offsets == {HERE: 2}
@@ -156,9 +162,8 @@ def test_rows_that_are_added_meanwhile_are_not_added_twice(world: DirectWorld) -
     name = world.name(TABLE.id)
     theirs = world.spark.table(name).withColumns({"shop": F.lit("b"), "number": F.lit(2)})
     theirs.writeTo(name).append()
-    rows = direct_rows([change("c", B, 4, "ours")], plan)
-    assert rows is not None
-    assert not begun.merge(rows, plan)
+    changes = direct_changes(latest([change("c", B, 4, "ours")]), plan)
+    assert not begun.merge(changes, plan)
     assert labels(world) == {A: "x", B: "x"}
 
 
@@ -232,10 +237,9 @@ def test_another_key_is_looked_up_anew(world: DirectWorld) -> None:
     assert write(world, 3, change("u", B, 3, "y2"))
     plan = replace(plan_for(world, 4), since=world.target.applied(TABLE.id), key=("number",))
     begun = world.opened.begin_direct(plan)
-    rows = direct_rows([change("u", A, 4, "z")], plan)
+    changes = direct_changes(latest([change("u", A, 4, "z")]), plan)
     assert begun is not None
-    assert rows is not None
-    assert begun.merge(rows, plan)
+    assert begun.merge(changes, plan)
     assert labels(world) == {A: "z", B: "y2"}
 
 
@@ -298,20 +302,25 @@ def test_a_table_whose_keys_take_too_much_memory_is_left_to_merge(world: DirectW
     assert write(world, 4, change("u", A, 4, "again"))
 
 
+def some_change(chance: random.Random, number: int) -> Change:
+    key = (chance.choice("abcdef"), 1)
+    if chance.random() < 0.3:
+        return partial(chance.choice("uuc"), key, number, f"v{number}")
+    op = chance.choice("cuudr")
+    return change(op, key, number, f"v{number}", None if op == "d" else f"b{number}")
+
+
 @pytest.mark.full
 def test_any_history_leaves_what_the_model_says(world: DirectWorld) -> None:
     """Batches of both ways, repeats and late changes, compactions, and drivers that start again."""
-    chance, rows, offset = random.Random(7), dict[Key, Stored](), 0
+    chance, rows, offset = random.Random(8), dict[Key, Stored](), 0
     batches: list[list[Change]] = []
     for step in range(60):
         if batches and chance.random() < 0.2:
             batch = chance.choice(batches)
         else:
             numbers = chance.sample(range(step * 5, step * 5 + 20), 5)
-            batch = [
-                change(chance.choice("cuudr"), (chance.choice("abcdef"), 1), number, f"v{number}")
-                for number in numbers
-            ]
+            batch = [some_change(chance, number) for number in numbers]
         batches.append(batch)
         offset += 5
         if step % 7 == 3:
@@ -325,5 +334,5 @@ def test_any_history_leaves_what_the_model_says(world: DirectWorld) -> None:
                 world.may = not world.may
         write(world, offset, *batch)
         rows = merge(rows, latest(batch))
-        assert labels(world) == {key: row["label"] for key, row in visible(rows).items()}
+        assert world.visible(TABLE.id) == visible(rows)
     assert 20 < world.merged < 58
