@@ -3,6 +3,7 @@
 with servers() as stack: at = postgres(stack); fill_postgres(at, rows)   ->  stopped and deleted at the end
 """
 
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,7 +12,8 @@ from shutil import which
 import pymysql
 
 from bench.address import Address
-from bench.peers.slot import PUBLICATION, connect
+from bench.peers.slot import PUBLICATION, connect, drop_slots
+from bench.workloads import lineitem as tpch
 from bench.workloads import orders
 from wrackline.control.local.stack.stack import Stack
 
@@ -37,6 +39,36 @@ def new_database(at: Address, name: str) -> Address:
     with connect(at) as session:
         session.execute(f"create database {name}")
     return at._replace(database=name)
+
+
+def lineitem(stack: Stack, rows: int) -> Address:
+    """Start PostgreSQL with a database that has TPC-H's table, published."""
+    at = new_database(Address(stack.postgres().port, "postgres", "", "postgres"), "tpch")
+    make_lineitem(at)
+    with connect(at) as session:
+        session.execute(tpch.insert(0, rows - 1, rows))
+        session.execute(f"vacuum (freeze, analyze) {tpch.TABLE}")
+    return at
+
+
+def make_lineitem(at: Address) -> None:
+    """Create TPC-H's table, published."""
+    with connect(at) as session:
+        session.execute(tpch.CREATE)
+        session.execute(f"create publication {PUBLICATION} for table {tpch.TABLE}")
+
+
+@contextmanager
+def copied_database(at: Address) -> Iterator[Address]:
+    """Copy a database that nobody uses; drop the copy with its slots at the end."""
+    name = f"copy_{secrets.token_hex(4)}"
+    with connect(at._replace(database="postgres")) as session:
+        session.execute(f"create database {name} template {at.database} strategy file_copy")
+        try:
+            yield at._replace(database=name)
+        finally:
+            drop_slots(at, name)
+            session.execute(f"drop database {name} with (force)")
 
 
 def binlog_servers(stack: Stack) -> Iterator[tuple[str, Address]]:

@@ -58,6 +58,10 @@ REST_CATALOGUE = (  # the server of Iceberg's own tests; Ivy gives one jar of a 
 HADOOP_AWS = Coordinate(
     "org.apache.hadoop", "hadoop-aws", "3.4.1"
 )  # as the Hadoop in PySpark; only S3 needs it
+HADOOP = (  # what Iceberg needs for files where no Spark brings it
+    Coordinate("org.apache.hadoop", "hadoop-client-runtime", "3.4.1"),
+    Coordinate("org.apache.hadoop", "hadoop-client-api", "3.4.1", transitive=False),
+)
 DELTA = Coordinate("io.delta", f"delta-spark_{SCALA}", "4.0.0")
 SPARK = (SPARK_KAFKA, SPARK_AVRO, ICEBERG, DELTA)
 
@@ -85,6 +89,35 @@ INTEROP = (
     debezium("postgres"),
     *JDBC_SINK,
 )  # a worker with all that tests move
+
+ICEBERG_SINK = (  # the parts of Iceberg's sink for Connect; the whole is a zip that only its build makes
+    *CONNECT,
+    APICURIO_CONVERTER,
+    debezium("postgres"),
+    *(
+        Coordinate("org.apache.iceberg", name, ICEBERG.version)
+        for name in ("iceberg-kafka-connect", "iceberg-parquet", "iceberg-orc")
+    ),
+    *HADOOP,
+)
+FLINK_VERSION = "1.20.3"
+FLINK = (  # of its connectors, the newest that are there for this line; its `flink-dist` is not needed
+    *(
+        Coordinate("org.apache.flink", name, FLINK_VERSION)
+        for name in (
+            *("flink-clients", "flink-connector-base", "flink-sql-client", "flink-table-api-java-bridge"),
+            *("flink-table-planner-loader", "flink-table-runtime"),
+        )
+    ),
+    *(  # the client wants some classes of these, and nothing that they depend on
+        Coordinate("org.apache.flink", name, FLINK_VERSION, transitive=False)
+        for name in ("flink-python", "flink-sql-gateway")
+    ),
+    KAFKA[1],
+    Coordinate("org.apache.flink", "flink-sql-connector-postgres-cdc", "3.5.0", transitive=False),
+    Coordinate("org.apache.iceberg", "iceberg-flink-runtime-1.20", ICEBERG.version, transitive=False),
+    *HADOOP,
+)
 
 
 def postgres_binaries(major: int, machine: str = "amd64") -> Coordinate:

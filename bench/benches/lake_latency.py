@@ -24,7 +24,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from bench import stage
 from bench.address import Address
 from bench.late import Change, commits, late_ms
-from bench.ours.pipeline import BATCHES, Pipeline, running
+from bench.ours.pipeline import BATCHES, Pipeline, Wanted, running
 from bench.peers.slot import held
 from bench.runner import Contender, Size
 from bench.score import Outcome
@@ -71,7 +71,7 @@ def latency(
     topics = {name: f"{prefix}.{at.database}.public.{name}" for name in names(tables)}
     with tempfile.TemporaryDirectory() as folder, held(at) as slot:
         begin(at, tables)
-        with running(Path(folder), at, bootstrap, registry, prefix, slot, "shop_.*") as pipeline:
+        with running(Path(folder), at, bootstrap, registry, Wanted(prefix, slot, "shop_.*")) as pipeline:
             _until_merged(pipeline, bootstrap, topics)
             load = Load(at, slower)
             load.start()

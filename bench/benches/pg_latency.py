@@ -3,8 +3,9 @@
 Lower is better: a ratio below 1 is ours ahead.
 """
 
+import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from statistics import quantiles
 
@@ -12,6 +13,7 @@ from bench import stage
 from bench.address import Address
 from bench.cost import metered
 from bench.ours import postgres as ours
+from bench.peers import debezium
 from bench.peers.slot import connect, held
 from bench.pulse import Reader, Writer, waits_ms
 from bench.runner import Contender, Size
@@ -28,29 +30,49 @@ INSERT = f"insert into {TABLE} values (%s, 1, 'sku', 1, 1.5, 'new', null, now(),
 
 @contextmanager
 def contenders(rows: int) -> Iterator[Sequence[Contender]]:
-    """Debezium's poll interval alone is 50 ms, so it is not a peer here; Sequin publishes p50 55, p99 253."""
+    """Both write to the same table, one after the other; Sequin publishes p50 55, p99 253."""
     with stage.servers() as stack:
         at, bootstrap, registry = stage.postgres(stack), stack.kafka().bootstrap, stack.registry().url
-        yield [Contender(ours.NAME, latency, (at, bootstrap, registry, rows), ours=True)]
+        rival = debezium.Source("postgres", at, bootstrap)
+        yield [
+            Contender(ours.NAME, latency, (at, bootstrap, registry, rows), ours=True),
+            Contender(debezium.NAME, of_debezium, (rival, rows)),
+        ]
 
 
 def latency(at: Address, bootstrap: str, registry: str, changes: int) -> Outcome:
-    """Write at a steady rate and note when each id becomes visible."""
+    """Run our task beside the writer."""
     prefix = f"wrackline{secrets.token_hex(4)}"
     topic = f"{prefix}.{at.database}.public.{TABLE}"
     make_topic(bootstrap, topic)
     with held(at) as slot, closing(Reader(bootstrap, topic)) as reader:
         given = ours.settings(at, bootstrap, registry, prefix) | {"slot.name": slot}
-        with connect(at) as session:
-            session.execute(INSERT.replace("%s", f"(select coalesce(max(id), 0) + 1 from {TABLE})"))
         with ours.running(given) as process, metered(process.pid) as meter:
-            check = ours.attended(process)
-            reader.read(lambda: bool(reader.seen), check)  # a task's start is not latency of its stream
-            writer = Writer(at, TABLE, INSERT, changes + WARM_UP)
-            writer.start()
-            reader.read(lambda: len(reader.seen) > changes + WARM_UP, check)
-            writer.end()
+            waits = _waits(at, reader, changes, ours.attended(process))
+    return Outcome(waits, meter.cost)
+
+
+def of_debezium(source: debezium.Source, changes: int) -> Outcome:
+    """Run Debezium beside the writer."""
+    with (
+        debezium.following(source) as (topic, connect),
+        closing(Reader(source.bootstrap, topic, lambda key: int(json.loads(key)["id"]))) as reader,
+        metered(connect.pid) as meter,
+    ):
+        waits = _waits(source.at, reader, changes, debezium.attended(connect))
+    return Outcome(waits, meter.cost)
+
+
+def _waits(at: Address, reader: Reader, changes: int, check: Callable[[float], None]) -> Mapping[str, float]:
+    """Write at a steady rate and note when each id becomes visible."""
+    with connect(at) as session:
+        session.execute(INSERT.replace("%s", f"(select coalesce(max(id), 0) + 1 from {TABLE})"))
+    reader.read(lambda: bool(reader.seen), check)  # a task's start is not latency of its stream
+    writer = Writer(at, TABLE, INSERT, changes + WARM_UP)
+    writer.start()
+    reader.read(lambda: len(reader.seen) > changes + WARM_UP, check)
+    writer.end()
     first = min(writer.sent) + WARM_UP
     counted = {key: moment for key, moment in writer.sent.items() if key >= first}
     cuts = quantiles(waits_ms(counted, reader.seen), n=100)
-    return Outcome({"p50_ms": cuts[49], "p99_ms": cuts[98]}, meter.cost)
+    return {"p50_ms": cuts[49], "p99_ms": cuts[98]}

@@ -1,6 +1,6 @@
-"""A whole pipeline, as its users start it: one file, `wrackline run`, `wrackline consume` into Iceberg.
+"""A whole pipeline, as its users start it: one file, `wrackline run`, `wrackline consume` into a lake.
 
-with running(folder, at, bootstrap, registry, prefix, slot, tables) as pipeline: pipeline.steps()
+with running(folder, at, bootstrap, registry, Wanted(prefix, slot, tables)) as pipeline: pipeline.steps()
 """
 
 import re
@@ -12,35 +12,37 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.address import Address
 from bench.peers.slot import PUBLICATION
+from bench.spawned import spawned
 from wrackline.control.local.processes.ports import choose
 from wrackline.schemas.errors import Definite, define
 
 BATCHES = "batches"
-_NAMESPACE, _END_LIMIT_S, _SAID = "lake", 60.0, 2000
+_NAMESPACE, _SAID = "lake", 2000
 _FILE = """\
-name = "{prefix}"
-topic.prefix = "{prefix}"
+name = "{wanted.prefix}"
+topic.prefix = "{wanted.prefix}"
 [source]
 connector.class = "postgres"
-snapshot.mode = "no_data"
+snapshot.mode = "{wanted.snapshot}"
 database.hostname = "127.0.0.1"
 database.port = {at.port}
 database.user = "{at.user}"
 database.dbname = "{at.database}"
 database.sslmode = "disable"
-slot.name = "{slot}"
+slot.name = "{wanted.slot}"
 publication.name = "{publication}"
 publication.autocreate.mode = "disabled"
-table.include.list = "public.{tables}"
+table.include.list = "public.{wanted.tables}"
 [kafka]
 bootstrap.servers = "{bootstrap}"
 [schema.registry]
 url = "{registry}"
 [target]
-kind = "iceberg"
+kind = "{wanted.target}"
 warehouse = "{warehouse}"
 namespace = "{namespace}"
 [consume]
@@ -57,6 +59,16 @@ ENDED = define(
     "`wrackline {command}` ended with code {code} before all was merged; it said: {said}",
     hint="run the bench again with --quick",
 )
+
+
+class Wanted(NamedTuple):
+    """What a pipeline copies; `tables` is a pattern."""
+
+    prefix: str
+    slot: str
+    tables: str
+    snapshot: str = "no_data"
+    target: str = "iceberg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +103,8 @@ class Pipeline:
 
 
 @contextmanager
-def running(
-    folder: Path, at: Address, bootstrap: str, registry: str, prefix: str, slot: str, tables: str
-) -> Iterator[Pipeline]:
-    """Run it until the block ends; `tables` is a pattern."""
+def running(folder: Path, at: Address, bootstrap: str, registry: str, wanted: Wanted) -> Iterator[Pipeline]:
+    """Run it until the block ends."""
     warehouse = folder / "warehouse"
     file = folder / "pipeline.toml"
     port = choose(folder, "metrics")["metrics"]
@@ -103,9 +113,7 @@ def running(
             at=at,
             bootstrap=bootstrap,
             registry=registry,
-            prefix=prefix,
-            slot=slot,
-            tables=tables,
+            wanted=wanted,
             publication=PUBLICATION,
             warehouse=warehouse,
             namespace=_NAMESPACE,
@@ -115,25 +123,9 @@ def running(
     printed = {command: folder / f"{command}.txt" for command in ("run", "consume")}
     with ExitStack() as stack:
         processes = {
-            command: stack.enter_context(_process([command, str(file)], printed[command]))
-            for command in printed
+            command: stack.enter_context(
+                spawned([sys.executable, "-m", "wrackline.control", command, str(file)], out)
+            )
+            for command, out in printed.items()
         }
         yield Pipeline(warehouse, processes, printed, port)
-
-
-@contextmanager
-def _process(words: list[str], printed: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    with (
-        printed.open("wb") as out,
-        subprocess.Popen(
-            [sys.executable, "-m", "wrackline.control", *words], stdout=out, stderr=subprocess.STDOUT
-        ) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(_END_LIMIT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()

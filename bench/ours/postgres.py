@@ -101,11 +101,12 @@ def settings(at: Address, bootstrap: str, registry: str, prefix: str) -> dict[st
 
 @contextmanager
 def running(given: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """Run a task until the block ends."""
+    """Run a task until the block ends; it is loaded when the block begins."""
     command = [sys.executable, "-m", "bench.ours.task"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            if process.stdin is not None:
+            if process.stdin is not None and process.stdout is not None:
+                process.stdout.readline()
                 process.stdin.write(json.dumps(given) + "\n")
                 process.stdin.flush()
             yield process

@@ -1,6 +1,7 @@
 """One task as a process: `python -m bench.ours.task`, its settings as JSON on standard input.
 
-It ends when standard input does, so it can't be left behind.
+It writes a line once Python has loaded it, because the start of a peer's JVM is not metered either.  It ends
+when standard input does, so it can't be left behind.
 """
 
 import json
@@ -50,6 +51,7 @@ class Silent:
 def main() -> None:
     """Run until standard input ends."""
     memory_tuning.use_one_heap()  # as `wrackline run` does
+    print("loaded", flush=True)
     given = json.loads(sys.stdin.readline())
     pipeline = check(given, Installed(), Resolver(Allowed(), {}))
     if pipeline.source is None or pipeline.values is None:

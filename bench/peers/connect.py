@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -123,11 +124,16 @@ class Connect:
 
 
 @contextmanager
-def worker(folder: Path, bootstrap: str, coordinates: Sequence[Coordinate]) -> Iterator[Connect]:
-    """Start a worker with these jars, Connect's own among them; stop it at the end."""
+def worker(
+    folder: Path,
+    bootstrap: str,
+    coordinates: Sequence[Coordinate],
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Connect]:
+    """Start a worker with these jars, Connect's own among them, and more settings; stop it at the end."""
     port = choose(folder, "rest")["rest"]
     properties = folder / "worker.properties"
-    settings = _settings(bootstrap, folder.name, port)
+    settings = {**_settings(bootstrap, folder.name, port), **more}
     properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     jars = fetch(coordinates)
     command = [java.find_java().program, HEAP, "-cp", classpath(jars)]
@@ -138,6 +144,19 @@ def worker(folder: Path, bootstrap: str, coordinates: Sequence[Coordinate]) -> I
         yield Connect(process, port)
     finally:
         process.kill()  # a worker that leaves its group politely takes seconds, and nobody needs its state
+
+
+def avro(registry: str) -> dict[str, str]:
+    """Configure both converters for Avro in Confluent's wire format, through the registry at this address."""
+    one = {
+        "": "io.apicurio.registry.utils.converter.AvroConverter",
+        ".apicurio.registry.url": registry.replace("ccompat/v7", "registry/v2"),
+        ".apicurio.registry.as-confluent": "true",
+        ".apicurio.registry.use-id": "contentId",
+        ".apicurio.registry.headers.enabled": "false",
+        ".apicurio.registry.auto-register": "true",
+    }
+    return {f"{side}.converter{name}": value for side in ("key", "value") for name, value in one.items()}
 
 
 def _settings(bootstrap: str, group: str, port: int) -> dict[str, object]:

@@ -14,6 +14,7 @@ from bench.address import Address
 
 PUBLICATION = "bench"
 LET_GO_LIMIT_S = 30.0
+SLOTS = "select slot_name from pg_replication_slots where database = %s"
 LET_GO = """
 select pg_terminate_backend(active_pid) from pg_replication_slots
 where slot_name = %s and active_pid is not null"""
@@ -54,6 +55,14 @@ def copied(at: Address, slot: str) -> Iterator[str]:
             yield name
         finally:
             _drop(session, name)
+
+
+def drop_slots(at: Address, database: str) -> None:
+    """Drop every slot of a database, as those that others have made."""
+    with connect(at._replace(database="postgres")) as session:
+        made = session.execute(SLOTS, [database]).fetchall()
+        for (slot,) in made:
+            _drop(session, slot)
 
 
 def _drop(session: psycopg.Connection, slot: str) -> None:

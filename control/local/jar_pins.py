@@ -28,6 +28,8 @@ _SETS: tuple[Sequence[Coordinate], ...] = (
     *versions.REST_CATALOGUE,
     (versions.APICURIO_CONVERTER, *versions.CONNECT),
     versions.INTEROP,
+    versions.ICEBERG_SINK,
+    versions.FLINK,
     *((*versions.CONNECT, versions.debezium(database)) for database in ("postgres", "mysql", "mariadb")),
     *(
         (versions.postgres_binaries(major, machine),)

@@ -191,12 +191,14 @@ class Transactor:
         produce = self._producer.produce
         try:
             for record in records:
-                topic, key, value = record[:3]
+                topic = record[0]
                 try:
                     if len(record) == 3:
+                        _, key, value = record
                         produce(topic, value, key)
                     else:
-                        produce(topic, value, key, headers=record[3])
+                        _, key, value, headers = record
+                        produce(topic, value, key, headers=headers)
                 except BufferError:  # not taken: it waits for room
                     self._produce_late(record)
                 except KafkaException as exc:

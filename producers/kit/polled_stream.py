@@ -10,11 +10,14 @@ ended decides what follows (`ReadState`):
     DRAINED  wait until the server sends something
     AMID     the same, but no batch is taken until the rest has come, as long as `poll` may wait
     HELD     do not listen, because more would not help: read again in a moment
+    FILLING  the same, because the server still has much to send: it sends to a full socket in large pieces,
+             and to an empty socket message by message, which costs it three times as much
 """
 
 import select
 from collections.abc import Callable
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Final, Generic, Protocol, TypeVar
 from weakref import finalize
 
@@ -22,6 +25,7 @@ from wrackline.producers.contract.steps import Batch, Position
 from wrackline.producers.kit.wakeup import Wakeup
 
 _AGAIN_S: Final = 0.02  # between two tries to explain a message that is held
+_FILLS_S: Final = 0.005  # between two looks whether the socket had its time to fill
 
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
@@ -35,6 +39,10 @@ class ReadState(Enum):
     DRAINED = auto()  # the socket is empty
     AMID = auto()  # the socket is empty inside a transaction whose rest follows at once
     HELD = auto()  # the next message can't be decoded yet
+    FILLING = auto()  # the socket was full a moment ago, and is left to fill again
+
+
+_PAUSES: Final = MappingProxyType({ReadState.HELD: _AGAIN_S, ReadState.FILLING: _FILLS_S})
 
 
 class SilenceWatch:
@@ -183,8 +191,8 @@ class PolledStream(Generic[P]):
     def _is_woken(self, left: float) -> bool:
         """Wait for the wire or a wake; return whether `wake` was called."""
         wakeup, wire = self._wakeup.fileno(), self._wire
-        if self.state is ReadState.HELD:
-            heard, _, _ = select.select([wakeup], [], [], min(left, _AGAIN_S))
+        if self.state in _PAUSES:
+            heard, _, _ = select.select([wakeup], [], [], min(left, _PAUSES[self.state]))
         else:
             if periods := wire.silence.ended():
                 wire.mind_silence(periods)

@@ -41,8 +41,21 @@ def _relation(oid: int) -> bytes:
     )
 
 
-def read(log: list[bytes], *, one_by_one: bool, counted: bool) -> tuple[list[Any], list[str], int]:
-    """Feed a log; also called in the process of the plain build."""
+class Wire:
+    """Hands out messages as libpq does."""
+
+    def __init__(self, log: list[bytes]) -> None:
+        self._left = [struct.pack(">cQQq", b"w", 0, 0, 0) + message for message in log]
+
+    def get_copy_data(self, _: int) -> tuple[int, memoryview]:
+        one = self._left.pop(0) if self._left else b""
+        return len(one), memoryview(one)
+
+
+def read(
+    log: list[bytes], *, one_by_one: bool, counted: bool, limits: tuple[int, int] | None = None
+) -> tuple[list[Any], list[str], int]:
+    """Feed a log, or let the decoder take it from a wire within limits; also called in the plain build."""
     from tests.unit.test_pgoutput_log import START, decoder  # noqa: PLC0415 - of that process
     from wrackline.producers.contract.steps import Fault, Rows  # noqa: PLC0415 - the same
 
@@ -61,7 +74,12 @@ def read(log: list[bytes], *, one_by_one: bool, counted: bool) -> tuple[list[Any
                 faults.append(f"{step.table.name} {step.error.code}")
         size += 0 if batch is None else batch.size
 
-    for message in log:
+    wire, left = Wire(log), 1
+    while limits is not None and left > 0:
+        _, left, other = made.pass_rows(wire.get_copy_data, *limits)
+        if other:
+            made.feed(other)
+    for message in log if limits is None else ():
         made.feed(message, 0)
         if one_by_one:
             take()
@@ -72,16 +90,22 @@ def read(log: list[bytes], *, one_by_one: bool, counted: bool) -> tuple[list[Any
 KINDS = st.sampled_from(["insert", "insert", "update", "new key", "delete", "relation", "type", "unfit"])
 
 
-@given(st.lists(st.tuples(KINDS, st.sampled_from(OIDS)), max_size=20), st.sampled_from(["counted", ""]))
+LIMITS = st.tuples(st.integers(1, 1000), st.integers(1, 1000))
+
+
+@given(
+    st.lists(st.tuples(KINDS, st.sampled_from(OIDS)), max_size=20), st.sampled_from(["counted", ""]), LIMITS
+)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_stretch_is_its_rows_one_by_one(
-    plain_build: PlainBuild, kinds: list[tuple[str, int]], counted: str
+    plain_build: PlainBuild, kinds: list[tuple[str, int]], counted: str, limits: tuple[int, int]
 ) -> None:
     log = messages(kinds)
     together = partial(read, log, one_by_one=False, counted=bool(counted))
+    passed = partial(read, log, one_by_one=False, counted=bool(counted), limits=limits)
     alone = read(log, one_by_one=True, counted=bool(counted))
-    assert together() == alone
-    assert plain_build.call(together) == alone
+    assert together() == passed() == alone
+    assert plain_build.call(together) == plain_build.call(passed) == alone
     rows, _, size = alone
     assert size == sum(len(key) + len(value) for _, _, key, value, _ in rows)
 

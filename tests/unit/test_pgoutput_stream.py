@@ -3,11 +3,12 @@
 Only the buffer is made by hand here: when a real server's socket runs empty is not to be said.
 """
 
+import contextlib
 import socket
 import struct
 from collections.abc import Iterator
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -16,7 +17,7 @@ from psycopg import pq
 from tests.fakes.no_watch import NoWatch
 from tests.unit.test_pgoutput_log import START, begin, commit, decoder, message
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
-from wrackline.producers.kit.polled_stream import PolledStream
+from wrackline.producers.kit.polled_stream import PolledStream, ReadState
 from wrackline.producers.sources.postgres.log.position import PgPosition
 from wrackline.producers.sources.postgres.stream import PgLogWire, PgStream, PgStreamTiming
 from wrackline.schemas.errors import Transient
@@ -148,3 +149,80 @@ def test_a_silent_server_is_asked_halfway_and_given_up_unless_it_answers() -> No
         with pytest.raises(Transient, match=r"pg\.log_silent"):
             listen(1.5)
     assert asked() == [1, 1, 1]
+
+
+class Busy(Silent):
+    """A connection to a server that sends rows which nobody captures; all of its socket is read at once."""
+
+    ROW = HEADER + b"I" + struct.pack(">I", 7) + b"N\0\0"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self.ours.setblocking(False)
+        self.reads = 0
+
+    def send(self, rows: int) -> None:
+        self.theirs.sendall(self.ROW * rows)
+
+    def consume_input(self) -> None:
+        self.reads += 1
+        with contextlib.suppress(BlockingIOError):
+            size = len(self.ours.recv(1 << 20))
+            self.answers += [self.ROW] * (size // len(self.ROW))
+
+    def get_copy_data(self, _: int) -> tuple[int, memoryview]:
+        return (len(self.ROW), memoryview(self.answers.pop())) if self.answers else (0, memoryview(b""))
+
+
+@pytest.fixture
+def busy() -> Iterator[tuple[Busy, PgLogWire, list[float]]]:
+    """A busy connection, its log, and the clock."""
+    wire, now = Busy(), [0.0]
+    around = Surroundings(lambda: now[0], lambda: 0, lambda _: WriterIds(None, 0))
+    log = PgLogWire(cast("Any", wire), decoder(START), START, around, slot="s", rhythm=PgStreamTiming())
+    with wire.ours, wire.theirs:
+        yield wire, log, now
+
+
+FEW, MANY = 100, 5000  # rows: less and more than what leaves a socket to fill
+
+
+def test_a_log_that_is_not_busy_is_read_until_its_socket_is_empty(
+    busy: tuple[Busy, PgLogWire, list[float]],
+) -> None:
+    wire, log, _ = busy
+    for _ in range(3):
+        wire.send(FEW)
+        assert log.read_ahead() is ReadState.DRAINED
+
+
+def test_a_busy_socket_is_left_to_fill_until_it_is_full_or_its_server_has_no_more(
+    busy: tuple[Busy, PgLogWire, list[float]],
+) -> None:
+    wire, log, now = busy
+    wire.send(MANY)
+    assert log.read_ahead() is ReadState.FILLING
+    reads = wire.reads
+    for _ in range(3):  # more comes all the time
+        wire.send(FEW)
+        now[0] += 0.006
+        assert log.read_ahead() is ReadState.FILLING
+    assert log.read_ahead() is ReadState.FILLING, "it was looked at just now"
+    assert wire.reads == reads
+    now[0] += 0.006
+    assert log.read_ahead() is ReadState.DRAINED
+    assert wire.reads > reads
+
+
+def test_a_busy_socket_is_not_left_to_fill_for_long(busy: tuple[Busy, PgLogWire, list[float]]) -> None:
+    wire, log, now = busy
+    wire.send(MANY)
+    assert log.read_ahead() is ReadState.FILLING
+    reads = wire.reads
+    while wire.reads == reads:
+        assert now[0] < 0.06
+        now[0] += 0.006
+        wire.send(FEW)
+        log.read_ahead()
+    assert not wire.answers

@@ -33,7 +33,7 @@ from wrackline.producers.sources.postgres.follow.table_tracker import PgTableTra
 from wrackline.producers.sources.postgres.log.position import PgPosition
 from wrackline.producers.sources.postgres.rows import messages
 from wrackline.producers.sources.postgres.rows.messages import BeginMessage, Relation
-from wrackline.producers.sources.postgres.rows.row_run import PgRowRun, place_of
+from wrackline.producers.sources.postgres.rows.row_run import Get, PgRowRun, place_of
 from wrackline.producers.sources.postgres.rows.rows import PgRowDecoder, text_cells
 from wrackline.producers.sources.postgres.rows.source_record import PgSourceLabels, streamed_record
 from wrackline.schemas.errors import Definite, OperatorNeeded, WracklineError, define
@@ -104,6 +104,21 @@ class PgDecoder:
     def full(self) -> bool:
         """Whether there are more steps than `take` hands out at once."""
         return self._log.full
+
+    def pass_rows(self, get: Get, most: int, room: int) -> tuple[int, int, bytes]:
+        """Take the rows that come next, within these limits: bytes of messages, and of their events.
+
+        Return the bytes that were read, and the next other message with its size; without one, its size is
+        what `get` said, or above 0 at a limit.
+        """
+        stretch = self._stretch
+        try:
+            size, other = stretch.pass_rows(get, most, room)
+        except (OperatorNeeded, SettledRow) as exc:
+            self._fault(stretch.relation, exc)
+            size, other = 1, b""
+        self.size += stretch.made
+        return stretch.read, size, other
 
     def feed(self, data: bytes, at: int = HEADER) -> None:
         """Take one message, which begins at this place."""

@@ -6,12 +6,18 @@
               `status.update.interval.ms`, so that the server never treats us as dead
     silence   an idle server answers a question; a server that is gone does not
 
-libpq's own buffer is read without blocking (`producers/kit/polled_stream.py` waits).
+libpq's own buffer is read without blocking (`producers/kit/polled_stream.py` waits).  While there is much to
+read, it is filled in large gulps, and the socket is left to fill in between: the server sends each message
+by itself, and only a socket that is full makes it send many at once.
 """
 
+import fcntl
+import select
 import struct
+import termios
+from array import array
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import psycopg
 from psycopg import generators, pq
@@ -28,8 +34,12 @@ from wrackline.producers.sources.postgres.log.slot import log_refused
 from wrackline.schemas.errors import Transient, WracklineError, define
 
 _POSTGRES_EPOCH_US = 946_684_800_000_000
-_KEEPALIVE = ord("k")
-_DATA = ord("w")
+_KEEPALIVE = b"k"
+_DATA = b"w"
+_MUCH: Final = 1 << 17  # bytes in a gulp that leave a socket to fill; a log that is not busy has less
+_FILL_S: Final = 0.05  # the most time for that
+_LOOK_S: Final = 0.005  # a socket that does not fill further for so long is full, or the server has no more
+_MOST_READS: Final = 16  # of one gulp; libpq's buffer grows with each, to the size of a full socket
 
 LOG_ENDED = define(
     "pg.log_ended",
@@ -95,6 +105,8 @@ class PgLogWire:
         self._held: bytes | None = None  # a message that the catalogue can't explain yet
         self._confirmed = start.resume
         self._status_due = around.monotonic() + rhythm.status_every
+        self._gulped_at = self._fills_until = self._look_due = around.monotonic()
+        self._unread = 0  # bytes in the socket at the last look
 
     def fileno(self) -> int:
         """Return the socket to wait for."""
@@ -104,9 +116,7 @@ class PgLogWire:
         """Take the message that is held, then others."""
         if self._decoder.full:
             return ReadState.MORE
-        if self._again() and self._drain():
-            return ReadState.DRAINED
-        return ReadState.MORE if self._held is None else ReadState.HELD
+        return self._drain() if self._again() else ReadState.HELD
 
     def passed(self, picture: PgCatalogueSnapshot) -> bool:
         """Whether the log has passed all that a picture shows."""
@@ -157,44 +167,62 @@ class PgLogWire:
             self._held = None
         return True
 
-    def _drain(self) -> bool:
-        """Take messages until the batch is full, enough was read, or the socket is empty: then true.
+    def _drain(self) -> ReadState:
+        """Take messages until the batch is full, enough was read, or there are no more.
 
         A transaction of a million rows that are not captured makes no batch, and must still return.
         """
-        decoder, wire, most = self._decoder, self._wire, self._around.most_batch_bytes
-        feed, get = decoder.feed, wire.get_copy_data
-        fresh, left, data = False, most, b""
+        decoder, most = self._decoder, self._around.most_batch_bytes
+        get = self._wire.get_copy_data
+        state, fresh, left, data = ReadState.MORE, False, most, b""
         try:
             while decoder.size < most and left > 0:
-                size, message = get(1)
+                read, size, data = decoder.pass_rows(get, left, most - decoder.size)
+                left -= read
+                fresh = fresh and read == 0
                 if size > 0:
-                    left -= size
-                    data = bytes(message)
-                    del message  # a large row is not held twice while it is decoded
-                    if data[0] == _DATA:
-                        feed(data)
-                    elif data[0] == _KEEPALIVE:
+                    if data[:1] == _DATA:
+                        decoder.feed(data)
+                    elif data[:1] == _KEEPALIVE:
                         self._hear(data)
                 elif size < 0:
-                    raise _end_of_stream(wire, wire.get_result(), self._slot, self._confirmed)
+                    raise _end_of_stream(self._wire, self._wire.get_result(), self._slot, self._confirmed)
                 elif fresh:
-                    if left < most:
-                        self.silence.hear()
-                    return True
+                    state = ReadState.DRAINED
+                    break
+                elif self._lets_fill(most - left):
+                    state = ReadState.FILLING
+                    break
                 else:
-                    self._consume()
+                    self._gulp()
                     fresh = True
-                    continue
-                fresh = False
         except NotVisible:
-            self._held = data
-        self.silence.hear()
-        return False
+            self._held, state = data, ReadState.HELD
+        if left < most:
+            self.silence.hear()
+        return state
 
-    def _consume(self) -> None:
+    def _lets_fill(self, taken: int) -> bool:
+        """Whether the socket is left to fill: much came with the last gulp, and more comes all the time."""
+        now = self._around.monotonic()
+        if taken >= _MUCH:
+            self._fills_until, self._look_due = self._gulped_at + _FILL_S, now
+        elif now >= self._fills_until:
+            return False
+        if now >= self._look_due:
+            before, self._unread = self._unread, _unread(self._wire.socket)
+            self._look_due = now + _LOOK_S
+            return taken >= _MUCH or self._unread != before
+        return True
+
+    def _gulp(self) -> None:
+        """Read all that the socket holds."""
+        self._gulped_at = self._fills_until = self._around.monotonic()
         try:
-            self._wire.consume_input()
+            for _ in range(_MOST_READS):
+                self._wire.consume_input()
+                if not select.select([self._wire.socket], [], [], 0)[0]:
+                    break
         except psycopg.OperationalError as exc:
             raise LOG_ENDED(slot=self._slot, reason=str(exc).strip()) from None
 
@@ -229,6 +257,13 @@ def _end_of_stream(
     state = None if answer is None else answer.error_field(pq.DiagnosticField.SQLSTATE)
     known = log_refused(slot, (state or b"").decode(), reason, position)
     return known or LOG_ENDED(slot=slot, reason=reason)
+
+
+def _unread(socket: int) -> int:
+    """Return how many bytes wait in a socket."""
+    size = array("i", [0])
+    fcntl.ioctl(socket, termios.FIONREAD, size)
+    return size[0]
 
 
 def _quote(name: str) -> str:

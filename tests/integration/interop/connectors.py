@@ -1,10 +1,9 @@
-"""Connectors for one test, which read and write JSON without schemas, or Avro by Apicurio's converter."""
+"""Connectors for one test, and how they read and write JSON without schemas."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bench.peers.connect import Connect
-from wrackline.control.local.stack.servers import SchemaRegistry
 
 JSON = {
     "key.converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -12,19 +11,6 @@ JSON = {
     "key.converter.schemas.enable": "false",
     "value.converter.schemas.enable": "false",
 }
-
-
-def avro(registry: SchemaRegistry) -> dict[str, str]:
-    """Configure both converters for Confluent's wire format."""
-    one = {
-        "": "io.apicurio.registry.utils.converter.AvroConverter",
-        ".apicurio.registry.url": registry.url.replace("ccompat/v7", "registry/v2"),
-        ".apicurio.registry.as-confluent": "true",
-        ".apicurio.registry.use-id": "contentId",
-        ".apicurio.registry.headers.enabled": "false",
-        ".apicurio.registry.auto-register": "true",
-    }
-    return {f"{side}.converter{name}": value for side in ("key", "value") for name, value in one.items()}
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every user of PySpark writes it
 from pyspark.sql.avro.functions import from_avro
 
-from bench.peers.connect import Connect
+from bench.peers.connect import Connect, avro
 from tests.fixtures.servers import Database
-from tests.integration.interop.connectors import JSON, avro, connector
+from tests.integration.interop.connectors import JSON, connector
 from tests.integration.running.world import committed, wait_until
 from tests.integration.targets.iceberg.world import FEW_ROWS, settings
 from wrackline.consumers.auto_cdc.flow_batch import FlowReadSettings
@@ -247,6 +247,6 @@ def test_a_flow_over_debeziums_avro_has_what_the_source_has(
         # Confluent's wire format: five bytes before the event
         return lambda value: from_avro(value.substr(F.lit(6), F.length(value)), schema, {"mode": "FAILFAST"})
 
-    with captured(connect, database, topic_prefix, avro(registry)) as sql:
+    with captured(connect, database, topic_prefix, avro(registry.url)) as sql:
         follow(connect, feed, sql, topic_prefix, by_schema, lambda value: value)
     assert {value[0] for value in feed.values()} == {0}

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from bench.peers.connect import Connect
+from bench.peers.connect import Connect, avro
 from tests.fixtures.servers import Database
-from tests.integration.interop.connectors import avro, connector
+from tests.integration.interop.connectors import connector
 from tests.integration.running.world import World, wait_until
 from wrackline.control.local.stack.servers import Broker, SchemaRegistry
 
@@ -138,7 +138,7 @@ def sink(world: World, way: str) -> dict[str, str]:
         "transforms.short.regex": r".*\.(\w+)",
         "transforms.short.replacement": "$1",
         "collection.name.format": f"{way}.${{topic}}",
-        **avro(world.registry),
+        **avro(world.registry.url),
     }
     if way == "unwrapped":
         given["transforms"] = "unwrap,short"

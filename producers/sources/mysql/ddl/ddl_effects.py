@@ -156,9 +156,14 @@ _BESIDE_TABLES: Final = keywords(
 )
 
 
+def common_effects(text: bytes) -> tuple[DdlEffect, ...] | None:
+    """Return the effects of a statement that most transactions have; None for any other statement."""
+    return _COMMON.get(text)
+
+
 def effects(text: bytes, database: str, spelling: SqlSpelling) -> tuple[DdlEffect, ...]:
     """Return a statement's effects, in their order; empty if it has no consequences."""
-    if (common := _COMMON.get(text)) is not None:
+    if (common := common_effects(text)) is not None:
         return common
     try:
         words = TokenReader(text.decode(spelling.encoding, "surrogateescape"), database, spelling)

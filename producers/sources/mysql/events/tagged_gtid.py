@@ -7,6 +7,7 @@ may add fields: we skip them, unless the server says that they must be understoo
 """
 
 import uuid
+from functools import lru_cache
 from typing import NamedTuple
 
 from wrackline.producers.sources.mysql.events.gtids import MySqlGtid
@@ -27,6 +28,7 @@ class TaggedGtid(NamedTuple):
     length: int
 
 
+@lru_cache(1024)  # each transaction has one, and few servers wrote them all
 def source(uuid_bytes: bytes, tag: str) -> str:
     """Name the source of the numbers: a server's UUID, and a tag if there is one."""
     name = str(uuid.UUID(bytes=uuid_bytes))

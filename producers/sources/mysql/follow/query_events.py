@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from wrackline.producers.sources.mysql.ddl.ddl_effects import DdlEffect, TableEmptied, effects
+from wrackline.producers.sources.mysql.ddl.ddl_effects import DdlEffect, TableEmptied, common_effects, effects
 from wrackline.producers.sources.mysql.ddl.sql_tokens import SqlSpelling
 from wrackline.producers.sources.mysql.events.charsets import charset_of
 from wrackline.producers.sources.mysql.events.events import QueryEvent
@@ -25,6 +25,8 @@ _SECRET = re.compile(  # where a password may follow; SPIDER's is in a comment, 
 
 def effects_of(query: QueryEvent, reading: MySqlStreamOptions) -> tuple[DdlEffect, ...]:
     """Return the effects of a query event."""
+    if (common := common_effects(query.text)) is not None:  # in ASCII, as every client's charset has it
+        return common
     mode = query.sql_mode or 0
     spelling = SqlSpelling(
         ansi_quotes=bool(mode & _ANSI_QUOTES),

@@ -6,6 +6,7 @@ behind the common fields have Debezium's names.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from wrackline.schemas.events.frame import Placed, avro_long, avro_text, fine_moments
 from wrackline.schemas.tables.table import TableId
@@ -25,6 +26,7 @@ _NULL = b"\x00"
 _WORD = b"\x00"  # `snapshot` is never null: the text is the union's first branch
 _STREAMED = "false"
 _THERE = b"\x02"
+_named = lru_cache(4096)(avro_text)  # names: of servers, tables and files
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,16 @@ def _parts(
 ) -> Placed:
     """Return the record around `pos` and `row`: where the row's event begins, and the row's number in it."""
     lead = (
-        avro_text(labels.version),
-        avro_text(labels.connector),
-        avro_text(labels.server),
+        _named(labels.version),
+        _named(labels.connector),
+        _named(labels.server),
         avro_long(ts_us // 1000),
-        _WORD + avro_text(snapshot),
-        avro_text(table.database),
+        _WORD + _named(snapshot),
+        _named(table.database),
         _NULL,  # sequence: Debezium's is null, too
         fine_moments(ts_us),
-        avro_text(table.schema),
-        avro_text(table.name),
+        _named(table.schema),
+        _named(table.name),
         _long(whence.server_id),
         _text(whence.gtid),
         _text(whence.file),

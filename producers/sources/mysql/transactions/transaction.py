@@ -89,8 +89,7 @@ class Transaction:
         """Return the common part of its events of one table, set to an event's place."""
         made = self._frames.get(table)
         if made is None:
-            gtid = None if self.gtid is None else str(self.gtid)
-            whence = TransactionOrigin(self.file, self.server_id, gtid, self.thread)
+            whence = TransactionOrigin(self.file, self.server_id, self.start.gtid, self.thread)
             ts_us = self.committed_ms * _US_PER_MS if self.committed_us is None else self.committed_us
             made = self._frames[table] = Frame(
                 streamed_record(labels, table, whence, ts_us=ts_us),
@@ -107,7 +106,7 @@ def begin_transaction(
     event: GtidEvent | MariaDbGtidEvent, head: Header, start: MySqlPosition, file: str
 ) -> Transaction:
     """Take the first event of a transaction; it is at `start`."""
-    name = f"{file}:{start.offset}" if event.gtid is None else str(event.gtid)
+    name = start.gtid or f"{file}:{start.offset}"
     at_all = head.timestamp * _MS_PER_S
     if isinstance(event, MariaDbGtidEvent):
         return Transaction(

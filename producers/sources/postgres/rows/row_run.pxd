@@ -9,5 +9,8 @@ cdef class PgRowRun:
     cdef public long long ordinal
     cdef readonly unsigned int relation
     cdef bint aimed
+    cdef readonly Py_ssize_t read
+    cdef readonly Py_ssize_t made
     cdef PgRowDecoder decoder
     cdef Frame frame
+    cpdef Py_ssize_t take(self, bytes message, Py_ssize_t at) except -1

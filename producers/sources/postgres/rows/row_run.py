@@ -4,8 +4,11 @@
     anything else                                                      -> 0: the decoder takes it
 
 Most of a log consists of such stretches.  The first row of a stretch finds what a row needs (its decoder,
-its frame, the next ordinal), so that each other row costs one call of compiled code.
+its frame, the next ordinal), so that the other rows cost one loop of compiled code.
 """
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 import cython
 
@@ -23,6 +26,9 @@ _UPDATE = cython.declare(cython.longlong, 85)  # U
 _DELETE = cython.declare(cython.longlong, 68)  # D
 _OID_END = cython.declare(cython.longlong, 5)
 _HEADER = cython.declare(cython.longlong, 25)  # of XLogData: its letter, then where the record begins
+_DATA = cython.declare(cython.longlong, 119)  # w
+
+Get: TypeAlias = Callable[[int], tuple[int, memoryview]]  # libpq's get_copy_data
 
 
 @cython.ccall
@@ -49,6 +55,7 @@ class PgRowRun:
         self.ordinal = 0
         self.relation = 0
         self.aimed = False
+        self.read = self.made = 0  # bytes of messages that `pass_rows` took, and of their events
 
     def aim(self, relation: int, decoder: PgRowDecoder, frame: Frame) -> None:
         """Take this relation's rows from here on."""
@@ -62,7 +69,32 @@ class PgRowRun:
         self.rows = []
         return rows
 
-    def take(self, message: bytes, at: cython.Py_ssize_t) -> int:
+    def pass_rows(self, get: Get, most: cython.Py_ssize_t, room: cython.Py_ssize_t) -> tuple[int, bytes]:
+        """Take rows until another message comes, or so many bytes were read, or their events fill the room.
+
+        Return that message with its size, or no message with what `get` said: 0, none is there; less, the
+        end.  `read` and `made` say how much was taken, also if a row raises.
+        """
+        size: cython.Py_ssize_t = 1
+        taken: cython.Py_ssize_t
+        message: bytes = b""
+        self.read = self.made = 0
+        while self.read < most and self.made < room:
+            size, view = get(1)
+            if size <= 0:
+                return size, b""
+            message = bytes(view)
+            del view  # a large row is not held twice while it is decoded
+            self.read += size
+            taken = self.take(message, _HEADER) if message[0] == _DATA else 0
+            if taken == 0:
+                return size, message
+            self.made += taken
+        return 1, b""
+
+    @cython.ccall
+    @cython.exceptval(-1, check=False)
+    def take(self, message: bytes, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Return the size of the events of the message at this place, or 0: not ours.
 
         A row that can't be published raises; its ordinal is still used up.

@@ -159,7 +159,7 @@ def test_a_server_that_wants_to_hear_is_not_forgotten_in_a_wait(bench: Bench) ->
     assert bench.wire.asked == ["read", "take", "keep alive"] * 3
 
 
-@pytest.mark.parametrize("state", [ReadState.DRAINED, ReadState.HELD])
+@pytest.mark.parametrize("state", [ReadState.DRAINED, ReadState.HELD, ReadState.FILLING])
 def test_a_wake_ends_a_wait_once(bench: Bench, state: ReadState) -> None:
     bench.wire.reads = [state]
     begun = time.monotonic()
@@ -180,6 +180,15 @@ def test_a_message_that_is_held_is_tried_again_without_news_from_the_server(benc
     assert bench.poll(LATE) is BATCH
     assert time.monotonic() - begun >= 2 * 0.02
     assert bench.stream.state is ReadState.MORE
+
+
+def test_a_socket_that_is_left_to_fill_is_not_listened_to(bench: Bench) -> None:
+    bench.theirs.send(b"!")
+    bench.wire.reads, bench.wire.batches = [ReadState.FILLING] * 2 + [ReadState.MORE], [None, None, BATCH]
+    begun = time.monotonic()
+    assert bench.poll(LATE) is BATCH
+    assert time.monotonic() - begun >= 2 * 0.005
+    assert bench.wire.asked.count("read") == 3
 
 
 def test_a_wire_that_waits_for_the_catalogue_is_not_silent(bench: Bench) -> None:
