@@ -153,10 +153,12 @@ class Batches:
             if wanted.empty:
                 self._tell(BatchReport(wanted, before))
                 return wanted
-            merged = merge_directly(wanted, before, self._target, self._rules, watch)
+            merged = merge_directly(
+                wanted, before, self._target, self._rules, watch, may_end_early=self._whole is None
+            )
             if merged is not None:
-                self._tell(watch.account(wanted, *merged, direct=True))
-                return wanted
+                self._tell(watch.account(*merged, direct=True))
+                return merged.range
             session = self._spark.newSession()
             records = read_range(session, self._rules.kafka, wanted)
             (upto, counted), letters = merge_sound(records, wanted, before, self._target, self._rules, watch)

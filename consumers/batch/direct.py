@@ -8,7 +8,7 @@ batch is merged as any other.
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wrackline.consumers.batch.as_known import ExpectedBatch, plan_as_known
 from wrackline.consumers.batch.planning import BatchRules
@@ -19,7 +19,6 @@ from wrackline.consumers.contract.direct import DirectTarget
 from wrackline.consumers.contract.plan import Applied, MergePlan, NewestChange
 from wrackline.consumers.contract.target import SparkTarget
 from wrackline.consumers.failpoints import reach
-from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.newest.fetched_records import FetchedRecords
 from wrackline.consumers.records.writer_schema import WriterSchema
 
@@ -29,10 +28,27 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("wrackline.direct")
 
 
+class DirectlyMerged(NamedTuple):
+    """What was merged: the range that was wanted, or its beginning."""
+
+    range: BatchRange
+    upto: Applied
+    counts: BatchCounts
+
+
 def merge_directly(
-    wanted: BatchRange, before: Applied, target: SparkTarget, rules: BatchRules, watch: Stopwatch
-) -> tuple[Applied, BatchCounts] | None:
-    """Merge a batch; None: nothing is changed, and Spark has to do it."""
+    wanted: BatchRange,
+    before: Applied,
+    target: SparkTarget,
+    rules: BatchRules,
+    watch: Stopwatch,
+    *,
+    may_end_early: bool,
+) -> DirectlyMerged | None:
+    """Merge a batch; None: nothing is changed, and Spark has to do it.
+
+    A range that takes too much memory is merged as far as there is room, if it `may_end_early`.
+    """
     reader = rules.reader
     if reader is None or not isinstance(target, DirectTarget) or not reader.fits(wanted):
         return None
@@ -40,7 +56,7 @@ def merge_directly(
     if expected is None:
         return None
     with reader.turn(wanted):
-        return _merge(target, wanted, before, expected, rules, reader, watch)
+        return _merge(target, wanted, before, expected, rules, watch, may_end_early=may_end_early)
 
 
 def _merge(
@@ -49,32 +65,35 @@ def _merge(
     before: Applied,
     expected: ExpectedBatch,
     rules: BatchRules,
-    reader: RecordReader,
     watch: Stopwatch,
-) -> tuple[Applied, BatchCounts] | None:
+    *,
+    may_end_early: bool,
+) -> DirectlyMerged | None:
     known, writer, plan = expected
     begun = target.begin_direct(plan)
     newest = None if begun is None else _newest_reader(known, writer, plan)
     watch.lap(Step.SHAPE)
-    if begun is None or newest is None:
+    if begun is None or newest is None or rules.reader is None:
         return None
-    records = reader.read(wanted)
-    found = None if records is None else _newest_changes(newest, records)
+    records = rules.reader.read(wanted)
+    fits = records is not None and (may_end_early or not records.full)
+    found = _newest_changes(newest, records) if records is not None and fits else None
     watch.lap(Step.READ)
-    if found is None:
+    if records is None or found is None:
         return None
-    plan = replace(
-        plan, upto=plan.upto.then(applied_after(before, wanted.topic, wanted.end, [found.outline]))
-    )
+    wanted = wanted.up_to(records.reached_offsets()) if records.full else wanted
+    # the plan's own offsets are those of the whole range
+    done = applied_after(before, wanted.topic, wanted.end, [found.outline])
+    plan = replace(plan, upto=replace(plan.upto, offsets=before.offsets).then(done))
     reach("before_stage")
     rules.hold()
     reach("before_apply")
-    done = begun.merge(found.changes, plan)
+    is_merged = begun.merge(found.changes, plan)
     watch.lap(Step.APPLY)
-    if not done:
+    if not is_merged:
         return None
     reach("after_apply")
-    return plan.upto, BatchCounts(found.changes.counts(), found.outline.latest)
+    return DirectlyMerged(wanted, plan.upto, BatchCounts(found.changes.counts(), found.outline.latest))
 
 
 def _newest_reader(known: NewestChange, writer: WriterSchema, plan: MergePlan) -> "NewestReader | None":

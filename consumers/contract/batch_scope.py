@@ -72,6 +72,10 @@ class BatchRange:
         """How many offsets there are, control records among them."""
         return sum(self.end.values()) - sum(self.start.values())
 
+    def up_to(self, ends: Mapping[int, int]) -> "BatchRange":
+        """Return its beginning: some partitions end earlier."""
+        return BatchRange(self.topic, self.start, {**self.end, **ends})
+
     def at_most(self, offsets: int) -> "BatchRange":
         """Return its first part, so that a batch has a bound; partitions give in proportion."""
         if self.offsets <= offsets:

@@ -1,9 +1,10 @@
 """The records of a range, read into the driver's memory.
 
 In: a range that topic_offsets.py found, and the settings of client_settings.py.  Out: its records, as
-`read_committed` shows them; or None, where Spark's source has to read the range: it is too large, or
-something is not as expected, and Spark says what.  A client that has read a range is used again for the
-next one, because a new one has to find the brokers first.
+`read_committed` shows them, or as many of the first ones as there is memory for; or None, where Spark's
+source has to read the range: it has too many offsets, or something is not as expected, and Spark says what.
+A client that has read a range is used again for the next one, because a new one has to find the brokers
+first.
 """
 
 import time
@@ -59,9 +60,8 @@ class RecordReader:
         self._sizes: dict[str, float] = {}  # bytes of an offset, by topic, as it was seen last
 
     def fits(self, wanted: BatchRange) -> bool:
-        """Whether a range is small enough, by what is known of its topic."""
-        bytes_ = self._bytes_of(wanted)
-        return wanted.offsets <= self._most and bytes_ <= _MOST_BYTES and librdkafka() is not None
+        """Whether a range has few enough offsets."""
+        return wanted.offsets <= self._most and librdkafka() is not None
 
     @contextmanager
     def turn(self, wanted: BatchRange) -> Iterator[None]:
@@ -79,7 +79,7 @@ class RecordReader:
         return wanted.offsets <= SMALL_OFFSETS and self._bytes_of(wanted) <= _MOST_SMALL_BYTES
 
     def read(self, wanted: BatchRange) -> FetchedRecords | None:
-        """Return the records of a range; None: Spark has to read it."""
+        """Return the records of a range, or of its beginning; None: Spark has to read it."""
         at = {partition: start for partition, start in wanted.start.items() if start < wanted.end[partition]}
         most = _MOST_SMALL_BYTES if self._is_small(wanted) else _MOST_BYTES
         found = FetchedRecords(wanted.topic, at, wanted.end, most)
@@ -94,12 +94,14 @@ class RecordReader:
         except NativeError:
             read = False
         finally:
-            if consumer is not None and not read:  # it may have fetched what nobody wants
+            if consumer is not None and (found.full or not read):  # it may have fetched what nobody wants
                 consumer.close()
         if len(found):
             self._sizes[wanted.topic] = found.size / len(found)
         if consumer is None or not read:
             return None
+        if found.full:
+            return found
         self._idle.put(consumer)
         if self._is_closed:
             self.close()
@@ -125,9 +127,9 @@ class RecordReader:
 
 
 def read_records(consumer: Fetching, found: FetchedRecords) -> bool:
-    """Read to the ends; False: something is odd, or it takes too long or too much memory."""
+    """Read to the ends, or until there is no more room; False: something is odd, or it takes too long."""
     progress = time.monotonic()
-    while not (found.done or found.odd):
+    while not (found.done or found.odd or found.full):
         before = found.reached
         consumer.fetch(found, _LOOK)
         now = time.monotonic()
@@ -135,4 +137,4 @@ def read_records(consumer: Fetching, found: FetchedRecords) -> bool:
             progress = now
         elif now - progress > _PATIENCE:
             return False
-    return not found.odd
+    return not found.odd and (found.done or len(found) > 0)

@@ -20,6 +20,7 @@ ctypedef const char* (*TopicName)(const void*) noexcept
 cdef class FetchedRecords:
     cdef readonly Py_ssize_t count
     cdef readonly bint odd
+    cdef readonly bint full
     cdef bytes topic
     cdef Py_ssize_t most_bytes
     cdef object at
@@ -44,6 +45,7 @@ cdef class FetchedRecords:
     cdef long long* offset_view
     cdef long long* moment_view
     cdef object turn_to(self, int partition)
+    cdef object end_before(self, int partition, long long offset)
     cdef bint is_wanted(self, int error, int partition, long long offset)
     cdef object grow_rows(self)
     cdef object grow_keys(self, Py_ssize_t size)
@@ -71,10 +73,12 @@ cdef inline object take_messages(
             if not self.odd and one.topic != NULL and one.topic != known:
                 known = one.topic
                 self.odd = strcmp(name(known), topic) != 0
-            if not self.odd and self.is_wanted(one.error, one.partition, one.offset) and one.value != NULL:
+            if not self.odd and not self.full and self.is_wanted(one.error, one.partition, one.offset) and one.value != NULL:
                 key_size, value_size = one.key_size, one.value_size
-                if one.key == NULL or key_size + value_size > self.most_bytes - self.key_size - self.value_size:
+                if one.key == NULL:
                     self.odd = True
+                elif key_size + value_size > self.most_bytes - self.key_size - self.value_size:
+                    self.end_before(one.partition, one.offset)
                 else:
                     if self.count == self.room:
                         self.grow_rows()

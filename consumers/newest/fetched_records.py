@@ -4,8 +4,8 @@ Compiled if there is a C compiler, plain Python elsewhere: the same file, the sa
 lie one after the other in two buffers, so that a record costs no Python object.
 
 What nobody expects (another topic, another partition, an offset that was seen, an error, a record without a
-key, too many bytes) makes the range `odd`: Spark's source then reads it, and says what it is.  Records
-without a value are there for compaction, and are left out.
+key) makes the range `odd`: Spark's source then reads it, and says what it is.  Records without a value are
+there for compaction, and are left out.  Records of too many bytes make it `full`: it ends before them.
 """
 
 import ctypes
@@ -69,11 +69,11 @@ class FetchedRecords:
     def __init__(
         self, topic: str, at: Mapping[int, int], end: Mapping[int, int], most_bytes: int = 1 << 30
     ) -> None:
-        """Begin with no record; one that would make them more than so many bytes is odd."""
+        """Begin with no record, and take so many bytes of them at most."""
         self.topic, self.at, self.end, self.most_bytes = topic.encode(), dict(at), end, most_bytes
         self.left = {partition for partition, start in at.items() if start < end[partition]}
         self.count = self.key_size = self.value_size = self.room = 0
-        self.odd = False
+        self.odd = self.full = False
         self.partition, self.next, self.stop = -1, 0, 0
         self.keys, self.values = bytearray(_BYTES), bytearray(_BYTES)
         self.key_view, self.value_view = self.keys, self.values
@@ -102,6 +102,10 @@ class FetchedRecords:
         """A number that grows with every step towards the ends."""
         beside = sum(self.at.values()) - self.at.get(self.partition, 0)
         return int(beside + self.next - len(self.left))
+
+    def reached_offsets(self) -> dict[int, int]:
+        """Return by partition up to where the range is read."""
+        return {**self.at, **({} if self.partition < 0 else {self.partition: self.next})}
 
     def offset(self, place: int) -> int:
         """Return the offset of a record."""
@@ -135,7 +139,7 @@ class FetchedRecords:
 
     def _take_one(self, place: int, library: Any) -> None:  # noqa: ANN401 - of ctypes
         message = _Message.from_address(place)
-        if self.odd:
+        if self.odd or self.full:
             return
         if message.topic and library.rd_kafka_topic_name(message.topic) != self.topic:
             self.odd = True
@@ -149,8 +153,11 @@ class FetchedRecords:
         """Append a record."""
         if value is None:
             return
-        if key is None or len(key) + len(value) > self.most_bytes - self.size:
+        if key is None:
             self.odd = True
+            return
+        if len(key) + len(value) > self.most_bytes - self.size:
+            self.end_before(self.partition, offset)
             return
         if self.count == self.room:
             self.grow_rows()
@@ -185,6 +192,13 @@ class FetchedRecords:
         if self.next >= self.stop:
             self.left.discard(partition)
         return error == 0 and offset < self.stop
+
+    @cython.cfunc
+    def end_before(self, partition: cython.int, offset: cython.longlong) -> None:
+        """End the range before a record that it has no room for."""
+        self.full = True
+        self.next = offset
+        self.left.add(partition)
 
     @cython.cfunc
     def turn_to(self, partition: cython.int) -> None:

@@ -10,6 +10,7 @@ from tests.e2e.written import AMOUNT, AT, ID, NOTE, Server, Written, merged, ord
 from tests.integration.targets.iceberg.world import settings
 from wrackline.consumers.batch.batch import Batches
 from wrackline.consumers.batch.planning import BatchRules
+from wrackline.consumers.kafka import record_reader
 from wrackline.consumers.kafka.client_settings import client_settings, spark_options
 from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import TopicOffsets
@@ -58,7 +59,7 @@ class World(Server):
         direct: bool,
     ) -> None:
         super().__init__(kafka, registry, server, namespace)
-        self.spark = spark
+        self.spark, self.direct = spark, direct
         self.target = open_iceberg(settings(spark), spark)
         given = {"bootstrap.servers": kafka.bootstrap}
         self._topics = TopicOffsets(client_settings(given))
@@ -101,6 +102,25 @@ def world(
     made = World(spark, kafka, registry, topic_prefix, namespace, direct=request.param)
     yield made
     made.close()
+
+
+def test_what_has_no_room_in_one_batch_comes_with_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(world)
+    with table.transaction():
+        table.event("r", order(0))
+    world.merge()
+    for name in ("_MOST_SMALL_BYTES", "_MOST_BYTES"):
+        monkeypatch.setattr(record_reader, name, 400)
+    for number in range(1, 12):
+        with table.transaction():
+            table.event("c", order(number))
+    before = table.snapshots()
+    while world.merge() > 0:
+        pass
+    assert table.rows() == {merged(number) for number in range(12)}
+    assert table.snapshots() - before > 2 or not world.direct
 
 
 def test_what_was_committed_arrives_and_what_was_aborted_does_not(world: World) -> None:

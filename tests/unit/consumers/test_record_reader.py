@@ -129,10 +129,9 @@ def test_partitions_take_turns_as_they_like() -> None:
         Message(3),
         Message(4, error=GONE),
         Message(4, error=-185),
-        Message(4, value=b"v" * 2000),
         Message(4, key=None),
     ],
-    ids=["topic", "partition", "offset", "twice", "error", "error of the client", "size", "no key"],
+    ids=["topic", "partition", "offset", "twice", "error", "error of the client", "no key"],
 )
 def test_a_message_that_nobody_expects_makes_spark_read_the_range(
     plain_build: PlainBuild, odd: Message
@@ -158,17 +157,38 @@ def test_records_of_many_bytes_grow_what_holds_them() -> None:
     assert found.size == 5000 * 100 + sum(len(str(at)) for at in range(5000))
 
 
-def test_a_topic_of_wide_records_is_left_to_spark_once_it_is_known() -> None:
+def read_as_far_as_there_is_room(messages: Sequence[Message]) -> tuple[bool, list[int], dict[int, int]]:
+    """Read a range of three partitions with room for 1,000 bytes."""
+    found = FetchedRecords("t", {0: 0, 1: 0, 2: 0}, {0: 9, 1: 9, 2: 9}, 1000)
+    client = Client(*messages)
+    done = read_records(client, found)
+    assert len(client.library.given_back) == client.handed_over
+    return done and found.full, [found.offset(at) for at in range(len(found))], found.reached_offsets()
+
+
+def test_a_range_ends_before_a_record_that_has_no_room(plain_build: PlainBuild) -> None:
+    wide = b"v" * 400
+    messages = [
+        Message(0, 1, value=wide),
+        Message(3, 0, value=wide),
+        Message(1, 1, value=wide),
+        Message(2, 1),
+    ]
+    expected = True, [0, 3], {0: 4, 1: 1, 2: 0}
+    assert read_as_far_as_there_is_room(messages) == expected
+    assert plain_build.call(read_as_far_as_there_is_room, messages) == expected
+    done, places, _ = read_as_far_as_there_is_room([Message(0, value=b"v" * 2000)])
+    assert (done, places) == (False, []), "one that never has room is left to Spark"
+
+
+def test_ranges_of_wide_records_wait_for_their_turn() -> None:
     reader = RecordReader({}, "g", is_local=True)
-    wanted = BatchRange("t", {0: 0}, {0: 100_000})
-    assert reader.fits(wanted)
-    reader._sizes["t"] = 10_000.0
-    assert not reader.fits(wanted)
+    assert reader.fits(BatchRange("t", {0: 0}, {0: 10**7}))
     few = BatchRange("t", {0: 0}, {0: 4_000})
-    assert reader.fits(few)
-    assert not reader._is_small(few), "it waits for its turn, and may have the memory of a large one"
+    assert reader._is_small(few)
+    reader._sizes["t"] = 10_000.0
+    assert not reader._is_small(few)
     assert reader._is_small(BatchRange("t", {0: 0}, {0: 1_000}))
-    assert reader.fits(BatchRange("u", {0: 0}, {0: 100_000}))
     assert not RecordReader({}, "g").fits(BatchRange("u", {0: 0}, {0: 100_001}))
 
 
