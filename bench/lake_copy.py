@@ -1,4 +1,4 @@
-"""A copy of a database's table in a lake, whoever keeps it, and what is asked of every keeper.
+"""A copy of a database's table in a lake, and what the bench asks of every program that keeps one.
 
 Keeper(source) -> Copy: where its files are, whose processes keep it, how its rows are read
 

@@ -19,13 +19,12 @@ _CONSUMER: Final = 1  # rd_kafka_type_t
 _AT_ONCE: Final = 10_000
 _TEXT: Final = 512  # bytes of an error's text
 _POINTERS: Final = (
-    *(
-        "rd_kafka_conf_new",
-        "rd_kafka_new",
-        "rd_kafka_topic_partition_list_new",
-        "rd_kafka_queue_get_consumer",
-    ),
-    *("rd_kafka_topic_partition_list_add", "rd_kafka_consume_queue"),
+    "rd_kafka_conf_new",
+    "rd_kafka_new",
+    "rd_kafka_topic_partition_list_new",
+    "rd_kafka_topic_partition_list_add",
+    "rd_kafka_queue_get_consumer",
+    "rd_kafka_consume_queue",
 )
 
 

@@ -72,11 +72,9 @@ class RecordReader:
             with self._one_large:
                 yield
 
-    def _bytes_of(self, wanted: BatchRange) -> float:
-        return self._sizes.get(wanted.topic, 0.0) * wanted.offsets
-
     def _is_small(self, wanted: BatchRange) -> bool:
-        return wanted.offsets <= SMALL_OFFSETS and self._bytes_of(wanted) <= _MOST_SMALL_BYTES
+        bytes_ = self._sizes.get(wanted.topic, 0.0) * wanted.offsets
+        return wanted.offsets <= SMALL_OFFSETS and bytes_ <= _MOST_SMALL_BYTES
 
     def read(self, wanted: BatchRange) -> FetchedRecords | None:
         """Return the records of a range, or of its beginning; None: Spark has to read it."""

@@ -80,16 +80,16 @@ def read_rows(
 ) -> FileRows | None:
     """Read a file; None: there is no room for so many bytes.  A file without these columns is an error."""
     key_numbers, seq, deleted = numbers
-    opened = parquet.ParquetFile(file)
-    names = names_of(opened)
+    described = parquet.ParquetFile(file)
+    names, metadata = names_of(described), described.metadata
     of_key, of_seq, of_deleted = [names[number] for number in key_numbers], names[seq], names[deleted]
     own = [names[ROW_ID_NUMBER]] if ROW_ID_NUMBER in names else []
     columns = [*of_key, of_seq, of_deleted, *own]
-    groups = range(opened.metadata.num_row_groups)
-    if not has_room(sum(column_bytes(opened.metadata, group, columns) for group in groups)):
+    groups = range(metadata.num_row_groups)
+    if not has_room(sum(column_bytes(metadata, group, columns) for group in groups)):
         return None
     texts = [name for name, one in zip(of_key, key, strict=True) if one.type.kind in _TEXTS]
-    opened = parquet.ParquetFile(file, read_dictionary=[of_seq, *texts])
+    opened = parquet.ParquetFile(file, metadata=metadata, read_dictionary=[of_seq, *texts])
     table = opened.read(columns=columns, use_threads=False)
 
     def column(name: str) -> pa.Array:

@@ -111,12 +111,13 @@ def read_cells(file: BinaryIO, types: Mapping[int, pa.DataType], positions: pa.A
 
     Texts are read as the file has them, each once, because one that comes often may be a megabyte long.
     """
-    names = names_of(parquet.ParquetFile(file))
+    described = parquet.ParquetFile(file)
+    names = names_of(described)
     there = {number: names[number] for number in types if number in names}
     texts = [name for number, name in there.items() if _is_text(types[number])]
     if any(pa.types.is_list(types[number]) and _is_text(types[number].value_type) for number in there):
         return None
-    opened = parquet.ParquetFile(file, read_dictionary=texts)
+    opened = parquet.ParquetFile(file, metadata=described.metadata, read_dictionary=texts)
     groups = _groups_with(opened.metadata, positions.to_pylist())
     took = sum(column_bytes(opened.metadata, group, there.values()) for group in groups)
     if took > _MOST_BYTES:
