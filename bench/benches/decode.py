@@ -52,31 +52,32 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
     """Publish the records once, for all to read."""
     with stage.servers() as stack, tempfile.TemporaryDirectory(prefix="wrackline-bench-") as folder:
         bootstrap = stack.kafka().bootstrap
-        _publish(bootstrap, rows)
+        publish(bootstrap, TOPIC, rows, PARTITIONS)
         yield [
-            Contender("wrackline", alone, (bootstrap, rows), ours=True),
+            Contender("wrackline", alone, (bootstrap, TOPIC, rows), ours=True),
             Contender("wrackline, by Spark", by_spark, (folder, bootstrap, rows)),
             Contender("from_avro", plain, (folder, bootstrap, rows)),
         ]
 
 
-def _publish(bootstrap: str, rows: int) -> None:
+def publish(bootstrap: str, topic: str, rows: int, partitions: int) -> None:
+    """Write the backlog."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
     producer = Producer({"bootstrap.servers": bootstrap, "compression.type": "lz4", "linger.ms": 20})
-    for record in changes(rows):
+    for record in changes(rows, partitions):
         while True:
             try:
-                producer.produce(TOPIC, record.value, record.key, record.partition)
+                producer.produce(topic, record.value, record.key, record.partition)
                 break
             except BufferError:  # the queue is full: wait for acknowledgements
                 producer.poll(0.05)
     producer.flush()
 
 
-def alone(bootstrap: str, events: int) -> Outcome:
+def alone(bootstrap: str, topic: str, events: int) -> Outcome:
     """Do what a driver does by itself between Kafka and the target."""
-    wanted, (known, writer, plan) = _range(bootstrap), _known()
+    wanted, (known, writer, plan) = _range(bootstrap, topic), _known()
     reader = RecordReader({"bootstrap.servers": bootstrap}, "wrackline-bench", is_local=True)
 
     def work() -> None:
@@ -131,13 +132,13 @@ def _known() -> tuple[NewestChange, WriterSchema, MergePlan]:
     return known, writer, plan_merge(writer.table, Identifiers(255), Applied(newest=known))
 
 
-def _range(bootstrap: str) -> BatchRange:
-    ends = TopicOffsets({"bootstrap.servers": bootstrap}).ends_of(TOPIC.__eq__)[TOPIC]
-    return BatchRange(TOPIC, dict.fromkeys(ends, 0), ends)
+def _range(bootstrap: str, topic: str) -> BatchRange:
+    ends = TopicOffsets({"bootstrap.servers": bootstrap}).ends_of(topic.__eq__)[topic]
+    return BatchRange(topic, dict.fromkeys(ends, 0), ends)
 
 
 def _timed_in_spark(folder: str, bootstrap: str, events: int, work: Callable[[DataFrame], None]) -> Outcome:
-    wanted = _range(bootstrap)
+    wanted = _range(bootstrap, TOPIC)
     with session(folder) as spark:
         records = read_range(spark, {"kafka.bootstrap.servers": bootstrap}, wanted)
         return _timed(lambda: work(records), events, _WARM)

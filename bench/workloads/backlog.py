@@ -32,11 +32,11 @@ class Record(NamedTuple):
     timestamp: int  # ms
 
 
-def changes(events: int, seed: int = SEED) -> list[Record]:
+def changes(events: int, partitions: int = PARTITIONS, seed: int = SEED) -> list[Record]:
     """Make this many changes, in the order of partition and offset."""
     chance, encoder = random.Random(seed), RowEncoder(TABLE, KEY_ID, VALUE_ID)
     new, there = orders(1, events), list[Order]()
-    written: list[list[Record]] = [[] for _ in range(PARTITIONS)]
+    written: list[list[Record]] = [[] for _ in range(partitions)]
     frame = _frame(0)
     for number in range(events):
         if number % ROWS_A_TRANSACTION == 0:
@@ -80,5 +80,5 @@ def _changed(order: Order) -> Order:
 
 
 def _append(written: list[list[Record]], number: int, key: bytes | None, value: bytes) -> None:
-    partition = number % PARTITIONS
+    partition = number % len(written)
     written[partition].append(Record(key or b"", value, partition, len(written[partition]), _FIRST_MS))
