@@ -108,7 +108,8 @@ class Watch:
         return None
 
     def _visible_at(self, offset: int) -> float:
-        return next(at for end, at in self._ends if end > offset)
+        now = time.time()  # it may have been read behind the end that the last look saw
+        return next((at for end, at in self._ends if end > offset), now)
 
 
 @contextmanager
