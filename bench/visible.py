@@ -41,6 +41,7 @@ class Seen(NamedTuple):
     events: int
     seconds: float
     size: int
+    began: float  # when the first event was produced
 
     @property
     def rate(self) -> float:
@@ -65,7 +66,7 @@ class Watch:
         self._seen = self._size = 0
         self._first_at = 0.0
 
-    def until(self, expected: int, check: Callable[[], None]) -> Seen:
+    def until(self, expected: int, check: Callable[[], None], quiet_s: float = QUIET_LIMIT_S) -> Seen:
         """Wait for this many events, tombstones not counted; `check` raises when none can come any more."""
         checked_at = time.time()
         while True:
@@ -80,15 +81,14 @@ class Watch:
             if still > STILL_S and end - self._start >= expected and end > self._read:
                 last = self._count(expected, end)
                 if last is not None:
-                    return Seen(self._seen, self._visible_at(last) - self._first_at, self._size)
+                    taken = self._visible_at(last) - self._first_at
+                    return Seen(self._seen, taken, self._size, self._first_at)
             if now - checked_at > CHECK_EVERY_S:
                 check()
                 checked_at = now
-            if still > QUIET_LIMIT_S:
+            if still > quiet_s:
                 self._count(expected, end)
-                raise NOT_ALL_SEEN(
-                    seen=self._seen, expected=expected, topic=self._topic, quiet=int(QUIET_LIMIT_S)
-                )
+                raise NOT_ALL_SEEN(seen=self._seen, expected=expected, topic=self._topic, quiet=int(quiet_s))
 
     def _count(self, expected: int, end: int) -> int | None:
         """Read what is there; the offset of the last expected event, if it is among it."""

@@ -2,11 +2,13 @@
 
 Each contender is one point of a curve.  A backlog waits in a slot between two marks, which are rows of a
 table of their own; the clock runs from the first mark's record to the moment when a `read_committed` consumer
-sees the second one.  One change in each table precedes the first mark, so topics and schemas are there.
+sees the second one.  The topics are there; `first_s` is the time until a change of each table, which precedes
+the first mark, is published, with its schema: from the start of the process.
 `rows` is the number of changes in the curves of tables, partitions and tasks.
 """
 
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -24,8 +26,9 @@ from bench.score import Outcome
 from bench.visible import make_topic, watch
 from bench.workloads import wide
 
-CHANGES, BYTES, CPU = "changes_per_s", "mb_per_s", "cpu_us"
-UNITS = {CHANGES: "changes/s", BYTES: "MB/s of rows", CPU: "µs of CPU a change"}
+CHANGES, BYTES, FIRST = "changes_per_s", "mb_per_s", "first_s"
+UNITS = {CHANGES: "changes/s", BYTES: "MB/s of rows", FIRST: "s"}
+_QUIET_S = 1_200.0
 FULL = Size(400_000, 1)
 QUICK = Size(4_000, 1)
 MARKS = "marks"
@@ -99,16 +102,16 @@ def _measured(at: Address, bootstrap: str, registry: str, prefix: str, point: Po
             start = f"{one}.{at.database}.public."
             make_topic(bootstrap, start + MARKS)
             _make_topics(bootstrap, [start + name for name in names], point.partitions)
-        taken, cost = _read(at, bootstrap, registry, backlog, prefixes)
+        taken, first, cost = _read(at, bootstrap, registry, backlog, prefixes)
     changes = point.changes * point.tasks
-    values = {CHANGES: changes / taken, BYTES: changes * point.width / taken / 1e6}
-    return Outcome(values | {CPU: cost.cpu_s / changes * 1e6}, cost)
+    values = {CHANGES: changes / taken, BYTES: changes * point.width / taken / 1e6, FIRST: first}
+    return Outcome(values, cost)
 
 
 def _read(
     at: Address, bootstrap: str, registry: str, backlog: str, prefixes: Sequence[str]
-) -> tuple[float, Cost]:
-    """Return how long the slowest of the tasks took, and what all of them cost."""
+) -> tuple[float, float, Cost]:
+    """Return how long the slowest of the tasks took, when it began after its start, and what all cost."""
     with ExitStack() as stack:
         reading = []
         for prefix in prefixes:
@@ -119,14 +122,20 @@ def _read(
             }
             process = stack.enter_context(ours.running(given))
             reading.append((watched, process, stack.enter_context(metered(process.pid))))
-        taken = max(
-            watched.until(2, lambda process=process: ours.attended(process)(0.0)).seconds  # type: ignore[misc]  # bound at once
+        started = time.time()
+        seen = [
+            watched.until(2, lambda process=process: ours.attended(process)(0.0), _QUIET_S)  # type: ignore[misc]  # bound at once
             for watched, process, _ in reading
-        )
+        ]
         meters = [meter for *_, meter in reading]
         stack.close()
     costs = [meter.cost for meter in meters]
-    return taken, Cost(sum(cost.cpu_s for cost in costs), sum(cost.peak_mb for cost in costs))
+    slowest = max(seen, key=lambda one: one.seconds)
+    return (
+        slowest.seconds,
+        slowest.began - started,
+        Cost(sum(cost.cpu_s for cost in costs), sum(cost.peak_mb for cost in costs)),
+    )
 
 
 def _make_topics(bootstrap: str, topics: Sequence[str], partitions: int) -> None:
