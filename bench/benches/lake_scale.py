@@ -65,7 +65,7 @@ def contenders(rows: int) -> Iterator[Sequence[Contender]]:
             ),
             *(
                 Contender(f"{number} tables", tables, (at, bootstrap, stack.registry().url, number))
-                for number in (10, 100, 300)
+                for number in (10, 100)
             ),
         ]
 
