@@ -112,6 +112,7 @@ class ConsumerFigures:
     def __init__(self, server: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.server, self._clock = server, clock
         self._tables: dict[str, TableFigures] = {}
+        self._changed: set[str] = set()  # topics, since they were taken
         self._lock = Lock()
         self.seconds = Histogram(BOUNDS)
         self.outage: WracklineError | None = None
@@ -122,6 +123,12 @@ class ConsumerFigures:
         """Yield the tables by their topics; nothing is added until the block is left."""
         with self._lock:
             yield self._tables
+
+    def take_changed(self) -> frozenset[str]:
+        """Return the topics of the tables that have changed since the last call."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        return frozenset(changed)
 
     def letters(self, topic: str) -> int:
         """Return how many records of a topic were set aside."""
@@ -141,7 +148,7 @@ class ConsumerFigures:
     def batch(self, account: BatchReport) -> None:
         """Take the report of one look at one table."""
         with self._lock:
-            table = self._tables.setdefault(account.read.topic, TableFigures())
+            table = self._changed_table(account.read.topic)
             table.reach(account.read.end, self._clock())
             newest = account.applied.newest
             table.seq = table.seq if newest is None else newest.seq
@@ -169,7 +176,9 @@ class ConsumerFigures:
             for topic in self._tables.keys() - ends.keys():
                 self._tables[topic].ends = {}
             for topic, its_ends in ends.items():
-                self._tables.setdefault(topic, TableFigures()).look(its_ends, now)
+                known = self._tables.get(topic)
+                if known is None or known.ends != its_ends:
+                    self._changed_table(topic).look(its_ends, now)
 
     def waiting_offsets(self, written: Ends) -> Mapping[str, int]:
         """Take how far topics are written; return how much waits behind an open transaction, by topic."""
@@ -178,7 +187,10 @@ class ConsumerFigures:
             for topic, its_ends in written.items():
                 table = self._tables.get(topic)
                 if table is not None:
+                    before = table.held
                     table.holds(its_ends, now)
+                    if table.held != before:
+                        self._changed.add(topic)
                     if table.held is not None:
                         found[topic] = table.held[0]
         return found
@@ -201,10 +213,14 @@ class ConsumerFigures:
     def stands(self, topic: str, standing: TableRetryState) -> None:
         """Take a table's state after a batch failed, or succeeded again."""
         with self._lock:
-            table = self._tables.setdefault(topic, TableFigures())
+            table = self._changed_table(topic)
             table.standing = standing
             if standing.error is not None:
                 table.failures[standing.error.code] += 1
+
+    def _changed_table(self, topic: str) -> TableFigures:
+        self._changed.add(topic)
+        return self._tables.setdefault(topic, TableFigures())
 
     def went(self, error: WracklineError | None) -> None:
         """Take that Kafka does not answer, or answers again."""
@@ -215,7 +231,7 @@ class ConsumerFigures:
     def tended(self, tended: UpkeepOutcome) -> None:
         """Take the outcome of an upkeep."""
         with self._lock:
-            table = self._tables.setdefault(tended.topic, TableFigures())
+            table = self._changed_table(tended.topic)
             table.upkeeps[tended.error is None] += 1
             table.upkeep_seconds += tended.seconds
             table.upkeep_error = tended.error

@@ -1,34 +1,24 @@
-"""A consumer's figures as one document, for `wrackline status` and for programs: plain values, none of a row.
+"""A consumer's figures as documents, for the board: plain values, none of a row.
 
-In: figures, and what runs.  Out: what JSON can hold; `--json` prints it as it is.
+In: figures.  Out: what JSON can hold.  What grows with time alone is said as of the moment of the document: a
+reader adds the time that has passed since.
 """
 
-import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from wrackline.consumers.observe.figures import ConsumerFigures, TableFigures
 from wrackline.schemas.errors import WracklineError
 
 
-def document(
-    figures: ConsumerFigures, pipeline: str, target: str, began_ms: int, now_ms: int
-) -> dict[str, Any]:
-    """Return the state of all tables."""
+def table_documents(figures: ConsumerFigures, topics: Collection[str] | None = None) -> dict[str, Any]:
+    """Return the state of these tables, or of all, by their names."""
     with figures.held() as tables:
-        found = {
+        return {
             figures.named(topic): _table_document(topic, table, figures.now)
             for topic, table in sorted(tables.items())
+            if topics is None or topic in topics
         }
-    return {
-        "pipeline": pipeline,
-        "target": target,
-        "pid": os.getpid(),
-        "began_ms": began_ms,
-        "now_ms": now_ms,
-        "outage": _error_document(figures.outage),
-        "tables": found,
-    }
 
 
 def _error_document(error: WracklineError | None) -> Mapping[str, str] | None:

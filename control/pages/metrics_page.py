@@ -45,9 +45,8 @@ OF_CONSUMERS = f"""
 ## Of a consumer
 
 With `consume.metrics.port` set, `wrackline consume` serves these at
-`http://127.0.0.1:<consume.metrics.port>/metrics`, and beside them, at `/status`, one JSON document with the
-same and each table's last error: what `wrackline status` shows. Each has the label `server`. Only what is
-committed in the target is counted. `table` is the topic's name without `topic.prefix`.
+`http://127.0.0.1:<consume.metrics.port>/metrics`. Each has the label `server`. Only what is committed in
+the target is counted. `table` is the topic's name without `topic.prefix`.
 
 Worth an alert: `wrackline_consume_tables{{standing="stopped"}} > 0`,
 `wrackline_consume_behind_seconds > 300`, `wrackline_consume_running == 0`, and

@@ -1,9 +1,10 @@
-"""A task's figures as one document, for `wrackline status` and for programs: how far behind its log it is.
+"""A task's figures as documents, for the board: how far behind its log it is, and how each table is.
 
-In: figures, and the pipeline that runs.  Out: what JSON can hold, by database; null is what is not known.
+In: figures.  Out: what JSON can hold; null is what is not known.  A document changes only when something has
+happened, so nothing in it counts time.
 """
 
-import os
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,29 +15,32 @@ from wrackline.schemas.tables.table import TableId
 MOST_FORESEEN_S = 8 * 7 * 86_400  # beyond that the rate is noise, and nobody has to act
 
 
-def document(measures: TaskMeasures, pipeline: str, began_ms: int, now_ms: int) -> dict[str, Any]:
-    """Return the state of each source partition's log."""
-    return {
-        "pipeline": pipeline,
-        "pid": os.getpid(),
-        "began_ms": began_ms,
-        "now_ms": now_ms,
-        "running": measures.running,
-        "databases": {
-            partition.database: _of_log(figures, now_ms) for partition, figures in measures.figures().items()
-        },
-    }
+def databases_document(measures: TaskMeasures) -> dict[str, Any]:
+    """Return the state of each source partition's log, by database."""
+    return {partition.database: _of_log(figures) for partition, figures in measures.figures().items()}
 
 
-def _of_log(figures: PartitionFigures, now_ms: int) -> dict[str, Any]:
+def events_by_table(measures: TaskMeasures) -> Mapping[TableId, Mapping[str, int]]:
+    """Return the events that were published since the start, by table and operation."""
+    found: defaultdict[TableId, Counter[str]] = defaultdict(Counter)
+    for figures in measures.figures().values():
+        for (table, operation), times in figures.events.copy().items():
+            found[table][operation] += times
+    return found
+
+
+def _of_log(figures: PartitionFigures) -> dict[str, Any]:
     log = figures.log
     return {
         "behind_bytes": None if log is None else log.behind,
         "retained_bytes": None if log is None else log.retained,
+        "spare_bytes": None if log is None else log.spare,
         "lost_in_s": _forecast(figures.seconds_until_lost),
         "lag_ms": figures.lag_ms,  # of the newest event, when Kafka had it
+        "last_ms": figures.last_ms,
+        "bytes": figures.bytes,
+        "transactions": figures.transactions,
         "left_out": _left_out(figures.left_out),
-        "idle_ms": None if figures.last_ms is None else max(0, now_ms - figures.last_ms),
     }
 
 

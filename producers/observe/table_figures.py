@@ -4,7 +4,7 @@ a table's saved state --> PartitionTables --> its metrics, under our names and u
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -28,6 +28,7 @@ class _TableFigures:
     aside: str | None  # the code of the error that set it aside
     rows: int | None = None  # released by the reading under way
     expected: int | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)  # as it is saved
 
 
 class PartitionTables:
@@ -41,6 +42,10 @@ class PartitionTables:
         self._tables.pop(table, None)
         if state is not None:
             self._tables[table] = _figures(orjson.loads(state), table_fault.reason_in(state, table))
+
+    def states(self) -> Mapping[TableId, Mapping[str, Any]]:
+        """Return the saved state of each table."""
+        return {table: one.state for table, one in self._tables.items()}
 
     def ours(self) -> Iterator[tuple[Metric, Mapping[str, str], float]]:
         """Yield the metrics under our names, with their additional labels."""
@@ -72,4 +77,4 @@ def _figures(state: Mapping[str, Any], reason: table_fault.FaultReason | None) -
     job = next((job for job in state.get("jobs", ()) if "failed" not in job), None)
     rows = None if job is None else job.get("rows", 0)
     expected = None if job is None else job.get("expected")
-    return _TableFigures(state.get("status"), None if reason is None else reason.code, rows, expected)
+    return _TableFigures(state.get("status"), None if reason is None else reason.code, rows, expected, state)

@@ -79,6 +79,7 @@ class TaskMeasures:
         self._commits = Histogram(BOUNDS)
         self._recoveries: Counter[str] = Counter()
         self._queued: Callable[[], int] = lambda: 0
+        self._changed: set[TableId] = set()  # tables, since they were taken
         self._lock = Lock()
         self.running = False
 
@@ -107,6 +108,7 @@ class TaskMeasures:
                 for key, kept in state.tables.items():
                     if key.partition == partition:
                         figures.tables.take(key.table, kept.snapshot)
+                        self._changed.add(key.table)
 
     def fault(self, partition: SourcePartition, fault: Fault) -> None:
         """Count it."""
@@ -126,7 +128,9 @@ class TaskMeasures:
                 figures.transactions += tally.transactions
                 for table, state in publication.states.items():
                     figures.tables.take(table, state)
+                self._changed.update(publication.states)
                 if tally.events:
+                    self._changed.update(table for table, _ in tally.events)
                     figures.events.update(tally.events)
                     figures.last_ms = now
                 if tally.committed_ms is not None:
@@ -147,6 +151,12 @@ class TaskMeasures:
     def figures(self) -> Mapping[SourcePartition, PartitionFigures]:
         """Return the figures themselves; each single figure may be read at any time."""
         return self._figures
+
+    def take_changed(self) -> frozenset[TableId]:
+        """Return the tables that have changed since the last call."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        return frozenset(changed)
 
     @property
     def events(self) -> int:

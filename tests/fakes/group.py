@@ -61,9 +61,9 @@ class FakeGroup:
         self._known(name)
         return ConnectorState(_STATES.get(self._wishes[name], TaskState.RUNNING))
 
-    def wish(self, name: str, wish: DesiredState) -> None:
+    def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         self._known(name)
-        self.asked.append(f"{wish.value} {name}")
+        self.asked.append(f"{wish.value} {name}" + ("" if task is None else f" {task}"))
         self._wishes[name] = wish
 
     def put(self, name: str, config: Mapping[str, str], wish: DesiredState | None) -> None:

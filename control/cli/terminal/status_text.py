@@ -16,6 +16,7 @@ from wrackline.control.runtime.services import requests
 from wrackline.control.runtime.services.status import PipelineStatus
 from wrackline.producers.contract.uncaptured import name_some
 from wrackline.schemas.errors import WracklineError, error_text
+from wrackline.schemas.kafka.board_records import HalfState
 
 Side = Mapping[str, Any]
 
@@ -148,8 +149,8 @@ def heads(status: PipelineStatus, look: StatusStyle) -> Iterator[Text]:
     else:
         runs = f"pid {target['pid']}, for {_ago(target['began_ms'], look)}"
         yield Text(f"{status.pipeline} into {target['target']}: the consumer runs, {runs}")
-        if target["outage"]:
-            yield Text.assemble("  ", (error_text(target["outage"]), "yellow"))
+        if target["error"]:
+            yield Text.assemble("  ", (error_text(target["error"]), "yellow"))
 
 
 def _log(log: Side | WracklineError) -> Iterator[Text]:
@@ -157,7 +158,7 @@ def _log(log: Side | WracklineError) -> Iterator[Text]:
     if isinstance(log, WracklineError):
         yield Text.assemble(("log", "bold"), "     unknown: ", str(log))
         return
-    waits = "" if log["running"] else "; the worker is waiting"
+    waits = "" if log["state"] == HalfState.RUNNING.value else f"; the worker is {log['state']}"
     for database, its in log["databases"].items():
         behind = "unknown bytes" if its["behind_bytes"] is None else size_text(its["behind_bytes"])
         late = "" if its["lag_ms"] is None else f", its newest event came {_time(its['lag_ms'])} late"

@@ -19,7 +19,7 @@ from wrackline.schemas.errors import OperatorNeeded, define
 from wrackline.schemas.language.exposition import Family, text
 
 HOST = "127.0.0.1"
-METRICS, STATUS = "/metrics", "/status"
+METRICS = "/metrics"
 _HOSTS = ("127.0.0.1", "localhost")
 _ASK_S = 5.0  # seconds for a request to come whole, and for its answer to be read
 

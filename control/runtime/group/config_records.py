@@ -4,7 +4,7 @@
     connector-<name>    {"config", "cut"}           the settings as they came, references unresolved
     target-<name>       {"state"}                   STARTED, PAUSED, STOPPED
     task-<name>-0       {"slot"}                    which partition of <group>-tasks it belongs to
-    restart-<name>      {"at"}                      a message: nothing of it is kept
+    restart-<name>      {"at", "task"}              a message: nothing of it is kept; no task means all
 
 A connector exists when it has its `connector-`, `target-` and `task-` records.  `cut` distinguishes one
 configuration from the next, also for a connector that was deleted and made again.  A record that can't be
@@ -13,7 +13,7 @@ read is skipped and reported: one connector's fault must not stop the others.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
@@ -61,6 +61,13 @@ class CoordinatorTerm:
     users: bool = False  # whether users have to log in there
 
 
+class Restart(NamedTuple):
+    """A connector that is to start again, or one of its tasks."""
+
+    connector: str
+    task: int | None
+
+
 class GroupConfig:
     """The fold of the records."""
 
@@ -71,8 +78,8 @@ class GroupConfig:
         self._slots: dict[str, int] = {}
         self._connectors: Mapping[str, Connector] | None = None  # what they add up to, until the next record
 
-    def apply(self, key: bytes, value: bytes | None) -> str | None:
-        """Take the next record; return the connector that it restarts.
+    def apply(self, key: bytes, value: bytes | None) -> Restart | None:
+        """Take the next record; return what it restarts.
 
         ValueError, KeyError or TypeError: the record is not known.
         """
@@ -92,7 +99,10 @@ class GroupConfig:
                 of = name.removesuffix(f"-{TASK}")
                 _update(self._slots, of, document, lambda read: slot_of(read["slot"]))
             case "restart":
-                return None if document is None else name
+                if document is None:
+                    return None
+                task = document.get("task")
+                return Restart(name, None if task is None else number(task))
             case _:
                 raise ValueError(kind)
         return None
@@ -137,9 +147,10 @@ def removal_records(name: str) -> list[Change]:
     return [(key.encode(), None) for key in keys]
 
 
-def restart_record(name: str, at_ms: int) -> Change:
-    """Restart a connector."""
-    return f"restart-{name}".encode(), orjson.dumps({"at": at_ms})
+def restart_record(name: str, at_ms: int, task: int | None) -> Change:
+    """Restart a connector, or one of its tasks."""
+    which = {} if task is None else {"task": task}
+    return f"restart-{name}".encode(), orjson.dumps({"at": at_ms, **which})
 
 
 def _update(known: dict[str, T], name: str, document: Document | None, read: Callable[[Document], T]) -> None:

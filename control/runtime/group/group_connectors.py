@@ -143,6 +143,10 @@ class GroupConnectors:
             self._shown[name] = (connector.cut, shown)
         return shown
 
+    def version(self, name: str) -> int:
+        """Return a number that changes with the connector's settings."""
+        return self._connector(name).cut
+
     def pipeline(self, name: str) -> Pipeline:
         """Return the connector as a pipeline, checked."""
         return self.check(self.stored_settings(name))
@@ -184,13 +188,15 @@ class GroupConnectors:
             self._hands.forgets(name)
             self._shown.pop(name, None)
 
-    def wish(self, name: str, wish: DesiredState) -> None:
-        """Have it run, pause, stop or start again, soon."""
+    def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
+        """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
         with self._lock:
             known = self._connector(name)
             if wish is DesiredState.RESTART:
                 self._write(
-                    name, [config_records.restart_record(name, time.time_ns() // 1_000_000)], lambda _: True
+                    name,
+                    [config_records.restart_record(name, time.time_ns() // 1_000_000, task)],
+                    lambda _: True,
                 )
             elif wish is not known.wish:
                 new = Connector(name, known.config, known.cut, wish, known.slot)

@@ -21,6 +21,7 @@ from typing import Final
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.check import assessment
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.group.config_records import SLOTS, Change, Connector
@@ -29,13 +30,14 @@ from wrackline.control.runtime.group.group_connectors import GroupConnectors
 from wrackline.control.runtime.group.group_settings import WorkerGroup
 from wrackline.control.runtime.group.member import Member
 from wrackline.control.runtime.group.threads import Threads
-from wrackline.control.runtime.group.worker_tasks import WorkerTasks
+from wrackline.control.runtime.group.worker_tasks import WorkerTasks, task_numbers
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
-from wrackline.control.runtime.worker.pipeline_views import WorkerViews
+from wrackline.control.runtime.worker.pipeline_tasks import task_key
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker import FOR_SOMEBODY, LOADED, serve_rest
 from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
 from wrackline.producers.connect.child import Begin
@@ -95,7 +97,7 @@ def join_group(
     with ExitStack() as opened:
         opened.enter_context(log_libraries(log.bind(pipeline=WORKER), clean))
         report = opened.enter_context(_report_sender(group.client, topics.status, tell))
-        hands = WorkerTasks(topics, supervisor, partial(_begin, nursery, group), report, tell)
+        hands = WorkerTasks(topics, supervisor, partial(_begins, nursery, group), report, tell)
         reader = group.client.reader(Identity(group.id, "follower", 0, 0)) | _FOLLOWING
         follower = Follower(reader, [topics.configs, topics.status], hands.hears, tell, threads)
         follower.start()
@@ -103,8 +105,11 @@ def join_group(
         if not follower.wait_for(lambda: follower.caught_up, _FIRST):
             raise NOT_READ(group=group.id, seconds=_FIRST)
         crew = GroupConnectors(group, cluster, hands, follower, tell, threads)
-        looks = WorkerViews(crew, partial(_assess, nursery, group, crew))
+        boards = BoardFollower()
+        opened.callback(boards.close)
+        looks = WorkerViews(crew, boards, partial(_assess, nursery, group, crew))
         door = opened.enter_context(serve_rest(crew, _GroupRequests(crew, tell), looks, rest, tell, crew))
+        opened.enter_context(following(looks))
         hands.begin(door.worker)
         crew.begin(door.worker, door.url, telling.group, users=rest.users is not None)
         opened.enter_context(
@@ -153,8 +158,14 @@ def _member(
         hands.leave()
 
 
-def _begin(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Begin:
-    return nursery.way(task_process.run_settings, dict(group.whole(connector.config)), group.allowed)
+def _begins(nursery: Nursery, group: WorkerGroup, connector: Connector) -> Mapping[str, Begin]:
+    settings = dict(group.whole(connector.config))
+    return {
+        task_key(connector.name, number): nursery.way(
+            task_process.run_settings, settings, group.allowed, number
+        )
+        for number in task_numbers(connector)
+    }
 
 
 def _assess(nursery: Nursery, group: WorkerGroup, crew: GroupConnectors, name: str) -> Begin:

@@ -1,7 +1,8 @@
 """What a group's workers report of themselves and of their tasks: the records of `<group>-status`.  Pure.
 
     worker-<id>         {"slots", "since"}                                the slots that it owns
-    status-<name>-0     {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state
+    status-<name>-<n>   {"state", "reason", "worker", "claim", "cut", "tables"}     a task's state: 0 is the
+                        source half, 1 the target half
 
 Each is written by the worker itself.  A worker that was frozen, and does not know yet that its tasks have
 another worker, may write too: `claim` grows with every worker that takes a task, and a lower claim than the
@@ -11,15 +12,14 @@ a connector that was deleted and made again counts its claims from the start, an
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from wrackline.control.runtime.group.config_records import TASK, slot_of
+from wrackline.control.runtime.group.config_records import slot_of
+from wrackline.control.runtime.worker.pipeline_tasks import task_key, task_of
 from wrackline.producers.connect.restart_policy import TaskState
 from wrackline.schemas.untrusted import number, text
-
-_STATUS: Final = f"-{TASK}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class GroupState:
             return None
         if kind != "status":
             raise ValueError(kind)
-        task = name.removesuffix(_STATUS)
+        of, _, its = name.rpartition("-")
+        task = task_key(of, int(its))
         if document is None:
             self.tasks.pop(task, None)
             return None
@@ -84,17 +85,22 @@ def worker_left(worker: str) -> tuple[bytes, None]:
     return f"worker-{worker}".encode(), None
 
 
-def task_record(name: str, report: TaskReport) -> tuple[bytes, bytes]:
+def task_record(task: str, report: TaskReport) -> tuple[bytes, bytes]:
     """Report a task's state."""
     told = {"state": report.state.value, "worker": report.worker, "claim": report.claim, "cut": report.cut}
     more = {"reason": report.reason, "tables": report.tables}
     known = {name: value for name, value in more.items() if value is not None}
-    return f"status-{name}{_STATUS}".encode(), orjson.dumps(told | known)
+    return _key(task), orjson.dumps(told | known)
 
 
-def task_forgotten(name: str) -> tuple[bytes, None]:
+def task_forgotten(task: str) -> tuple[bytes, None]:
     """Forget a task that no longer exists."""
-    return f"status-{name}{_STATUS}".encode(), None
+    return _key(task), None
+
+
+def _key(task: str) -> bytes:
+    name, number = task_of(task)
+    return f"status-{name}-{number}".encode()
 
 
 def _report(read: dict[str, object]) -> TaskReport:

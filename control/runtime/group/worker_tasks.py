@@ -7,8 +7,8 @@ to end holds no lock meanwhile.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Event, RLock
 from typing import Final
 
@@ -21,7 +21,12 @@ from wrackline.control.runtime.group.config_records import (
     GroupConfig,
 )
 from wrackline.control.runtime.group.status_records import GroupState, TaskReport
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import (
+    SOURCE_TASK,
+    TARGET_TASK,
+    ConnectorState,
+)
+from wrackline.control.runtime.worker.pipeline_tasks import asks_for_target, task_key, task_of
 from wrackline.producers.connect.child import Begin
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.connect.supervisor import MOVING, Supervisor
@@ -45,12 +50,13 @@ _KILLED: Final = 2.0  # seconds from a kill to the end of a process
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnTask:
-    """A task that the supervisor has."""
+class _OwnTasks:
+    """A connector's tasks that the supervisor has."""
 
     cut: int
     wish: DesiredState
     claim: int
+    tasks: Sequence[str]
 
 
 class WorkerTasks:
@@ -60,15 +66,15 @@ class WorkerTasks:
         self,
         topics: InternalTopics,
         supervisor: Supervisor,
-        begin: Callable[[Connector], Begin],
+        begins: Callable[[Connector], Mapping[str, Begin]],
         report: Callable[[Change], None],
         tell: Callable[[WracklineError], None],
     ) -> None:
         self._worker, self._topics, self._supervisor = "", topics, supervisor
-        self._begin, self._report, self._tell = begin, report, tell
+        self._begins, self._report, self._tell = begins, report, tell
         self._config, self._heard = GroupConfig(), GroupState()
         self._own: frozenset[int] = frozenset()
-        self._tasks: dict[str, _OwnTask] = {}
+        self._tasks: dict[str, _OwnTasks] = {}  # by connector
         self._task_reports: dict[str, TaskReport] = {}
         self._ready, self._since = False, 0
         self._lock = RLock()
@@ -107,31 +113,32 @@ class WorkerTasks:
             self._own -= frozenset(slots)
             found = self._config.connectors
             leaving = [name for name in self._tasks if name in found and found[name].slot not in self._own]
-            claims = {name: self._tasks[name] for name in leaving}
-            ends = [self._let_go(name) for name in leaving]
+            claims = {task: self._tasks[name] for name in leaving for task in self._tasks[name].tasks}
+            ends = [end for name in leaving for end in self._let_go(name)]
         deadline = time.monotonic() + MOVING + _KILLED
         for end in ends:
             end.wait(max(0.0, deadline - time.monotonic()))
-        for name, taken in claims.items():  # until another worker has the task, it has no owner
+        for task, taken in claims.items():  # until another worker has the task, it has no owner
             self._report(
                 status_records.task_record(
-                    name, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.cut)
+                    task, TaskReport(TaskState.STARTING, self._worker, taken.claim, taken.cut)
                 )
             )
 
-    def stands(self, name: str, standing: ConnectorState) -> None:
+    def stands(self, task: str, standing: ConnectorState) -> None:
         """Report the state of a task's process."""
         with self._lock:
-            taken = self._tasks.get(name)
+            taken = self._tasks.get(task_of(task)[0])
             if taken is not None:
-                self._task_reports[name] = TaskReport(
+                self._task_reports[task] = TaskReport(
                     standing.state, self._worker, taken.claim, taken.cut, standing.reason, standing.tables
                 )
-                self._report(status_records.task_record(name, self._task_reports[name]))
+                self._report(status_records.task_record(task, self._task_reports[task]))
 
     def forgets(self, name: str) -> None:
-        """Report that a connector's task no longer exists."""
-        self._report(status_records.task_forgotten(name))
+        """Report that a connector's tasks no longer exist."""
+        for number in (SOURCE_TASK, TARGET_TASK):
+            self._report(status_records.task_forgotten(task_key(name, number)))
 
     def connectors(self) -> Mapping[str, Connector]:
         """The group's connectors."""
@@ -139,9 +146,14 @@ class WorkerTasks:
             return self._config.connectors
 
     def standing(self, connector: Connector) -> ConnectorState:
-        """Return the state of a connector's task, wherever it runs."""
+        """Return the states of a connector's tasks, wherever they run."""
+        source, *target = (self._state(connector, number) for number in task_numbers(connector))
+        return replace(source, target=target[0]) if target else source
+
+    def _state(self, connector: Connector, number: int) -> ConnectorState:
         with self._lock:
-            told, owner = self._heard.tasks.get(connector.name), self._heard.owners.get(connector.slot)
+            told = self._heard.tasks.get(task_key(connector.name, number))
+            owner = self._heard.owners.get(connector.slot)
         if told is None or told.cut != connector.cut:
             return ConnectorState(_UNHEARD[connector.wish], None, owner)
         return ConnectorState(told.state, told.reason, told.worker, told.tables)
@@ -158,8 +170,12 @@ class WorkerTasks:
 
     def _decided(self, key: bytes, value: bytes | None) -> None:
         again = self._config.apply(key, value)
-        if again in self._tasks and self._tasks[again].wish is DesiredState.RUN:
-            self._supervisor.wish(again, DesiredState.RESTART)
+        taken = None if again is None else self._tasks.get(again.connector)
+        if again is not None and taken is not None and taken.wish is DesiredState.RUN:
+            only = None if again.task is None else task_key(again.connector, again.task)
+            for task in taken.tasks:
+                if only in (None, task):
+                    self._supervisor.wish(task, DesiredState.RESTART)
         self._settle()
 
     def _reported(self, key: bytes, value: bytes | None) -> None:
@@ -181,13 +197,24 @@ class WorkerTasks:
         for name, connector in wanted.items():
             taken = self._tasks.get(name)
             claim = self._heard.next_claim(name) if taken is None else taken.claim
-            self._tasks[name] = _OwnTask(connector.cut, connector.wish, claim)
-            if taken is None or taken.cut != connector.cut:
-                self._supervisor.give(name, self._begin(connector), connector.wish)
-            elif taken.wish is not connector.wish:
-                self._supervisor.wish(name, connector.wish)
+            begins = self._begins(connector) if taken is None or taken.cut != connector.cut else {}
+            tasks = tuple(begins) if taken is None or begins else taken.tasks
+            self._tasks[name] = _OwnTasks(connector.cut, connector.wish, claim, tasks)
+            for task in () if taken is None else set(taken.tasks) - set(tasks):
+                self._supervisor.let_go(task)
+            for task, begin in begins.items():
+                self._supervisor.give(task, begin, connector.wish)
+            if taken is not None and not begins and taken.wish is not connector.wish:
+                for task in tasks:
+                    self._supervisor.wish(task, connector.wish)
 
-    def _let_go(self, name: str) -> Event:
-        del self._tasks[name]
-        self._task_reports.pop(name, None)
-        return self._supervisor.let_go(name)
+    def _let_go(self, name: str) -> list[Event]:
+        taken = self._tasks.pop(name)
+        for task in taken.tasks:
+            self._task_reports.pop(task, None)
+        return [self._supervisor.let_go(task) for task in taken.tasks]
+
+
+def task_numbers(connector: Connector) -> Sequence[int]:
+    """Return the numbers of a connector's tasks."""
+    return (SOURCE_TASK, TARGET_TASK) if asks_for_target(connector.config) else (SOURCE_TASK,)

@@ -22,6 +22,8 @@ from wrackline.consumers.kafka.record_reader import RecordReader
 from wrackline.consumers.kafka.topic_offsets import Ends, TopicOffsets
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.offset_poll import OffsetPoll
+from wrackline.control.runtime.board.board_writer import written_board
+from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit, exit_of_all
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.run_events import RunState
@@ -37,6 +39,7 @@ from wrackline.control.runtime.spark.spark_session import open_target
 from wrackline.control.runtime.spark.target_access import target_of
 from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.kafka import schema_registry
+from wrackline.schemas.kafka.board_records import Half, HalfState
 from wrackline.schemas.pipelines.lineage_names import Located, Locating
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.pipelines.publication_settings import naming_of
@@ -46,15 +49,25 @@ from wrackline.schemas.tables.table import TableId
 _ANY: Final = TableId("database", "schema", "table")  # what one claim covers lies beside each other
 
 
-def consume(pipeline: Pipeline, log: Log, *, once: bool, spark_log: Path | None) -> Exit:
-    """Merge a pipeline that was found good, and return the exit code."""
+def consume(
+    pipeline: Pipeline,
+    log: Log,
+    *,
+    once: bool,
+    spark_log: Path | None,
+    tell: Callable[[HalfState], None] = lambda _: None,
+) -> Exit:
+    """Merge a pipeline that was found good, and return the exit code; `tell` gets each new state."""
     values, kind = target_of(pipeline)
     check_boundaries(values)
     server = values.text("topic.prefix")
     figures = ConsumerFigures(server)
     log = log.bind(pipeline=values.text("name"))
-    teller = ConsumerLog(log, figures)
+    teller, report = ConsumerLog(log, figures), TargetReport(kind, figures, tell)
     with log_libraries(log, values.redactor.clean), ExitStack() as opened:
+        opened.enter_context(written_board(values, Half.TARGET, report.look, teller.warned))
+        opened.enter_context(report.standing.until_its_end())
+        opened.callback(report.ends)
         lineage = opened.enter_context(report_run(values, "consume", log, streams=not once))
         session, place = opened.enter_context(open_target(values, kind, spark_log))
         ModeSettings.of(values).check(place.can)
@@ -78,7 +91,8 @@ def consume(pipeline: Pipeline, log: Log, *, once: bool, spark_log: Path | None)
             return found
 
         look = OffsetPoll(ends, asks.first_offsets, asks.written, naming.form(server), figures, teller.warned)
-        failed = list(ConsumerLoop(values, place, figures, teller).drive(look, batches.merge, once=once))
+        loop = ConsumerLoop(values, place, figures, teller, report.begins)
+        failed = list(loop.drive(look, batches.merge, once=once))
         if once and look.nothing is not None:
             failed.append(look.nothing)
         if lineage is not None and once:

@@ -11,11 +11,9 @@ In: how to look for news and how to merge it.  Out: what failed, of one round.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-import orjson
 
 from wrackline.consumers.contract.target import SparkTarget, UpkeepResult
 from wrackline.consumers.drive import claim
@@ -25,15 +23,7 @@ from wrackline.consumers.drive.upkeep_worker import Upkeep, UpkeepWorker
 from wrackline.consumers.kafka.topic_offsets import KAFKA_UNREACHABLE
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.metrics import families
-from wrackline.consumers.observe.status import document
-from wrackline.control.runtime.ground.scrape_port import (
-    HOST,
-    METRICS,
-    STATUS,
-    ScrapePage,
-    metrics_page,
-    serve_pages,
-)
+from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages
 from wrackline.control.runtime.ground.stop_signals import hear_resume_signal, hear_stop_signals
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.running.consumer_log import ConsumerLog
@@ -54,6 +44,7 @@ class ConsumerLoop:
     place: SparkTarget
     figures: ConsumerFigures
     teller: ConsumerLog
+    begun: Callable[[], None] = lambda: None
 
     def drive(self, look: PollEnds, merge: Merge, *, once: bool) -> Sequence[WracklineError]:
         """Merge until asked to stop, or once to where the topics are now; return what failed then."""
@@ -64,6 +55,7 @@ class ConsumerLoop:
         driver = Driver(look, merge, pace(values), teller, tending)
         with hear_stop_signals() as asked, hear_resume_signal() as resumed, self._served():
             teller.begins(values.text("target.kind"), os.getpid())
+            self.begun()
             if once:
                 failed = driver.once()
                 teller.ends(whole=True)
@@ -82,20 +74,12 @@ class ConsumerLoop:
 
     @contextmanager
     def _served(self) -> Iterator[None]:
-        """Serve metrics and status, where a port is named."""
-        port, began_ms = self.values.integer("consume.metrics.port"), now_ms()
-        name, target = self.values.text("name"), self.values.text("target.kind")
+        """Serve metrics, where a port is named."""
+        port = self.values.integer("consume.metrics.port")
         if not port:
             yield
             return
-
-        def status_page() -> bytes:
-            return orjson.dumps(document(self.figures, name, target, began_ms, now_ms()))
-
-        pages = {
-            METRICS: metrics_page(lambda: families(self.figures)),
-            STATUS: ScrapePage("application/json", status_page),
-        }
+        pages = {METRICS: metrics_page(lambda: families(self.figures))}
         with serve_pages(port, pages, "consume.metrics.port"):
             self.teller.served(f"http://{HOST}:{port}{METRICS}")
             yield

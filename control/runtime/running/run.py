@@ -3,6 +3,7 @@
     main thread      figures; receives SIGTERM and SIGINT
     task's thread    claims its generation, opens the source, publishes
     log watch        looks at the slot every few seconds, on its own connection
+    board            writes what becomes of it to the pipeline's board
     metrics          answers scrapes, if metrics.port is set
 
 Each pipeline has its own internal topics, `wrackline-<name>-*`: a partition of an offsets topic has one
@@ -22,6 +23,8 @@ from threading import Event
 
 import orjson
 
+from wrackline.control.runtime.board.board_writer import written_board
+from wrackline.control.runtime.board.source_report import SourceReport
 from wrackline.control.runtime.ground.pipeline_access import (
     TASK,
     group_of,
@@ -29,14 +32,7 @@ from wrackline.control.runtime.ground.pipeline_access import (
     position_text,
     surroundings,
 )
-from wrackline.control.runtime.ground.scrape_port import (
-    HOST,
-    METRICS,
-    STATUS,
-    ScrapePage,
-    metrics_page,
-    serve_pages,
-)
+from wrackline.control.runtime.ground.scrape_port import HOST, METRICS, metrics_page, serve_pages
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.lineage.source_half import report_source_run
@@ -49,13 +45,13 @@ from wrackline.producers.contract.uncaptured import uncaptured_text
 from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.observe.log_lag_poller import poll_logs
-from wrackline.producers.observe.status_document import document
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.task import assembly, background
 from wrackline.producers.task.task_limits import Clocks, TaskLimits
 from wrackline.producers.task.task_loop import Task
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.pipelines.pipeline import Pipeline
 from wrackline.schemas.redaction import shown_name
 from wrackline.schemas.settings.settings_registry import Values
@@ -116,11 +112,19 @@ def run(
         measures = _measures(plugin, source)
         port = values.integer("metrics.port")
         if port:
-            pages = {METRICS: metrics_page(measures.families), STATUS: _status_page(values, measures)}
+            pages = {METRICS: metrics_page(measures.families)}
             opened.enter_context(serve_pages(port, pages, "metrics.port"))
             url = f"http://{HOST}:{port}{METRICS}"
             log.info("metrics", line=f"metrics: {url}", url=url)
-        narration = Narration(measures, log, time.monotonic, tell, lineage, wrong)
+        report = SourceReport(values, plugin.kind, measures, position_text(source))
+
+        def hear(health: Health, error: Exception | None) -> None:
+            report.health(health, error)
+            tell(health, error)
+
+        narration = Narration(measures, log, time.monotonic, hear, lineage, wrong)
+        opened.enter_context(written_board(values, Half.SOURCE, report.look, narration.notice))
+        opened.enter_context(report.standing.until_its_end())
         begin = partial(_begin, plugin, values, source, narration, log, stopping)
         work = partial(_work, begin, assembly.limits(values), narration, stopping, random.random)
         working = background.start_call(work, "task")
@@ -266,12 +270,3 @@ def _measures(plugin: SourcePlugin, source: Source) -> TaskMeasures:
         monotonic=time.monotonic,
         now_ms=now_ms,
     )
-
-
-def _status_page(values: Values, measures: TaskMeasures) -> ScrapePage:
-    name, began_ms = values.text("name"), now_ms()
-
-    def status_page() -> bytes:
-        return orjson.dumps(document(measures, name, began_ms, now_ms()))
-
-    return ScrapePage("application/json", status_page)

@@ -21,9 +21,10 @@ import orjson
 from confluent_kafka.admin import AdminClient
 
 from wrackline.consumers.contract.target import Dropping, SparkTarget
+from wrackline.control.runtime.board.board_reader import read_board
 from wrackline.control.runtime.ground.pipeline_access import TASK, group_of, ownership_of, surroundings
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services.offsets import RECENT
-from wrackline.control.runtime.services.status import CONSUMER, ask_process
 from wrackline.control.runtime.spark.target_access import open_target_alone
 from wrackline.producers.contract.optional_parts import NoServerPosition, Removable, ServerObject
 from wrackline.producers.contract.source_plugin import Source, load
@@ -33,6 +34,7 @@ from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.ownership import Ownership
 from wrackline.producers.kafka.transactor import OffsetsSlot
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError, define
+from wrackline.schemas.kafka.board_records import Half
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.topic_names import assign, control_topics, internal_topics, table_of, table_topic
 from wrackline.schemas.pipelines.pipeline import Pipeline
@@ -216,15 +218,10 @@ def _see_that_none_wrote_just_now(at: PipelineParts) -> None:
 
 
 def _see_that_no_consumer_runs(at: PipelineParts, pipeline: Pipeline, wanted: DeletionRequest) -> None:
-    """A consumer can be asked only if it has a port; else the operator is trusted to have stopped it."""
-    port = at.values.integer(CONSUMER.setting)
-    if pipeline.target is None or not port or not (wanted.topics or wanted.tables):
+    if pipeline.target is None or not (wanted.topics or wanted.tables):
         return
-    try:
-        ask_process(at.name, CONSUMER, port)
-    except WracklineError:
-        return
-    raise CONSUMER_RUNS(pipeline=at.name)
+    if read_board(at.values).half(at.name, Half.TARGET).runs(now_ms()):
+        raise CONSUMER_RUNS(pipeline=at.name)
 
 
 def _tables(at: PipelineParts, state: OffsetsState) -> list[TableId]:

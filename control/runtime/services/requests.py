@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from confluent_kafka.admin import AdminClient
 
+from wrackline.control.runtime.board.source_report import table_progress
 from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
 from wrackline.producers.kafka import offsets_topic, requests_topic
 from wrackline.producers.kafka.client import Client, Identity
@@ -49,22 +50,9 @@ def table_receipts(requests: Receipts) -> TableReceipts:
 
 def table_state(table: str, state: Mapping[str, Any], told: TableReceipts) -> dict[str, Any]:
     """The part of a table's saved state that is for people, with the time that its reading still takes."""
-    jobs = [job for job in state.get("jobs", []) if "failed" not in job]
-    job: Mapping[str, Any] = jobs[0] if jobs else {}
-    line = TableProgress(table, rows=job.get("rows", 0), expected=job.get("expected"))
-    last = told.get((str(job.get("id")), table))
-    return {
-        "table": table,
-        "state": state.get("status", "failed"),
-        "requests": [job["id"] for job in jobs],
-        "rows": sum(job.get("rows", 0) for job in jobs),
-        "expected": line.expected,
-        "percent": receipts.percent(line),
-        "seconds_left": None if last is None else last.seconds_left,
-        "letters": state.get("letters", {}),
-        "nulls": state.get("nulls", {}),
-        "reason": state.get("reason") or state.get("set_aside"),
-    }
+    shown = table_progress(table, state)
+    last = told.get((str(next(iter(shown["requests"]), None)), table))
+    return {**shown, "seconds_left": None if last is None else last.seconds_left}
 
 
 def state_in_words(standing: Mapping[str, Any]) -> str:

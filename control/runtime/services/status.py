@@ -1,76 +1,68 @@
-"""The state of a pipeline's tables, on both sides: what `wrackline status` shows.
+"""The state of a pipeline's tables, on both sides: what `wrackline status` and REST show.
 
-    source  <--  the tables' states beside its stored positions, in Kafka
-    log     <--  the running worker, at its port
-    target  <--  the running consumer, at its port
+    source, log, target  <--  the pipeline's board, on which both halves report
+    first read           <--  the receipts of requests, in Kafka
 
-In: a pipeline that was found good.  Out: one value, whatever part of it answers; an error of one part takes
-that part's place, so that the others are still shown.  The exit code is that of the trouble that is hardest
-to repair.  A log that can't be asked does not count, because what is in Kafka is known without the worker.
+In: a pipeline that was found good, or what a worker has read of its board.  Out: one value, whatever part of
+it is known; an error takes the place of a part that is not, so that the others are still shown.  The exit
+code is that of the trouble that is hardest to repair.  A log of which nothing is known does not count,
+because what is in Kafka is known without the worker.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPResponse
-from time import monotonic
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
-from urllib.error import HTTPError
-from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
-import orjson
 from confluent_kafka.admin import AdminClient
 
+from wrackline.control.runtime.board.board_reader import read_board
 from wrackline.control.runtime.ground.exits import Exit, exit_of
-from wrackline.control.runtime.ground.scrape_port import HOST, STATUS
+from wrackline.control.runtime.ground.times import now_ms
 from wrackline.control.runtime.services import requests
-from wrackline.control.runtime.services.offsets import open_offsets
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.topic_deletion import list_topics
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError, define
-from wrackline.schemas.kafka.topic_names import Naming, table_topic
+from wrackline.schemas.kafka.board_records import ENDED, Document, Half, HalfBoard, HalfState
 from wrackline.schemas.pipelines.pipeline import Pipeline
-from wrackline.schemas.pipelines.publication_settings import naming_of
 from wrackline.schemas.settings.settings_registry import Values
-from wrackline.schemas.tables.table import TableId
 
-NO_PORT = define(
-    "status.no_port",
-    OperatorNeeded,
-    "the {who} of {pipeline} can't be asked: {setting} is 0",
-    hint="set {setting} to a port, and start it again: {command} <pipeline.toml>; in a group of workers the"
-    " setting is part of the connector's: PUT /connectors/{pipeline}/config",
-)
-NO_ANSWER = define(
-    "status.no_answer",
+NO_REPORT = define(
+    "status.no_report",
     Transient,
-    "no {who} of {pipeline} answers at {host}:{port}",
-    hint="start it: {command} <pipeline.toml>; if it was started before {setting} was set, restart it; if it"
-    " runs on another machine, ask there",
+    "the {who} of {pipeline} has never reported",
+    hint="start it: {command} <pipeline.toml>",
 )
-ANOTHER = define(
-    "status.another",
-    OperatorNeeded,
-    "port {port} is answered by something else than the {who} of {pipeline}",
-    hint="give each a {setting} of its own; who has it: ss -ltnp 'sport = :{port}'",
+SILENT = define(
+    "status.silent",
+    Transient,
+    "the {who} of {pipeline} has reported nothing since {since}",
+    hint="see whether its process, {pid} on {host}, still runs, and whether Kafka answers there; to start it:"
+    " {command} <pipeline.toml>",
+)
+HAS_ENDED = define(
+    "status.has_ended",
+    Transient,
+    "the {who} of {pipeline} is {state} since {since}",
+    hint="start it: {command} <pipeline.toml>",
 )
 
-_PATIENCE = 5.0  # seconds
-_PIECE = 1 << 16
-_MOST = 32 << 20  # bytes of an answer: for ten thousand tables it has a few million
 _KINDS = {kind.__name__: kind for kind in (Transient, OperatorNeeded, Definite)}
+_TIMED = ("behind_s", "held_s")  # they grow while nothing else changes
 
 
 class PipelineProcess(NamedTuple):
-    """One of a pipeline's two processes, and how it is asked."""
+    """One of a pipeline's two processes, in words."""
 
     who: str
-    setting: str  # of its port
     command: str
-    tells: str  # a key that only this process's answer has
 
 
-WORKER = PipelineProcess("worker", "metrics.port", "wrackline run", "databases")
-CONSUMER = PipelineProcess("consumer", "consume.metrics.port", "wrackline consume", "tables")
+_PROCESSES = {
+    Half.SOURCE: PipelineProcess("worker", "wrackline run"),
+    Half.TARGET: PipelineProcess("consumer", "wrackline consume"),
+}
+Halves = Mapping[Half, HalfBoard]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +71,10 @@ class PipelineStatus:
 
     pipeline: str
     source: Mapping[str, Any] | WracklineError
-    log: Mapping[str, Any] | WracklineError  # as producers/observe/status_document.py writes it
+    log: Mapping[str, Any] | WracklineError  # as control/runtime/board/source_report.py writes it
     target: (
         Mapping[str, Any] | WracklineError | None
-    )  # as consumers/observe/status.py writes it; None: it has no target
+    )  # as control/runtime/board/target_report.py writes it; None: it has no target
     first: Mapping[str, Any] = field(default_factory=dict)  # by database: the progress of the first read
 
     @property
@@ -117,101 +109,99 @@ class PipelineStatus:
                 yield Exit.OPERATOR
             if target.get("error"):
                 yield _exit_code(target["error"])
-        if isinstance(self.target, Mapping) and self.target["outage"]:
-            yield _exit_code(self.target["outage"])
+        if isinstance(self.target, Mapping) and self.target["error"]:
+            yield _exit_code(self.target["error"])
 
 
 def gather_status(pipeline: Pipeline) -> PipelineStatus:
-    """Ask both sides."""
+    """Read the board, and the receipts."""
     values = pipeline.good()
-    name = values.text("name")
-    first: dict[str, Any] = {}
-    source = _or_error(lambda: _source(pipeline, values, first))
-    log = _or_error(lambda: ask_process(name, WORKER, values.integer(WORKER.setting)))
-    target = None
-    if pipeline.target is not None:
-        target = _or_error(lambda: ask_process(name, CONSUMER, values.integer(CONSUMER.setting)))
-    return PipelineStatus(name, source, log, target, first)
-
-
-def ask_process(pipeline: str, half: PipelineProcess, port: int) -> Mapping[str, Any]:
-    """Return the status that one of the pipeline's processes reports."""
-    named = {"pipeline": pipeline, "who": half.who, "setting": half.setting}
-    if not port:
-        raise NO_PORT(**named, command=half.command)
-    direct = build_opener(ProxyHandler({}), _NoRedirect)  # no proxy knows this machine's own address
+    name, has_target = values.text("name"), pipeline.target is not None
     try:
-        with direct.open(f"http://{HOST}:{port}{STATUS}", timeout=_PATIENCE) as answer:
-            told = orjson.loads(_read(answer))
-    except (orjson.JSONDecodeError, HTTPError, HTTPException) as exc:
-        raise ANOTHER(**named, port=port) from exc
-    except OSError as exc:  # it is refused, or nothing comes
-        raise NO_ANSWER(**named, command=half.command, host=HOST, port=port) from exc
-    if not isinstance(told, dict) or told.get("pipeline") != pipeline or half.tells not in told:
-        raise ANOTHER(**named, port=port)
-    return told
-
-
-class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirect, because any program may have the port."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Do not follow it."""
-
-
-def _read(answer: HTTPResponse) -> bytes:
-    """Read an answer up to a size and for a few seconds at most: it may come a byte at a time."""
-    ends, pieces, size = monotonic() + _PATIENCE, [], 0
-    while piece := answer.read1(_PIECE):
-        pieces.append(piece)
-        size += len(piece)
-        if size > _MOST:
-            raise HTTPException
-        if monotonic() > ends:
-            raise TimeoutError
-    return b"".join(pieces)
-
-
-def _or_error(ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | WracklineError:
-    try:
-        return ask()
+        board = read_board(values)
+        halves = {half: board.half(name, half) for half in Half}
+        first = _first_reads(values, halves[Half.SOURCE].tables)
     except WracklineError as error:
-        return error
+        return PipelineStatus(name, error, error, error if has_target else None)
+    return pipeline_status(name, halves, now_ms(), has_target=has_target, first=first)
 
 
-def _source(pipeline: Pipeline, values: Values, first: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the tables' states; put the progress of their first read into `first`."""
-    with open_offsets(pipeline) as opened:
-        states = opened.states()
-    receipts = requests.read_receipts(values, lambda _: None)
-    first.update(requests.first_reads(receipts))
-    _leave_out_filled(values, first, states)
-    return by_topic(states, values.text("topic.prefix"), naming_of(values), requests.table_receipts(receipts))
+def pipeline_status(
+    name: str, halves: Halves, at_ms: int, *, has_target: bool, first: Mapping[str, Any] | None = None
+) -> PipelineStatus:
+    """Put together what both halves report; pure."""
+    source, target = halves[Half.SOURCE], halves[Half.TARGET]
+    worker, consumer = (_trouble(name, half, halves[half], at_ms) for half in Half)
+    of_target = None
+    if has_target:
+        tables = {table: _aged(document, at_ms) for table, document in target.tables.items()}
+        of_target = consumer or {**target.report, "tables": tables}
+    return PipelineStatus(
+        name,
+        source.tables if source.report else _never(name, Half.SOURCE),
+        worker or {**source.report, "databases": _idle(source.report["databases"], at_ms)},
+        of_target,
+        first or {},
+    )
 
 
-def _leave_out_filled(values: Values, first: Mapping[str, Any], tables: Iterable[TableId]) -> None:
-    """Remove the tables that have a topic by now from the tables that had no rows."""
-    if not any(read["empty"] for read in first.values()):
-        return
-    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
-    there = list_topics(AdminClient(client.admin()))
-    server, naming = values.text("topic.prefix"), naming_of(values)
-    filled = {str(table) for table in tables if table_topic(server, table, naming) in there}
-    for read in first.values():
-        read["empty"] = [name for name in read["empty"] if name not in filled]
+def _trouble(name: str, half: Half, known: HalfBoard, at_ms: int) -> WracklineError | None:
+    """Return why a half is not known to run."""
+    state, report = known.state, known.report
+    if state is None:
+        return _never(name, half)
+    named = {"pipeline": name, **_PROCESSES[half]._asdict()}
+    if state is HalfState.FAILED and report["error"]:
+        return error_of(report["error"])
+    if state in ENDED:
+        return HAS_ENDED(**named, state=state.value, since=_moment(report["since_ms"]))
+    if known.is_silent(at_ms):
+        return SILENT(**named, since=_moment(known.heard_ms), pid=report["pid"], host=report["host"])
+    return None
 
 
-def by_topic(
-    states: Mapping[TableId, Mapping[str, Any]], server: str, naming: Naming, told: requests.TableReceipts
-) -> Mapping[str, Any]:
-    """Return the tables' states by their topics' names, without the server, as the target names them."""
-    return {
-        table_topic(server, table, naming).partition(".")[2]: requests.table_state(str(table), state, told)
-        for table, state in states.items()
+def _never(name: str, half: Half) -> WracklineError:
+    return NO_REPORT(pipeline=name, **_PROCESSES[half]._asdict())
+
+
+def error_of(document: Document) -> WracklineError:
+    """Return an error that came as plain values."""
+    kind = _KINDS.get(document["kind"], Transient)
+    return kind(document["code"], document["sentence"], document["hint"])
+
+
+def _aged(table: Document, at_ms: int) -> Document:
+    """Add the time since the report to what grows with time."""
+    passed = max(0, at_ms - table["at_ms"]) / 1000
+    return {**table, **{name: round(table[name] + passed, 1) for name in _TIMED if table.get(name)}}
+
+
+def _idle(databases: Mapping[str, Document], at_ms: int) -> Mapping[str, Document]:
+    """Add how long ago each database's newest event came."""
+    idle = {
+        name: None if one["last_ms"] is None else max(0, at_ms - one["last_ms"])
+        for name, one in databases.items()
     }
+    return {name: {**one, "idle_ms": idle[name]} for name, one in databases.items()}
+
+
+def _first_reads(values: Values, tables: Mapping[str, Document]) -> Mapping[str, Any]:
+    """Return the progress of each database's first read; tables that have a topic by now are not empty."""
+    first = requests.first_reads(requests.read_receipts(values, lambda _: None))
+    if any(read["empty"] for read in first.values()):
+        client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+        there = list_topics(AdminClient(client.admin()))
+        server = values.text("topic.prefix")
+        filled = {one["table"] for name, one in tables.items() if f"{server}.{name}" in there}
+        for read in first.values():
+            read["empty"] = [name for name in read["empty"] if name not in filled]
+    return first
+
+
+def _moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(" ", "seconds").removesuffix("+00:00") + "Z"
 
 
 def _exit_code(error: Mapping[str, Any]) -> Exit:
     """Return the exit code of an error that came as plain values."""
-    kind = _KINDS.get(error["kind"], Transient)
-    return exit_of(kind(error["code"], error["sentence"], error["hint"]))
+    return exit_of(error_of(error))

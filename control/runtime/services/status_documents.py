@@ -35,9 +35,10 @@ def tables_document(status: PipelineStatus) -> dict[str, Any]:
 def lag_document(status: PipelineStatus) -> dict[str, Any]:
     """Return how far each database's log is ahead of Kafka, and Kafka ahead of each table of the target."""
     log = {} if isinstance(status.log, WracklineError) else status.log["databases"]
+    words = ("behind_bytes", "retained_bytes", "lost_in_s", "lag_ms", "left_out", "idle_ms")
     return {
         "pipeline": status.pipeline,
-        "databases": log,
+        "databases": {name: {word: told[word] for word in words} for name, told in log.items()},
         "tables": {
             name: {word: told[word] for word in ("behind", "behind_s", "held", "lag_ms")}
             for name in status.tables
@@ -69,8 +70,8 @@ def _errors(status: PipelineStatus) -> dict[str, Any]:
     found: dict[str, Any] = {
         side: told.document() for side, told in sides.items() if isinstance(told, WracklineError)
     }
-    if isinstance(status.target, Mapping) and status.target["outage"]:
-        found["target"] = status.target["outage"]
+    if isinstance(status.target, Mapping) and status.target["error"]:
+        found["target"] = status.target["error"]
     return found
 
 

@@ -1,9 +1,10 @@
-"""A worker: source halves of several pipelines, each in a process of its own.
+"""A worker: several pipelines, each half in a process of its own.
 
 In: pipelines' files.  Out: running tasks, log lines, and what REST needs of them.
 
     worker              starts and supervises the tasks, and opens REST
     task_process        a task's process
+    pipeline_tasks      the two tasks of a pipeline, and what they are called
     worker_log          the worker's log lines; keeps which pipelines failed
     file_connectors     the pipelines as REST sees connectors
     pipeline_requests   a pipeline's requests, for REST

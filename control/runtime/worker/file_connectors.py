@@ -7,12 +7,18 @@ tasks' states here.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import orjson
 from confluent_kafka.admin import AdminClient
 
 from wrackline.control.runtime.ground.pipeline_access import ownership_of
-from wrackline.control.runtime.rest.model.connect_documents import ConnectorState
+from wrackline.control.runtime.rest.model.connect_documents import (
+    SOURCE_TASK,
+    TARGET_TASK,
+    ConnectorState,
+)
+from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key
 from wrackline.producers.connect.restart_policy import DesiredState, TaskState
 from wrackline.producers.kafka.client import Client
 from wrackline.producers.kafka.login_check import check_login
@@ -34,13 +40,18 @@ class FileConnectors:
         self._pipelines, self._wished = pipelines, wished
         self._standings: dict[str, ConnectorState] = {}
 
-    def stands(self, name: str, standing: ConnectorState) -> None:
-        """Keep the state of a pipeline's process."""
-        self._standings[name] = standing
+    def stands(self, task: str, standing: ConnectorState) -> None:
+        """Keep the state of a task's process."""
+        self._standings[task] = standing
 
     def names(self) -> Sequence[str]:
         """Return the pipelines' names."""
         return list(self._pipelines)
+
+    def version(self, name: str) -> int:
+        """Return the same number always: a file is read once."""
+        del name
+        return 0
 
     def pipeline(self, name: str) -> Pipeline:
         """Return a pipeline as its file was when the worker started."""
@@ -52,12 +63,17 @@ class FileConnectors:
         return pipeline.registry.shown(pipeline.given)
 
     def standing(self, name: str) -> ConnectorState:
-        """Return the state of its process."""
-        return self._standings.get(name, _NEW)
+        """Return the states of its processes."""
+        source = self._standings.get(name, _NEW)
+        if not runs_target(self._pipelines[name]):
+            return source
+        return replace(source, target=self._standings.get(task_key(name, TARGET_TASK), _NEW))
 
-    def wish(self, name: str, wish: DesiredState) -> None:
-        """Have it run, pause, stop or start again, soon."""
-        self._wished(name, wish)
+    def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
+        """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
+        both = (SOURCE_TASK, TARGET_TASK) if runs_target(self._pipelines[name]) else (SOURCE_TASK,)
+        for number in both if task is None else (task,):
+            self._wished(task_key(name, number), wish)
 
     def topics(self, name: str) -> Sequence[str]:
         """Return the names of its existing topics."""

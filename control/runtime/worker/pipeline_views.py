@@ -1,12 +1,20 @@
-"""Views of a worker's pipelines: what `view_routes.py` needs, by the functions of the command line."""
+"""Views of a worker's pipelines: what `view_routes.py` needs, from the boards that this worker follows."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event, Lock, Thread
+from typing import Any, Final, NamedTuple, Protocol
 
+from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.check.assessment import assess
-from wrackline.control.runtime.services.status import PipelineStatus, gather_status
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.producers.connect.child import Begin
+from wrackline.schemas.errors import WracklineError
 from wrackline.schemas.pipelines.pipeline import Pipeline
+
+_EVERY_S: Final = 1.0  # between two looks for pipelines that are new, changed or gone
+_LEAVE_S: Final = 5.0
 
 
 class KnownPipelines(Protocol):
@@ -16,26 +24,82 @@ class KnownPipelines(Protocol):
         """Return their names."""
         ...
 
+    def version(self, name: str) -> int:
+        """Return a number that changes with the pipeline's settings."""
+        ...
+
     def pipeline(self, name: str) -> Pipeline:
         """Return a pipeline, checked."""
         ...
 
 
+class _Followed(NamedTuple):
+    version: int
+    has_target: bool
+
+
 class WorkerViews:
     """Looks at these pipelines; any thread may ask."""
 
-    def __init__(self, pipelines: KnownPipelines, assessing: Callable[[str], Begin]) -> None:
+    def __init__(
+        self, pipelines: KnownPipelines, boards: BoardFollower, assessing: Callable[[str], Begin]
+    ) -> None:
         """Take also what starts the process that checks a pipeline."""
-        self._pipelines, self._assessing = pipelines, assessing
+        self._pipelines, self._boards, self._assessing = pipelines, boards, assessing
+        self._followed: dict[str, _Followed] = {}
+        self._lock = Lock()
 
     def names(self) -> Container[str]:
         """Return the pipelines' names."""
         return self._pipelines.names()
 
     def status(self, name: str) -> PipelineStatus:
-        """Ask both sides; if the settings are no longer good here, raise their fault."""
-        return gather_status(self._pipelines.pipeline(name))
+        """Return what the board says now; if the settings are no longer good here, raise their fault."""
+        has_target = self._follow(name).has_target
+        with self._boards.held(name) as halves:
+            return pipeline_status(name, halves, now_ms(), has_target=has_target)
 
     def assess(self, name: str) -> Mapping[str, Any]:
         """Check it in a separate process."""
         return assess(name, self._assessing(name))
+
+    def follow_all(self) -> None:
+        """Follow the boards of all pipelines that exist, and of no others."""
+        names = self._pipelines.names()
+        for name in names:
+            try:
+                self._follow(name)
+            except WracklineError:  # it is said to the caller that asks for this pipeline
+                self._boards.leave(name)
+        with self._lock:
+            for name in self._followed.keys() - set(names):
+                del self._followed[name]
+                self._boards.leave(name)
+
+    def _follow(self, name: str) -> _Followed:
+        with self._lock:
+            version, known = self._pipelines.version(name), self._followed.get(name)
+            if known is None or known.version != version:
+                pipeline = self._pipelines.pipeline(name)
+                self._boards.follow(name, pipeline.good())
+                known = self._followed[name] = _Followed(version, pipeline.target is not None)
+            return known
+
+
+@contextmanager
+def following(views: WorkerViews) -> Iterator[None]:
+    """Follow the boards of all pipelines until the block ends."""
+    ending = Event()
+
+    def follow() -> None:
+        views.follow_all()
+        while not ending.wait(_EVERY_S):
+            views.follow_all()
+
+    thread = Thread(target=follow, name="boards", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join(_LEAVE_S)

@@ -1,8 +1,8 @@
-"""A worker's child: one pipeline's source half, which ends when its worker does.
+"""A worker's child: one half of a pipeline, which ends when its worker does.
 
-In: a pipeline's file, or the map that REST got; and its end of the lifeline.  Out: the lines of
-`wrackline run`, the task's states and the reason of its end through the lifeline, and the exit code of that
-reason's kind.
+In: a pipeline's file, or the map that REST got; the number of the task; and its end of the lifeline.  Out:
+the lines of `wrackline run` or `wrackline consume`, the task's states and the reason of its end through the
+lifeline, and the exit code of that reason's kind.
 """
 
 import os
@@ -16,7 +16,8 @@ from pathlib import Path
 from wrackline.control.runtime.check.pipeline_file import UnfitFile, good_pipeline, log_findings
 from wrackline.control.runtime.ground.exits import Exit, exit_of
 from wrackline.control.runtime.ground.installed import Installed
-from wrackline.control.runtime.logs.lines import log_through
+from wrackline.control.runtime.logs.lines import Log, log_through
+from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK
 from wrackline.control.runtime.running.run import run
 from wrackline.producers.connect.lifeline import Lifeline
 from wrackline.producers.connect.restart_policy import TaskState
@@ -24,6 +25,7 @@ from wrackline.producers.cutting.table_fault import FaultReason
 from wrackline.producers.task import memory_tuning
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka.board_records import HalfState
 from wrackline.schemas.pipelines.pipeline import Pipeline, check
 from wrackline.schemas.settings.secret_refs import Allowed, Resolver
 from wrackline.schemas.tables.table import TableId
@@ -35,19 +37,24 @@ _STATES = {
     Health.RECOVERING: TaskState.RECOVERING,
     Health.COMPLETED: TaskState.COMPLETED,
 }
+_TARGET_STATES = {
+    HalfState.STARTING: TaskState.STARTING,
+    HalfState.RUNNING: TaskState.RUNNING,
+    HalfState.RECOVERING: TaskState.RECOVERING,
+}
 
 
-def run_file(file: Path, line: socket.socket) -> None:
-    """Run the pipeline of a file."""
-    _run(partial(good_pipeline, file), line)
+def run_file(file: Path, task: int, line: socket.socket) -> None:
+    """Run a task of the pipeline of a file."""
+    _run(partial(good_pipeline, file), task, line)
 
 
-def run_settings(given: Mapping[str, str], allowed: Allowed, line: socket.socket) -> None:
-    """Run the pipeline of a map of settings, whose references may read what is allowed."""
-    _run(lambda: check(given, Installed(), Resolver(allowed, os.environ)), line)
+def run_settings(given: Mapping[str, str], allowed: Allowed, task: int, line: socket.socket) -> None:
+    """Run a task of the pipeline of a map of settings, whose references may read what is allowed."""
+    _run(lambda: check(given, Installed(), Resolver(allowed, os.environ)), task, line)
 
 
-def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
+def _run(pipeline: Callable[[], Pipeline], task: int, line: socket.socket) -> None:
     memory_tuning.use_one_heap()
     lifeline = Lifeline(line)
     lifeline.hold()
@@ -62,7 +69,10 @@ def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
         lifeline.tell({"tables": {"count": len(tables), "first": first}})
 
     try:
-        run(pipeline(), log, tell=tell, wrong=wrong)
+        if task == SOURCE_TASK:
+            run(pipeline(), log, tell=tell, wrong=wrong)
+        else:
+            _consume(pipeline(), log, lifeline)
     except UnfitFile as unfit:
         log_findings(log, unfit.file, unfit.checked)
         sys.exit(Exit.FINDINGS)
@@ -72,3 +82,14 @@ def _run(pipeline: Callable[[], Pipeline], line: socket.socket) -> None:
             "failed", line=f"error {error}", error=error.document()
         )
         sys.exit(exit_of(error))
+
+
+def _consume(pipeline: Pipeline, log: Log, lifeline: Lifeline) -> None:
+    # here, because PySpark takes a second to load, and most processes are source halves
+    from wrackline.control.runtime.running.consume import consume  # noqa: PLC0415
+
+    def tell(state: HalfState) -> None:
+        if state in _TARGET_STATES:
+            lifeline.tell({"state": _TARGET_STATES[state].value})
+
+    consume(pipeline, log, once=False, spark_log=None, tell=tell)

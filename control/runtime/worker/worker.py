@@ -1,7 +1,8 @@
-"""`wrackline worker`: the source halves of several pipelines, each in its own process.
+"""`wrackline worker`: several pipelines, each half in its own process.
 
     this process    starts them, prints their lines, restarts crashed ones; receives SIGTERM and SIGINT
-    one each        `task_process.py`: what `wrackline run` does, with a lifeline to this process
+    one each        `task_process.py`: what `wrackline run` or `wrackline consume` does, with a lifeline to
+                    this process
 
 In: pipelines' files, all checked before any is started.  Out: lines (`worker_log.py`).  A pipeline whose
 error needs an operator is FAILED with its reason, and the others continue to stream.  The worker ends when it
@@ -16,17 +17,20 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wrackline.control.runtime.board.board_follower import BoardFollower
 from wrackline.control.runtime.check import assessment
 from wrackline.control.runtime.ground.exits import Exit
 from wrackline.control.runtime.ground.installed import Installed
 from wrackline.control.runtime.ground.stop_signals import hear_stop_signals
 from wrackline.control.runtime.logs.libraries import log_libraries
 from wrackline.control.runtime.logs.lines import Log
+from wrackline.control.runtime.rest.model.connect_documents import SOURCE_TASK, TARGET_TASK
 from wrackline.control.runtime.rest.server.rest_settings import RestSettings
 from wrackline.control.runtime.worker import task_process
 from wrackline.control.runtime.worker.file_connectors import FileConnectors
 from wrackline.control.runtime.worker.pipeline_requests import PipelineRequests
-from wrackline.control.runtime.worker.pipeline_views import WorkerViews
+from wrackline.control.runtime.worker.pipeline_tasks import runs_target, task_key
+from wrackline.control.runtime.worker.pipeline_views import WorkerViews, following
 from wrackline.control.runtime.worker.worker_log import WORKER, WorkerLog
 from wrackline.producers import sources
 from wrackline.producers.connect.child import Begin
@@ -76,7 +80,9 @@ def work(
         if name in files:
             raise SAME_NAME(file=file, other=files[name], name=name)
         files[name], named[name] = file, pipeline
-        tasks[name] = nursery.way(task_process.run_file, file.absolute())
+        numbers = (SOURCE_TASK, TARGET_TASK) if runs_target(pipeline) else (SOURCE_TASK,)
+        for number in numbers:
+            tasks[task_key(name, number)] = nursery.way(task_process.run_file, file.absolute(), number)
     with hear_stop_signals() as asked, ExitStack() as opened:
         clean = _redact_all(named.values())
         opened.enter_context(log_libraries(log.bind(pipeline=WORKER), clean))
@@ -96,12 +102,15 @@ def work(
                 name: PipelineRequests(pipeline, partial(telling.wrong, name))
                 for name, pipeline in named.items()
             }
+            boards = BoardFollower()
+            opened.callback(boards.close)
             looks = WorkerViews(
-                crew, lambda name: nursery.way(assessment.assess_file, files[name].absolute())
+                crew, boards, lambda name: nursery.way(assessment.assess_file, files[name].absolute())
             )
             tell = partial(telling.wrong, WORKER)
             door = opened.enter_context(serve_rest(crew, desks, looks, rest, tell))
             crew.worker = door.worker
+            opened.enter_context(following(looks))
             telling.listens(f"{door.url}/connectors")
         supervisor.run()
     return next(iter(telling.failed.values()), Exit.OK)

@@ -95,9 +95,8 @@ CONSUME = (
     Setting(
         "consume.metrics.port",
         SettingKind.INT,
-        "The port of 127.0.0.1 on which `wrackline consume` serves its metrics, as /metrics, and the"
-        " figures that `wrackline status` reads, as /status; 0: none. A second pipeline on the machine"
-        " needs another port.",
+        "The port of 127.0.0.1 on which `wrackline consume` serves its metrics, as /metrics; 0: none. A"
+        " second pipeline on the machine needs another port.",
         "0",
         Importance.MEDIUM,
         "Metrics",

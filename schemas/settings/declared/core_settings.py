@@ -430,8 +430,8 @@ _METRICS = (
     Setting(
         "metrics.port",
         SettingKind.INT,
-        "The port of 127.0.0.1 that serves metrics in Prometheus format, as /metrics, and what `wrackline"
-        " status` shows of the log, as /status; 0: none. A second pipeline on the machine needs another.",
+        "The port of 127.0.0.1 that serves metrics in Prometheus format, as /metrics; 0: none. A second"
+        " pipeline on the machine needs another.",
         "0",
         LOW,
         "Metrics",

@@ -16,6 +16,17 @@ _PATTERNS = each(regular_expression)
 
 KEEPING = (
     Setting(
+        "target.run",
+        SettingKind.STRING,
+        "Which process merges into the target. worker: `wrackline worker` runs it as the pipeline's second"
+        " task. alone: nobody, until you start `wrackline consume`. `wrackline run` never runs it.",
+        "worker",
+        Importance.MEDIUM,
+        "Target",
+        validator=one_of("worker", "alone"),
+        recommended=("worker", "alone"),
+    ),
+    Setting(
         "target.mode",
         SettingKind.STRING,
         "What a table of the target contains. upsert: the current rows. history: each version of a row,"

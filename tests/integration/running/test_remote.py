@@ -101,13 +101,15 @@ def test_rest_reports_what_the_command_line_reports(world: World, working: Worki
     text = world.file.read_text().replace('"public.orders"', '"public.orders,public.keyless"')
     world.file.write_text(text)
     found = f"{working.requests}/{world.prefix}"
+    wait_until(lambda: json.loads(world.command("status", "--json").stdout)["source"]["tables"])
+    wait_until(lambda: asked(f"{found}/tables")[1]["tables"])
     status = json.loads(world.command("status", "--json").stdout)
     code, told = asked(f"{found}/tables")
     assert (code, told["pipeline"]) == (200, world.prefix)
     assert told["tables"].keys() == status["source"]["tables"].keys()
     assert {one["source"] for one in told["tables"].values()} == {"streaming"}
-    assert told["errors"].keys() == {"log"}, "the file gives no metrics.port"
-    assert asked(f"{found}/lag")[1]["errors"]["log"]["code"] == "status.no_port"
+    assert told["errors"] == {}
+    assert asked(f"{found}/lag")[1]["databases"].keys() == {world.database.name}
     code, told = asked(f"{found}/assessment")
     checked = json.loads(world.command("check", "--json").stdout)
     assert code == 200

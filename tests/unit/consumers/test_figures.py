@@ -21,7 +21,7 @@ from wrackline.consumers.observe import metric_names
 from wrackline.consumers.observe.figures import ConsumerFigures
 from wrackline.consumers.observe.metrics import families
 from wrackline.consumers.observe.offset_poll import OffsetPoll
-from wrackline.consumers.observe.status import document
+from wrackline.consumers.observe.status import table_documents
 from wrackline.schemas.errors import OperatorNeeded, Transient, WracklineError
 from wrackline.schemas.kafka.topic_names import Naming
 from wrackline.schemas.language.exposition import text
@@ -149,22 +149,37 @@ def test_two_flows_into_one_table_are_distinguished() -> None:
     for flow in ("new", "old"):
         feeds.batch(replace(batch(5, {}), read=BatchRange(f"{flow}.d.p.orders", {0: 0}, {0: 5})))
     assert served(feeds)['wrackline_consume_batches_total{server="",table="old.d.p.orders"}'] == 1
-    assert document(feeds, "x", "y", 0, 0)["tables"].keys() == {"new.d.p.orders", "old.d.p.orders"}
+    assert table_documents(feeds).keys() == {"new.d.p.orders", "old.d.p.orders"}
 
 
 def test_the_document_is_what_status_expects(figures: ConsumerFigures) -> None:
     figures.take_ends({TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}})
     figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
     figures.stands(TOPIC, TableRetryState(OperatorNeeded("test.ask", "broken", "fix it"), 1, stopped=True))
-    told = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 1, 2)))
-    orders = told["tables"]["d.p.orders"]
+    told = orjson.loads(orjson.dumps(table_documents(figures)))
+    orders = told["d.p.orders"]
     assert (orders["standing"], orders["behind"], orders["seq"]) == ("stopped", 2, "0a")
     assert orders["error"] == {
         "code": "test.ask", "kind": "OperatorNeeded", "sentence": "broken", "hint": "fix it"
     }  # fmt: skip
     assert orders["lag_ms"] == {"publish": 200, "wait": 100, "merge": 700, "whole": 1000}
-    items = told["tables"]["d.p.items"]
+    items = told["d.p.items"]
     assert (items["behind"], items["offsets"], items["lag_ms"]) == (None, None, None)
+    assert table_documents(figures, {OTHER}).keys() == {"d.p.items"}
+
+
+def test_only_what_has_changed_is_looked_at_again(figures: ConsumerFigures) -> None:
+    ends: Ends = {TOPIC: {0: 7, 1: 0}, OTHER: {0: 3}}
+    figures.take_ends(ends)
+    assert figures.take_changed() == {TOPIC, OTHER}
+    figures.take_ends(ends)
+    assert figures.take_changed() == frozenset(), "an idle table costs nothing"
+    figures.batch(batch(5, {"c": 3}, LatestChange("0a", 1000, 1200)))
+    assert figures.take_changed() == {TOPIC}
+    figures.take_ends({TOPIC: {0: 7, 1: 0}, OTHER: {0: 4}})
+    assert figures.take_changed() == {OTHER}
+    figures.stands(OTHER, TableRetryState(OperatorNeeded("test.ask", "broken", "fix it"), 1, stopped=True))
+    assert figures.take_changed() == {OTHER}
 
 
 def test_a_table_is_warned_of_once_before_its_events_go(figures: ConsumerFigures, clock: Clock) -> None:
@@ -256,7 +271,7 @@ def test_events_held_behind_an_open_transaction_are_reported_if_they_stay_held(
     )
 
     def told() -> tuple[int, float]:
-        table = document(figures, "p", "fake", 1, 2)["tables"]["d.p.orders"]
+        table = table_documents(figures)["d.p.orders"]
         return table["held"], table["held_s"]
 
     look()

@@ -33,7 +33,7 @@ def by_file(folder: Path) -> Begun:
     file = folder / "shop.toml"
     given = {**GOOD, **refers(folder), "secrets.allow.folders": str(folder)}
     file.write_text("".join(f"{name} = '{text}'\n" for name, text in given.items()))
-    return Nursery().way(task_process.run_file, file)
+    return Nursery().way(task_process.run_file, file, 0)
 
 
 def by_group(folder: Path) -> Begun:
@@ -48,8 +48,8 @@ def by_group(folder: Path) -> Begun:
     kept = {name: text for name, text in GOOD.items() if name not in mine}
     kept[DATABASES] = refers(folder)[DATABASES]
     nursery: Any = Nursery()
-    begun: Any = group_worker._begin(nursery, group, Connector("shop", kept, 1, DesiredState.RUN, 0))
-    return begun  # type: ignore[no-any-return] # it takes one argument here
+    begun: Any = group_worker._begins(nursery, group, Connector("shop", kept, 1, DesiredState.RUN, 0))
+    return begun["shop"]  # type: ignore[no-any-return] # it takes one argument here
 
 
 def refers(folder: Path) -> dict[str, str]:

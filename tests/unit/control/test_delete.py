@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import pytest
 
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.control.runtime.services import deletion_plan
 from wrackline.control.runtime.services.deletion_plan import (
     DeletionPlan,
     DeletionRequest,
@@ -15,6 +17,7 @@ from wrackline.control.runtime.services.deletion_plan import (
 from wrackline.producers.contract.optional_parts import ServerObject
 from wrackline.producers.kafka import topic_deletion
 from wrackline.schemas.errors import OperatorNeeded, Transient
+from wrackline.schemas.kafka.board_records import Board, BoardKey, Half, encode
 from wrackline.schemas.kafka.offset_replay import OffsetsState
 from wrackline.schemas.kafka.offsets_records import Offset, PositionKey, canonical_json
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -63,6 +66,7 @@ def found(
     written: int | None = 1,
     wanted: DeletionRequest | None = None,
     naming: str = "wrackline",
+    board: Board | None = None,
 ) -> DeletionPlan:
 
     def asked(*, over_broken: bool) -> OffsetsState:
@@ -70,6 +74,7 @@ def found(
         return stored or state()
 
     monkeypatch.setattr(topic_deletion, "list_topics", lambda _: frozenset(there))
+    monkeypatch.setattr(deletion_plan, "read_board", lambda _: board or Board())
     texts = {
         "name": "shop",
         "topic.prefix": "s",
@@ -176,3 +181,14 @@ def test_a_table_of_the_target_is_named_after_its_topic(monkeypatch: pytest.Monk
     topic = "s.public.orders"
     seen = found(monkeypatch, Source(), [topic], target=Target(), naming="debezium")
     assert (seen.tables, seen.topics) == ((merged,), (topic,))
+
+
+def test_nothing_of_a_pipeline_goes_while_its_consumer_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = Board()
+    key = BoardKey("shop", Half.TARGET).encode()
+    now = now_ms()
+    board.apply(key, encode({"state": "running"}, now), now)
+    with pytest.raises(OperatorNeeded, match=r"delete\.consumer_runs"):
+        found(monkeypatch, Source(), INTERNAL, target=SimpleNamespace(held=lambda _: None), board=board)
+    board.apply(key, encode({"state": "stopped"}, now), now)
+    assert found(monkeypatch, Source(), INTERNAL, target=SimpleNamespace(held=lambda _: None), board=board)

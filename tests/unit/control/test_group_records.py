@@ -54,7 +54,8 @@ def test_a_connector_that_is_half_there_is_not_there() -> None:
 
 def test_a_restart_is_reported_and_not_kept() -> None:
     kept = GroupConfig()
-    assert kept.apply(*config_records.restart_record("shop", 1)) == "shop"
+    assert kept.apply(*config_records.restart_record("shop", 1, None)) == ("shop", None)
+    assert kept.apply(*config_records.restart_record("shop", 1, 1)) == ("shop", 1)
     assert kept.apply(b"restart-shop", None) is None
     assert kept.connectors == {}
 

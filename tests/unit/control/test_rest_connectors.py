@@ -32,6 +32,7 @@ class Crew:
             "orders": ConnectorState(TaskState.FAILED, "[pg.slot_lost] it went"),
         }
         self.wished: list[tuple[str, DesiredState]] = []
+        self.tasks: list[int | None] = []  # of each wish
 
     def names(self) -> Sequence[str]:
         return ["shop", "orders"]
@@ -42,8 +43,9 @@ class Crew:
     def standing(self, name: str) -> ConnectorState:
         return self.standings[name]
 
-    def wish(self, name: str, wish: DesiredState) -> None:
+    def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
         self.wished.append((name, wish))
+        self.tasks.append(task)
 
     def topics(self, name: str) -> Sequence[str]:
         return [f"{name}.d.public.b", f"{name}.d.public.a"]

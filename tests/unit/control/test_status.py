@@ -2,11 +2,9 @@
 
 import json
 import os
+import re
 import signal
-import socket
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import orjson
@@ -21,7 +19,6 @@ from wrackline.consumers.contract.target import UpkeepRemoval, UpkeepResult
 from wrackline.consumers.drive.retry_state import TableRetryState
 from wrackline.consumers.drive.upkeep_worker import UpkeepOutcome
 from wrackline.consumers.observe.figures import ConsumerFigures
-from wrackline.consumers.observe.status import document
 from wrackline.control.cli.terminal.status_text import (
     StatusStyle,
     details,
@@ -32,18 +29,18 @@ from wrackline.control.cli.terminal.status_text import (
     unknown_tables,
 )
 from wrackline.control.cli.terminal.status_watch import picture, watch
+from wrackline.control.runtime.board.target_report import TargetReport
 from wrackline.control.runtime.ground.exits import Exit
-from wrackline.control.runtime.ground.scrape_port import METRICS, STATUS, ScrapePage, serve_pages
 from wrackline.control.runtime.services import requests
-from wrackline.control.runtime.services import status as status_of_both
-from wrackline.control.runtime.services.status import CONSUMER, WORKER, PipelineStatus, ask_process
+from wrackline.control.runtime.services.status import PipelineStatus, pipeline_status
 from wrackline.control.runtime.services.status_documents import lag_document, status_document, tables_document
 from wrackline.producers.contract.optional_parts import LogState
 from wrackline.producers.contract.uncaptured import UncapturedReason
-from wrackline.producers.observe.status_document import document as of_worker
+from wrackline.producers.observe.status_document import databases_document
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.task.task_observers import Health
 from wrackline.schemas.errors import Definite, OperatorNeeded, Transient, WracklineError
+from wrackline.schemas.kafka.board_records import Half, HalfBoard, HalfState
 from wrackline.schemas.kafka.receipts import Receipt, ReceiptKey, RequestState, ScanStatus, TableProgress
 from wrackline.schemas.kafka.signals import SnapshotKind
 from wrackline.schemas.tables.table import SourcePartition, TableId
@@ -57,6 +54,15 @@ GOING: Mapping[str, Any] = {
     "reason": None,
 }  # fmt: skip
 NOW = 100_000
+
+
+def halves(source: HalfBoard | None = None, target: HalfBoard | None = None) -> Mapping[Half, HalfBoard]:
+    return {Half.SOURCE: source or HalfBoard(), Half.TARGET: target or HalfBoard()}
+
+
+def half(state: HalfState, heard_ms: int = NOW, **more: object) -> HalfBoard:
+    process = {"host": "db7", "pid": 42, "began_ms": 0, "since_ms": 9_000, "error": None, "databases": {}}
+    return HalfBoard({"state": state.value, **process, **more}, heard_ms)
 
 
 def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Mapping[str, Any]:
@@ -81,7 +87,10 @@ def consumer(*wrong: WracklineError, outage: WracklineError | None = None) -> Ma
         UpkeepOutcome("s.shop.public.orders", 2.0, None, UpkeepResult({UpkeepRemoval.FILES: 1200}, 3))
     )
     figures.went(outage)
-    told: Mapping[str, Any] = orjson.loads(orjson.dumps(document(figures, "shop", "iceberg", 0, NOW)))
+    report = TargetReport("iceberg", figures)
+    report.begins()
+    half, found = report.look(True)
+    told: Mapping[str, Any] = orjson.loads(orjson.dumps({**half, "began_ms": 0, "tables": found}))
     return told
 
 
@@ -94,8 +103,16 @@ def worker(log: LogState = SLOT) -> Mapping[str, Any]:
     measures = TaskMeasures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
     measures.health(Health.RUNNING, None)
     measures.log_state(here, log)
-    told: Mapping[str, Any] = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
-    return told
+    return reported(measures)
+
+
+def reported(measures: TaskMeasures) -> Mapping[str, Any]:
+    """What a task's half is shown as once it has reported."""
+    told = orjson.loads(orjson.dumps(databases_document(measures)))
+    source = half(HalfState.RUNNING, databases=told)
+    found = pipeline_status("shop", halves(source), NOW, has_target=False).log
+    assert isinstance(found, Mapping)
+    return found
 
 
 def status(*wrong: WracklineError, outage: WracklineError | None = None) -> PipelineStatus:
@@ -209,61 +226,48 @@ def test_one_side_is_shown_where_the_other_does_not_answer() -> None:
     assert "a wall" in "\n".join(shown(PipelineStatus("shop", BUSY, BUSY, consumer())))
 
 
-def test_the_consumer_is_asked_at_its_port() -> None:
-    told = consumer()
-    pages = {STATUS: ScrapePage("application/json", lambda: json.dumps(told).encode())}
-    with serve_pages(0, pages, "x") as port:
-        assert ask_process("shop", CONSUMER, port) == told
-        for name, half in (("another", CONSUMER), ("shop", WORKER)):
-            with pytest.raises(OperatorNeeded, match=rf"status\.another.* {half.who} of {name}"):
-                ask_process(name, half, port)
-    for other in (
-        {},
-        {STATUS: ScrapePage("text/plain", lambda: b"hello")},
-        {METRICS: ScrapePage("text/plain", bytes)},
-    ):
-        with serve_pages(0, other, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
-            ask_process("shop", CONSUMER, port)
+def test_what_both_halves_report_is_put_together() -> None:
+    source, target = half(HalfState.RUNNING), half(HalfState.RUNNING, target="iceberg")
+    source.tables["shop.public.orders"] = GOING
+    target.tables["shop.public.orders"] = {"at_ms": NOW - 3_000, "behind": 5, "behind_s": 2.0, "held_s": 0}
+    found = pipeline_status("shop", halves(source, target), NOW, has_target=True)
+    assert found.of_source("shop.public.orders") is GOING
+    assert isinstance(found.log, Mapping)
+    assert isinstance(found.target, Mapping)
+    assert found.target["tables"]["shop.public.orders"]["behind_s"] == 5.0, "the time since the report counts"
+    assert found.target["tables"]["shop.public.orders"]["held_s"] == 0
+    assert pipeline_status("shop", halves(source), NOW, has_target=False).target is None
 
 
-def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status_of_both, "_MOST", 1000)
-    pages = {STATUS: ScrapePage("application/json", lambda: json.dumps(consumer()).encode() + b" " * 1000)}
-    with serve_pages(0, pages, "x") as port, pytest.raises(OperatorNeeded, match=r"status\.another"):
-        ask_process("shop", CONSUMER, port)
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        (HalfBoard(), r"status\.no_report.*consumer of shop has never reported\n.*wrackline consume"),
+        (half(HalfState.STOPPED), r"status\.has_ended.*consumer of shop is stopped since 1970-01-01"),
+        (half(HalfState.FAILED, error=MEND.document()), r"test\.fix.*it does not fit"),
+        (
+            half(HalfState.RUNNING, NOW - 15_001),
+            r"status\.silent.*nothing since 1970-01-01 00:01:24Z\n.*42 on db7",
+        ),
+    ],
+)
+def test_a_half_that_is_not_known_to_run_says_why(known: HalfBoard, says: str) -> None:
+    found = pipeline_status("shop", halves(half(HalfState.RUNNING), known), NOW, has_target=True)
+    assert isinstance(found.target, WracklineError)
+    assert re.search(says, str(found.target))
+    assert isinstance(found.log, Mapping)
 
 
-def test_a_redirect_from_a_process_is_not_followed() -> None:
-    told = json.dumps(consumer()).encode()
-    reached: list[bytes] = []
-
-    def elsewhere() -> bytes:
-        reached.append(told)
-        return told
-
-    class Sends(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(302)
-            self.send_header("Location", f"http://127.0.0.1:{port}{STATUS}")
-            self.end_headers()
-
-    with (
-        serve_pages(0, {STATUS: ScrapePage("application/json", elsewhere)}, "x") as port,
-        HTTPServer(("127.0.0.1", 0), Sends) as sends,
-    ):
-        Thread(target=sends.handle_request, daemon=True).start()
-        with pytest.raises(OperatorNeeded, match=r"status\.another"):
-            ask_process("shop", CONSUMER, sends.server_port)
-    assert not reached
-
-
-def test_an_address_that_does_not_answer_is_reported() -> None:
-    with socket.socket() as made:  # bound, and not listening: refused
-        made.bind(("127.0.0.1", 0))
-        with pytest.raises(Transient, match=r"status\.no_answer.*\n.*wrackline consume"):
-            ask_process("shop", CONSUMER, made.getsockname()[1])
-    with pytest.raises(OperatorNeeded, match=r"status\.no_port.*\n.*set metrics\.port.*wrackline run"):
-        ask_process("shop", WORKER, 0)
+def test_a_silent_worker_keeps_its_tables_and_not_its_log() -> None:
+    source = half(HalfState.RUNNING, NOW - 20_000)
+    source.tables["shop.public.orders"] = GOING
+    found = pipeline_status("shop", halves(source), NOW, has_target=False)
+    assert found.tables == ["shop.public.orders"]
+    assert isinstance(found.log, WracklineError)
+    assert found.exit == Exit.OK
+    never = pipeline_status("shop", halves(), NOW, has_target=False)
+    assert isinstance(never.source, WracklineError)
+    assert never.exit == Exit.TRANSIENT
 
 
 def test_with_little_room_the_tables_that_need_attention_come_first() -> None:
@@ -373,7 +377,7 @@ def test_it_says_how_far_the_first_read_is_and_what_is_not_captured() -> None:
     measures = TaskMeasures(0, "postgres", [here], 1, monotonic=lambda: 0.0, now_ms=lambda: NOW)
     many = {TableId("shop", "public", f"t{number}"): UncapturedReason.NO_GRANT for number in range(11)}
     measures.left_out(here, {**many, TableId("shop", "public", "x"): UncapturedReason.FILTERS})
-    log = orjson.loads(orjson.dumps(of_worker(measures, "shop", 0, NOW)))
+    log = reported(measures)
     found = PipelineStatus("shop", {}, log, None, {"shop": done})
     said = [line.plain for line in heads(found, StatusStyle(None, NOW))]
     assert said[1:-1] == [

@@ -7,12 +7,13 @@ import pytest
 from wrackline.control.cli.commands.letters_commands import _tables
 from wrackline.control.cli.tail.topic_choice import choose_topics
 from wrackline.control.cli.terminal.status_text import unknown_tables
+from wrackline.control.runtime.board.source_report import table_progress
 from wrackline.control.runtime.ground.table_names import is_named_by, name_parts
-from wrackline.control.runtime.services.status import NO_ANSWER, PipelineStatus, by_topic
-from wrackline.schemas.kafka.topic_names import Naming
+from wrackline.control.runtime.services.status import NO_REPORT, PipelineStatus
+from wrackline.schemas.kafka.topic_names import Naming, table_topic
 from wrackline.schemas.tables.table import TableId
 
-NO_SIDE = NO_ANSWER(who="worker", pipeline="p", host="h", port=1, command="c", setting="s")
+NO_SIDE = NO_REPORT(who="worker", pipeline="p", command="c")
 NAIVE = "shop1.shop.Sales_Dept.na_ve"
 SPELLINGS = [
     "Sales Dept.na\xefve",
@@ -51,7 +52,9 @@ def test_each_spelling_means_the_same_table_to_each_command(given: str) -> None:
 )
 def test_the_names_that_status_prints_are_taken_by_each_command(own: str, shown: list[str]) -> None:
     table = TableId("shop", "public", own)
-    side = by_topic({table: {}, TableId("shop", "a", "b"): {}}, "shop1", Naming.WRACKLINE, {})
+    tables = (table, TableId("shop", "a", "b"))
+    topics = [table_topic("shop1", one, Naming.WRACKLINE).partition(".")[2] for one in tables]
+    side = {topic: table_progress(str(one), {}) for topic, one in zip(topics, tables, strict=True)}
     status = PipelineStatus("p", side, NO_SIDE, None)
     assert status.own_name("shop.public.a_b") == str(table)
     topic, other = "shop1.shop.public.a_b", "shop1.shop.a.b"

@@ -58,6 +58,7 @@ SHOWN = {
     "kafka.sasl.password": f"{CANARY}-kafka",
     f"column.mask.hash.SHA-256.with.salt.{CANARY}-salt": "public.orders.mail",
     "target.kind": "iceberg",
+    "target.run": "alone",
     "target.warehouse": f"s3://u:{CANARY}-s3@bucket/folder",
     "target.catalog.type": "rest",
     "target.catalog.uri": f"http://u:{CANARY}-catalog@host:8181",

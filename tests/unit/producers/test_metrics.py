@@ -11,7 +11,7 @@ from wrackline.producers.contract.optional_parts import LogState
 from wrackline.producers.contract.steps import Fault
 from wrackline.producers.cutting import table_fault
 from wrackline.producers.cutting.cutter import Publication, PublicationTally
-from wrackline.producers.observe.status_document import document
+from wrackline.producers.observe.status_document import databases_document
 from wrackline.producers.observe.task_metric_names import ALIASES, METRICS, SCANNED, SNAPSHOT_ALIASES
 from wrackline.producers.observe.task_metrics import TaskMeasures
 from wrackline.producers.task.task_observers import Health
@@ -225,4 +225,4 @@ def test_a_loss_that_is_far_away_is_not_predicted(clock: Clock) -> None:
 
 
 def _lost_in(measures: TaskMeasures) -> object:
-    return document(measures, "shop", 0, 0)["databases"][PARTITION.database]["lost_in_s"]
+    return databases_document(measures)[PARTITION.database]["lost_in_s"]

@@ -134,7 +134,7 @@ def test_a_record_of_the_group_that_was_forged_starts_nothing() -> None:
     nursery = Nursery(["wrackline.control.runtime.check.assessment"])
     told = assessment.assess("shop", nursery.way(assessment.assess_settings, forged, Allowed()))
     assert [finding["id"] for finding in told["findings"]] == [CODE]
-    child = Child(nursery.way(task_process.run_settings, forged, Allowed()))
+    child = Child(nursery.way(task_process.run_settings, forged, Allowed(), 0))
     errors: list[object] = []
     while child.exit_code is None:
         errors += [heard.report.get("error") for heard in child.hear() if isinstance(heard, ChildReport)]

@@ -4,16 +4,16 @@ In: a folder for its log, the pipeline's file, and the port where the file has i
 whose `start` returns when the log is streamed.
 """
 
+import re
 import sys
 import urllib.request
 from pathlib import Path
 
-import orjson
-
 from wrackline.control.local.processes.process import Process, Program
-from wrackline.control.runtime.ground.scrape_port import HOST, STATUS
+from wrackline.control.runtime.ground.scrape_port import HOST, METRICS
 
 _ANSWER = 5.0  # seconds
+_RUNS = re.compile(rb"^wrackline_running\{[^}]*\} 1", re.MULTILINE)
 
 
 def worker_process(folder: Path, file: Path, port: int) -> Process:
@@ -21,12 +21,10 @@ def worker_process(folder: Path, file: Path, port: int) -> Process:
 
     def streams() -> bool:
         try:
-            with urllib.request.urlopen(f"http://{HOST}:{port}{STATUS}", timeout=_ANSWER) as answer:
-                told = orjson.loads(answer.read())
+            with urllib.request.urlopen(f"http://{HOST}:{port}{METRICS}", timeout=_ANSWER) as answer:
+                return _RUNS.search(answer.read()) is not None
         except OSError:
             return False
-        return bool(told["pid"] == process.pid and told["running"])
 
     command = [sys.executable, "-m", "wrackline.control", "run", str(file)]
-    process = Process(Program("worker", command, folder, [port], streams))
-    return process
+    return Process(Program("worker", command, folder, [port], streams))

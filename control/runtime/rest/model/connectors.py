@@ -62,8 +62,8 @@ class Connectors(Protocol):
         """Return the state of its process."""
         ...
 
-    def wish(self, name: str, wish: DesiredState) -> None:
-        """Have it run, pause, stop or start again, soon."""
+    def wish(self, name: str, wish: DesiredState, task: int | None = None) -> None:
+        """Have it run, pause, stop or start again, soon; or only one of its tasks start again."""
         ...
 
     def topics(self, name: str) -> Sequence[str]:

@@ -46,11 +46,12 @@ def _state_of(crew: Connectors, name: str) -> ConnectorState:
     return crew.standing(name)
 
 
-def _of_task(crew: Connectors, name: str, task: str) -> ConnectorState:
+def _of_task(crew: Connectors, name: str, task: str) -> tuple[int, ConnectorState]:
     standing = _state_of(crew, name)
-    if not any(str(one["id"]["task"]) == task for one in connect_documents.tasks(name, {}, standing)):
-        raise NO_TASK(name=name, task=shown_name(task))
-    return standing
+    for number, one in standing.tasks.items():
+        if str(number) == task:
+            return number, one
+    raise NO_TASK(name=name, task=shown_name(task))
 
 
 def _add_reads(made: APIRouter, crew: Connectors) -> None:
@@ -119,7 +120,7 @@ def _add_task_reads(made: APIRouter, crew: Connectors) -> None:
     @made.get("/{name}/tasks/{task}/status")
     def task_status(name: str, task: str) -> Response:
         """Return a task's state."""
-        return Answer(connect_documents.task_status(_of_task(crew, name, task), crew.worker))
+        return Answer(connect_documents.task_status(*_of_task(crew, name, task), crew.worker))
 
 
 def _add_wishes(made: APIRouter, crew: Connectors) -> None:
@@ -150,14 +151,8 @@ def _add_wishes(made: APIRouter, crew: Connectors) -> None:
         tasks: Annotated[bool, Query(alias="includeTasks")] = False,
         failed: Annotated[bool, Query(alias="onlyFailed")] = False,
     ) -> Response:
-        """Restart it: a connector is only its task here, so both are the same."""
-        standing = _state_of(crew, name)
-        rests = standing.state in (
-            TaskState.PAUSED,
-            TaskState.STOPPED,
-        )  # as in Connect, only resuming wakes it
-        if not rests and (not failed or standing.state is TaskState.FAILED):
-            crew.wish(name, DesiredState.RESTART)
+        """Restart it: a connector is only its tasks here, so both are the same."""
+        _restart(crew, name, only_failed=failed)
         if not tasks and not failed:
             return Response(status_code=204)
         return Answer(connect_documents.status(name, crew.standing(name), crew.worker), 202)
@@ -165,9 +160,22 @@ def _add_wishes(made: APIRouter, crew: Connectors) -> None:
     @made.post("/{name}/tasks/{task}/restart")
     def restart_task(name: str, task: str) -> Response:
         """Restart a task."""
-        if _of_task(crew, name, task).state is not TaskState.PAUSED:
-            crew.wish(name, DesiredState.RESTART)
+        number, standing = _of_task(crew, name, task)
+        if standing.state is not TaskState.PAUSED:
+            crew.wish(name, DesiredState.RESTART, number)
         return Response(status_code=204)
+
+
+def _restart(crew: Connectors, name: str, *, only_failed: bool) -> None:
+    standing = _state_of(crew, name)
+    if standing.state in (TaskState.PAUSED, TaskState.STOPPED):  # as in Connect, only resuming wakes it
+        return
+    meant = [n for n, one in standing.tasks.items() if not only_failed or one.state is TaskState.FAILED]
+    if len(meant) == len(standing.tasks):
+        crew.wish(name, DesiredState.RESTART)
+        return
+    for number in meant:
+        crew.wish(name, DesiredState.RESTART, number)
 
 
 def file_routes() -> APIRouter:

@@ -1,0 +1,14 @@
+"""The board: what both halves of each pipeline report of themselves, on a compacted topic of each pipeline.
+
+    source half -> source_report -> board_writer -> wrackline-<name>-status -> board_reader    one command
+    target half -> target_report ->      "       ->            "            -> board_follower  a worker
+
+source_report, target_report    what a half reports: pure, but for its clock
+half_standing                   the state of its process
+board_changes                   which records are due: those that differ, and a sign of life; pure
+board_writer                    a thread of the half that writes them, and never keeps the half waiting
+board_reader                    reads the board of one pipeline to its end
+board_follower                  follows the boards of many pipelines into memory
+
+Nobody asks a database, Kafka or a target to know how a pipeline is: that is on the board, on every machine.
+"""

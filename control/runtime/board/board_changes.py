@@ -1,0 +1,64 @@
+"""Which of a half's records are due.  Pure.
+
+In: how the half is, and those of its tables that may have changed.  Out: the records that differ from what
+was written before; the half's own at least every `ALIVE_S` seconds, which is its sign of life.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import orjson
+
+from wrackline.schemas.kafka.board_records import ALIVE_S, BoardKey, Document, Half, encode
+
+Record = tuple[bytes, bytes | None]
+
+
+class HalfLook(NamedTuple):
+    """How a half is; a table that is None no longer exists."""
+
+    half: Document
+    tables: Mapping[str, Document | None]
+
+
+class BoardChanges:
+    """Remembers what was written."""
+
+    def __init__(self, pipeline: str, half: Half) -> None:
+        self._half = BoardKey(pipeline, half)
+        self._written: dict[BoardKey, bytes] = {}
+        self._last = float("-inf")
+
+    def reported_before(self, keys: Iterable[BoardKey]) -> None:
+        """Take the tables that an earlier process of this half has reported."""
+        self._written |= dict.fromkeys((key for key in keys if key[:2] == self._half[:2]), b"")
+
+    def lost(self) -> None:
+        """Take that something may not have been written: all of it is due again."""
+        self._written = dict.fromkeys(self._written, b"")
+        self._last = float("-inf")
+
+    def due(self, look: HalfLook, now: float, now_ms: int, *, whole: bool) -> list[Record]:
+        """Return the records to write now; a `whole` look names every table that exists."""
+        made = [
+            record
+            for table, document in look.tables.items()
+            for record in self._record(self._half._replace(table=table), document, now_ms)
+        ]
+        if whole:
+            gone = [key for key in self._written if key.table is not None and key.table not in look.tables]
+            made += [record for key in gone for record in self._record(key, None, now_ms)]
+        if now - self._last >= ALIVE_S:
+            self._written.pop(self._half, None)
+        if own := self._record(self._half, look.half, now_ms):
+            self._last = now
+        return made + own
+
+    def _record(self, key: BoardKey, document: Document | None, now_ms: int) -> list[Record]:
+        if document is None:
+            return [] if self._written.pop(key, None) is None else [(key.encode(), None)]
+        plain = orjson.dumps(document)
+        if self._written.get(key) == plain:
+            return []
+        self._written[key] = plain
+        return [(key.encode(), encode(document, now_ms))]

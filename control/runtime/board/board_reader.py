@@ -1,0 +1,57 @@
+"""Reads the board of one pipeline as it is now, to its end: what a command knows of both halves.
+
+In: a pipeline's settings.  Out: its board.  A record that can't be read is skipped: the next one of its key
+replaces it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from confluent_kafka.admin import AdminClient
+
+from wrackline.control.runtime.ground.pipeline_access import TASK, group_of
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client, Identity
+from wrackline.producers.kafka.transactor import OffsetsSlot
+from wrackline.schemas.kafka.board_records import Board, parse_key
+from wrackline.schemas.kafka.offsets_records import OUTSIDE_ANY_TRANSACTION
+from wrackline.schemas.kafka.topic_names import internal_topics
+from wrackline.schemas.settings.settings_registry import Values
+
+
+class BoardRecord(NamedTuple):
+    """A record as it is stored."""
+
+    key: bytes
+    value: bytes | None
+    at_ms: int
+
+
+def board_slot(values: Values) -> OffsetsSlot:
+    """Return where a pipeline's board is."""
+    return OffsetsSlot(internal_topics(group_of(values.text("name"))).status, 0)
+
+
+def read_board(values: Values) -> Board:
+    """Read it; a pipeline that has never run has an empty one."""
+    board = Board()
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    for key, value, at_ms in read_records(values, AdminClient(client.admin())):
+        board.apply(key, value, at_ms)
+    return board
+
+
+def read_records(values: Values, admin: AdminClient) -> Iterator[BoardRecord]:
+    """Yield the records whose keys can be read, oldest first."""
+    slot, name = board_slot(values), values.text("name")
+    if not offsets_topic.slot_exists(admin, slot):
+        return
+    client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+    reader = client.reader(Identity(group_of(name), name, TASK, OUTSIDE_ANY_TRANSACTION))
+    for one in offsets_topic.read_records(admin, reader, slot, fenced=False):
+        try:
+            parse_key(one.key or b"")
+            Board().apply(one.key or b"", one.value, one.ms)
+        except (ValueError, KeyError, TypeError):
+            continue
+        yield BoardRecord(one.key or b"", one.value, one.ms)

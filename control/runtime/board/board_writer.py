@@ -1,0 +1,107 @@
+"""A thread that writes what a half reports to its board, every two seconds, and once more at its end.
+
+In: what looks at the half.  Out: records.  The half never waits for it: while Kafka is away nothing is
+written, and when Kafka answers again all of it is.  An error that no retry repairs is reported once.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient
+
+from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook
+from wrackline.control.runtime.board.board_reader import board_slot, read_records
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.producers.kafka import offsets_topic
+from wrackline.producers.kafka.client import Client
+from wrackline.producers.kafka.failures import of_exception
+from wrackline.schemas.errors import Transient, WracklineError
+from wrackline.schemas.kafka.board_records import Half, parse_key
+from wrackline.schemas.settings.settings_registry import Values
+
+EVERY_S: Final = 2.0
+_LAST_S: Final = 2.0  # for the last report, when the half ends
+_LEAVE_S: Final = 5.0
+
+Look = Callable[[bool], HalfLook]  # all tables, or those that may have changed since the last look
+Tell = Callable[[WracklineError], None]
+
+
+@contextmanager
+def written_board(values: Values, half: Half, look: Look, tell: Tell) -> Iterator[None]:
+    """Write until the block ends, and once more then."""
+    writer = _Writer(values, half, look, tell)
+    thread = Thread(target=writer.run, name="board", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        writer.ending.set()
+        thread.join(_LEAVE_S)
+
+
+class _Writer:
+    def __init__(self, values: Values, half: Half, look: Look, tell: Tell) -> None:
+        self.ending = Event()
+        self._values, self._look, self._tell = values, look, tell
+        self._slot = board_slot(values)
+        self._client = Client(values.below("kafka."), values.integer("max.row.bytes"))
+        self._changes = BoardChanges(values.text("name"), half)
+        self._whole = True  # whether the next look is at all tables
+        self._last_code: str | None = None
+
+    def run(self) -> None:
+        producer: Producer | None = None
+        ended = False
+        while not ended:
+            ended = self.ending.wait(EVERY_S if producer is not None else 0.1)
+            try:
+                if producer is None and not ended:
+                    producer = self._prepared()
+                if producer is not None:
+                    self._write(producer)
+                    self._last_code = None
+            except WracklineError as error:
+                self._note(error)
+                ended = ended or self.ending.wait(EVERY_S)
+        if producer is not None:
+            producer.flush(_LAST_S)
+
+    def _prepared(self) -> Producer:
+        """Make the topic, and read which tables an earlier process has reported."""
+        admin = AdminClient(self._client.admin())
+        offsets_topic.prepare_offsets(admin, self._slot.topic, 1, -1)
+        records = read_records(self._values, admin)
+        self._changes.reported_before(parse_key(key) for key, value, _ in records if value is not None)
+        return Producer(self._client.reporter("board"))
+
+    def _write(self, producer: Producer) -> None:
+        whole, self._whole = self._whole, False
+        look = self._look(whole)
+        for key, value in self._changes.due(look, time.monotonic(), now_ms(), whole=whole):
+            try:
+                producer.produce(self._slot.topic, value, key, self._slot.partition, self._delivered)
+            except BufferError:
+                self._lost()
+            except KafkaException as error:
+                self._lost()
+                raise of_exception(error, "the board", self._slot.topic) from error
+        producer.poll(0)
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self._lost()
+
+    def _lost(self) -> None:
+        self._whole = True
+        self._changes.lost()
+
+    def _note(self, error: WracklineError) -> None:
+        """Report it once; the half itself reports that Kafka is away."""
+        if error.code != self._last_code and not isinstance(error, Transient):
+            self._tell(error)
+        self._last_code = error.code

@@ -1,0 +1,121 @@
+"""What the source half reports: its state, how far behind each log is, and each table with its progress.
+
+In: a task's figures, and its states as it reports them.  Out: looks for the board.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from wrackline.control.runtime.board.board_changes import HalfLook
+from wrackline.control.runtime.board.half_standing import HalfStanding
+from wrackline.control.runtime.ground.times import now_ms
+from wrackline.producers.contract.steps import Saved
+from wrackline.producers.observe.status_document import databases_document, events_by_table
+from wrackline.producers.observe.task_metrics import TaskMeasures
+from wrackline.producers.task.task_observers import Health
+from wrackline.schemas.errors import WracklineError
+from wrackline.schemas.kafka import receipts
+from wrackline.schemas.kafka.board_records import Document, HalfState
+from wrackline.schemas.kafka.receipts import TableProgress
+from wrackline.schemas.kafka.topic_names import table_topic
+from wrackline.schemas.pipelines.publication_settings import naming_of
+from wrackline.schemas.settings.settings_registry import Values
+from wrackline.schemas.tables.table import TableId
+
+_STATES = {
+    Health.STARTING: HalfState.STARTING,
+    Health.RUNNING: HalfState.RUNNING,
+    Health.RECOVERING: HalfState.RECOVERING,
+    Health.COMPLETED: HalfState.COMPLETED,
+}
+
+
+class _Pace(NamedTuple):
+    """When a read under way was first seen, and how many rows it had by then."""
+
+    job: str
+    rows: int
+    at_ms: int
+
+
+class SourceReport:
+    """Looks at a task; on the board's thread."""
+
+    def __init__(
+        self, values: Values, kind: str, measures: TaskMeasures, place: Callable[[Saved], str]
+    ) -> None:
+        """Take also what writes a position as the source's people do."""
+        self.standing = HalfStanding()
+        self._kind, self._measures, self._place = kind, measures, place
+        self._server, self._naming = values.text("topic.prefix"), naming_of(values)
+        self._paces: dict[TableId, _Pace] = {}
+
+    def health(self, health: Health, error: Exception | None) -> None:
+        """Take the task's state; on any thread."""
+        self.standing.becomes(_STATES[health], error if isinstance(error, WracklineError) else None)
+
+    def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
+        """Return the half, and all of its tables or those that have changed."""
+        measures = self._measures
+        databases = databases_document(measures)
+        states: dict[TableId, Mapping[str, Any]] = {}
+        for partition, figures in measures.figures().items():
+            states |= figures.tables.states()
+            place = figures.position
+            databases[partition.database]["position"] = None if place is None else self._place(place.saved())
+        changed = measures.take_changed()
+        events = events_by_table(measures)
+        wanted = {*states, *events} if whole else changed
+        half = {
+            **self.standing.document(),
+            "kind": self._kind,
+            "events": measures.events,
+            "databases": databases,
+        }
+        return HalfLook(
+            half, {self._name(table): self._table(table, states, events.get(table, {})) for table in wanted}
+        )
+
+    def _name(self, table: TableId) -> str:
+        return table_topic(self._server, table, self._naming).partition(".")[2]
+
+    def _table(
+        self, table: TableId, states: Mapping[TableId, Mapping[str, Any]], events: Mapping[str, int]
+    ) -> Document | None:
+        state = states.get(table)
+        if state is None and not events:
+            return None
+        shown = table_progress(str(table), {"status": "streaming"} if state is None else state)
+        return {**shown, "seconds_left": self._seconds_left(table, shown), "events": dict(events)}
+
+    def _seconds_left(self, table: TableId, shown: Mapping[str, Any]) -> int | None:
+        """Reckon from the rows that were read since the read was first seen."""
+        if not shown["requests"] or not shown["expected"]:
+            self._paces.pop(table, None)
+            return None
+        job, now = shown["requests"][0], now_ms()
+        pace = self._paces.get(table)
+        if pace is None or pace.job != job:
+            pace = self._paces[table] = _Pace(job, shown["rows"], now)
+        passed, rows = now - pace.at_ms, shown["rows"] - pace.rows
+        left = max(0, shown["expected"] - shown["rows"])
+        return round(left * passed / rows / 1000) if rows > 0 and passed > 0 else None
+
+
+def table_progress(table: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a table's saved state that is for people."""
+    jobs = [job for job in state.get("jobs", []) if "failed" not in job]
+    job: Mapping[str, Any] = jobs[0] if jobs else {}
+    line = TableProgress(table, rows=job.get("rows", 0), expected=job.get("expected"))
+    return {
+        "table": table,
+        "state": state.get("status", "failed"),
+        "requests": [job["id"] for job in jobs],
+        "rows": sum(job.get("rows", 0) for job in jobs),
+        "expected": line.expected,
+        "percent": receipts.percent(line),
+        "seconds_left": None,
+        "letters": state.get("letters", {}),
+        "nulls": state.get("nulls", {}),
+        "reason": state.get("reason") or state.get("set_aside"),
+    }

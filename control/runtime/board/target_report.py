@@ -1,0 +1,43 @@
+"""What the target half reports: its state, and each table with its offsets, lag and errors.
+
+In: a consumer's figures.  Out: looks for the board.
+"""
+
+from collections.abc import Callable
+
+from wrackline.consumers.observe.figures import ConsumerFigures
+from wrackline.consumers.observe.status import table_documents
+from wrackline.control.runtime.board.board_changes import HalfLook
+from wrackline.control.runtime.board.half_standing import HalfStanding
+from wrackline.schemas.kafka.board_records import HalfState
+
+
+class TargetReport:
+    """Looks at a consumer; on the board's thread."""
+
+    def __init__(
+        self, kind: str, figures: ConsumerFigures, hears: Callable[[HalfState], None] = lambda _: None
+    ) -> None:
+        """Take also what is called with each new state."""
+        self.standing = HalfStanding(hears)
+        self._kind, self._figures = kind, figures
+        self._begun = False
+
+    def begins(self) -> None:
+        """Take that it merges from now on."""
+        self._begun = True
+        self.standing.becomes(HalfState.RUNNING)
+
+    def look(self, whole: bool) -> HalfLook:  # noqa: FBT001 - the board's writer calls it so
+        """Return the half, and all of its tables or those that have changed."""
+        figures = self._figures
+        if self._begun:
+            away = figures.outage
+            self.standing.becomes(HalfState.RUNNING if away is None else HalfState.RECOVERING, away)
+        half = {**self.standing.document(), "target": self._kind, "outages": figures.outages}
+        changed = figures.take_changed()
+        return HalfLook(half, table_documents(figures, None if whole else changed))
+
+    def ends(self) -> None:
+        """Take that it merges no more."""
+        self._begun = False

@@ -1,0 +1,133 @@
+"""What the two halves of a pipeline report: the records of `wrackline-<name>-status`, and their fold.  Pure.
+
+    ["shop","source"]                         a half: its state, since when, its error, its figures
+    ["shop","target","shop.public.orders"]    one table of it, by the name of its topic without the server
+
+A record is a whole document and the topic is compacted, so the newest record of each key is all that is
+known.  `at_ms` is the writer's time.  A half that runs reports at least every `ALIVE_S` seconds; after
+`SILENT_S` it counts as silent, whatever it said last.  A record that can't be read is refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from wrackline.schemas.untrusted import number, text
+
+VERSION: Final = 1
+ALIVE_S: Final = 5.0
+SILENT_S: Final = 15.0
+Document = Mapping[str, Any]
+
+
+class Half(Enum):
+    """One of a pipeline's two processes."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+class HalfState(Enum):
+    """What a half does, in its own words."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    RECOVERING = "recovering"
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+ENDED: Final = frozenset({HalfState.COMPLETED, HalfState.STOPPED, HalfState.FAILED})
+
+
+class BoardKey(NamedTuple):
+    """What a record is about."""
+
+    pipeline: str
+    half: Half
+    table: str | None = None
+
+    def encode(self) -> bytes:
+        """Return the record's key."""
+        named = [self.pipeline, self.half.value]
+        return orjson.dumps(named if self.table is None else [*named, self.table])
+
+
+def parse_key(key: bytes) -> BoardKey:
+    """Read a record's key; ValueError or TypeError: it is none."""
+    pipeline, half, *table = orjson.loads(key)
+    if len(table) > 1:
+        raise ValueError("a key of too many parts")
+    return BoardKey(text(pipeline), Half(half), text(table[0]) if table else None)
+
+
+def encode(document: Document, at_ms: int) -> bytes:
+    """Return a record's value."""
+    return orjson.dumps({"version": VERSION, "at_ms": at_ms, **document})
+
+
+@dataclass(slots=True)
+class HalfBoard:
+    """What is known of one half."""
+
+    report: Document = field(default_factory=dict)
+    heard_ms: int = 0  # when the newest record of any kind was written or read, by this machine's clock
+    tables: dict[str, Document] = field(default_factory=dict)
+
+    @property
+    def state(self) -> HalfState | None:
+        """What it said last; None: it has never reported."""
+        return HalfState(self.report["state"]) if self.report else None
+
+    def is_silent(self, now_ms: int) -> bool:
+        """Whether it should have reported by now."""
+        state = self.state
+        return state is not None and state not in ENDED and now_ms - self.heard_ms > SILENT_S * 1000
+
+    def runs(self, now_ms: int) -> bool:
+        """Whether it reports that it has not ended."""
+        return self.state not in {None, *ENDED} and not self.is_silent(now_ms)
+
+
+class Board:
+    """The fold of the records of any number of pipelines."""
+
+    def __init__(self) -> None:
+        self._halves: dict[tuple[str, Half], HalfBoard] = {}
+
+    def apply(self, key: bytes, value: bytes | None, heard_ms: int) -> BoardKey:
+        """Take the next record; ValueError, KeyError or TypeError: it is not known."""
+        about = parse_key(key)
+        report = None if value is None else _report(value, about)
+        half = self._halves.setdefault((about.pipeline, about.half), HalfBoard())
+        half.heard_ms = max(half.heard_ms, heard_ms)
+        if about.table is None:
+            half.report = report or {}
+        elif report is None:
+            half.tables.pop(about.table, None)
+        else:
+            half.tables[about.table] = report
+        return about
+
+    def half(self, pipeline: str, half: Half) -> HalfBoard:
+        """Return what is known of a half."""
+        return self._halves.get((pipeline, half)) or HalfBoard()
+
+    def forget(self, pipeline: str) -> None:
+        """Forget a pipeline that no longer exists here."""
+        for half in Half:
+            self._halves.pop((pipeline, half), None)
+
+
+def _report(value: bytes, about: BoardKey) -> Document:
+    document = orjson.loads(value)
+    if not isinstance(document, dict) or document.get("version") != VERSION:
+        raise ValueError("a version that is not known")
+    number(document["at_ms"])
+    if about.table is None:
+        HalfState(document["state"])
+    return document

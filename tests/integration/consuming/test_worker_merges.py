@@ -1,0 +1,83 @@
+"""A worker runs the target half too: as a task that is seen, restarted, paused and resumed like the other."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.integration.consuming.world import SPARK_PATIENCE, World
+from tests.integration.running.test_worker import Working, asked
+from tests.integration.running.world import wait_until
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def working(world: World, tmp_path: Path) -> Iterator[Working]:
+    made = Working(tmp_path, world.consumer_file, "--rest-port", "0")
+    yield made
+    if made.process.poll() is None:
+        made.process.kill()
+        made.process.wait()
+
+
+def sends(method: str, url: str) -> int:
+    with urlopen(Request(url, method=method), timeout=30) as answer:  # noqa: S310 - our own address
+        return int(answer.status)
+
+
+def java_of(pid: int) -> list[int]:
+    """The Java processes below a process."""
+    said = subprocess.run(
+        ["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split(None, 2) for line in said.splitlines()]
+    below, grown = {pid}, True
+    while grown:
+        more = below | {int(own) for own, parent, _ in rows if int(parent) in below}
+        below, grown = more, more != below
+    return [int(own) for own, _, name in rows if int(own) in below and name == "java"]
+
+
+def test_a_worker_runs_both_halves(world: World, working: Working) -> None:
+    url = f"{working.requests}/{world.prefix}"
+    target = f"{world.prefix}:target"
+
+    def tasks() -> list[Any]:
+        return [(one["id"], one["state"]) for one in asked(f"{url}/status")[1]["tasks"]]
+
+    wait_until(lambda: tasks() == [(0, "RUNNING"), (1, "RUNNING")], patience=SPARK_PATIENCE)
+    world.insert(1, 3)
+    world.arrives()
+    table = f"{world.database.name}.public.orders"
+    wait_until(lambda: asked(f"{url}/tables")[1]["tables"].get(table, {}).get("target") == "going")
+
+    first = working.told(target, "RUNNING")[-1]["pid"]
+    java = java_of(first)
+    assert java
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: working.told(target, "RUNNING")[-1]["pid"] != first, patience=SPARK_PATIENCE)
+    wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in java))
+    assert len(working.told(world.prefix, "RUNNING")) == 1, "the source half has seen nothing of it"
+    world.insert(4, 6)
+    world.arrives()
+
+    assert sends("PUT", f"{url}/pause") == 202
+    wait_until(lambda: tasks() == [(0, "PAUSED"), (1, "PAUSED")])
+    wait_until(
+        lambda: asked(f"{url}/tables")[1]["errors"].get("target", {}).get("code") == "status.has_ended"
+    )
+    world.insert(7, 9)
+    assert sends("PUT", f"{url}/resume") == 202
+    world.arrives()
+    assert sends("POST", f"{url}/tasks/1/restart") == 204
+    wait_until(lambda: len(working.told(target, "RUNNING")) == 4, patience=SPARK_PATIENCE)
+    assert len(working.told(world.prefix, "RUNNING")) == 2
+    java = java_of(working.process.pid)
+    assert working.stop() == 0
+    assert not any(Path(f"/proc/{one}").exists() for one in java)

@@ -1,0 +1,119 @@
+"""The board: its records and their fold, and which of them a half writes."""
+
+from collections.abc import Sequence
+
+import orjson
+import pytest
+
+from wrackline.control.runtime.board.board_changes import BoardChanges, HalfLook, Record
+from wrackline.schemas.kafka.board_records import (
+    SILENT_S,
+    Board,
+    BoardKey,
+    Document,
+    Half,
+    HalfState,
+    encode,
+    parse_key,
+)
+
+SOURCE = BoardKey("shop", Half.SOURCE)
+ORDERS = SOURCE._replace(table="shop.public.orders")
+RUNS: Document = {"state": "running", "events": 3}
+
+
+def board(*records: tuple[BoardKey, Document | None, int]) -> Board:
+    made = Board()
+    for key, document, at_ms in records:
+        made.apply(key.encode(), None if document is None else encode(document, at_ms), at_ms)
+    return made
+
+
+@pytest.mark.parametrize("key", [SOURCE, ORDERS, BoardKey('a "b"\n', Half.TARGET, "d.s.täble")])
+def test_a_key_is_read_as_it_was_written(key: BoardKey) -> None:
+    assert parse_key(key.encode()) == key
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"", b"{}"),
+        (b'["shop"]', b"{}"),
+        (b'["shop","moon"]', b"{}"),
+        (b'["shop","source","a","b"]', b"{}"),
+        (b'["shop","source",7]', b"{}"),
+        (SOURCE.encode(), b"no JSON"),
+        (SOURCE.encode(), b"[]"),
+        (SOURCE.encode(), orjson.dumps({"version": 2, "at_ms": 1, "state": "running"})),
+        (SOURCE.encode(), orjson.dumps({"version": 1, "at_ms": -1, "state": "running"})),
+        (SOURCE.encode(), orjson.dumps({"version": 1, "at_ms": 1, "state": "dancing"})),
+        (SOURCE.encode(), orjson.dumps({"version": 1, "at_ms": 1})),
+    ],
+)
+def test_what_another_program_wrote_is_refused_and_changes_nothing(key: bytes, value: bytes) -> None:
+    made = board((SOURCE, RUNS, 10))
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        made.apply(key, value, 20)
+    assert made.half("shop", Half.SOURCE).heard_ms == 10
+    assert made.half("shop", Half.SOURCE).report["events"] == 3
+
+
+def test_the_newest_record_of_each_key_counts() -> None:
+    made = board(
+        (SOURCE, RUNS, 1),
+        (ORDERS, {"state": "streaming"}, 2),
+        (SOURCE, {**RUNS, "events": 4}, 3),
+        (ORDERS, None, 4),
+        (BoardKey("shop", Half.TARGET, "t"), {"behind": 1}, 5),
+    )
+    half = made.half("shop", Half.SOURCE)
+    assert (half.report["events"], half.tables, half.heard_ms) == (4, {}, 4)
+    assert made.half("shop", Half.TARGET).tables["t"]["behind"] == 1
+    made.forget("shop")
+    assert made.half("shop", Half.SOURCE).state is None
+
+
+@pytest.mark.parametrize("state", HalfState)
+def test_a_half_that_runs_and_says_nothing_is_silent(state: HalfState) -> None:
+    half = board((SOURCE, {"state": state.value}, 0)).half("shop", Half.SOURCE)
+    late = int(SILENT_S * 1000)
+    ended = state in {HalfState.COMPLETED, HalfState.STOPPED, HalfState.FAILED}
+    assert (half.is_silent(late), half.runs(late)) == (False, not ended)
+    assert (half.is_silent(late + 1), half.runs(late + 1)) == (not ended, False)
+
+
+def keys(records: Sequence[Record]) -> list[tuple[str | None, bool]]:
+    return [(parse_key(key).table, value is not None) for key, value in records]
+
+
+def test_only_what_differs_is_written_and_a_sign_of_life() -> None:
+    changes = BoardChanges("shop", Half.SOURCE)
+    tables: dict[str, Document | None] = {"a": {"rows": 1}, "b": {"rows": 2}}
+    assert keys(changes.due(HalfLook(RUNS, tables), 0.0, 0, whole=True)) == [
+        ("a", True), ("b", True), (None, True),
+    ]  # fmt: skip
+    assert changes.due(HalfLook(RUNS, {"a": {"rows": 1}}), 4.9, 0, whole=False) == []
+    assert keys(changes.due(HalfLook(RUNS, {"a": {"rows": 3}}), 4.9, 0, whole=False)) == [("a", True)]
+    assert keys(changes.due(HalfLook(RUNS, {}), 5.0, 0, whole=False)) == [(None, True)]
+    assert changes.due(HalfLook(RUNS, {}), 6.0, 0, whole=False) == []
+    assert keys(changes.due(HalfLook({**RUNS, "events": 9}, {"b": None}), 7.0, 0, whole=False)) == [
+        ("b", False), (None, True),
+    ]  # fmt: skip
+    assert changes.due(HalfLook({**RUNS, "events": 9}, {"b": None}), 8.0, 0, whole=False) == []
+
+
+def test_tables_of_an_earlier_process_go_where_they_no_longer_exist() -> None:
+    changes = BoardChanges("shop", Half.SOURCE)
+    changes.reported_before(
+        [SOURCE, ORDERS, ORDERS._replace(table="gone"), BoardKey("shop", Half.TARGET, "its")]
+    )
+    found = keys(changes.due(HalfLook(RUNS, {"shop.public.orders": {"rows": 1}}), 0.0, 0, whole=True))
+    assert found == [("shop.public.orders", True), ("gone", False), (None, True)]
+
+
+def test_what_may_be_lost_is_written_again() -> None:
+    changes = BoardChanges("shop", Half.SOURCE)
+    look = HalfLook(RUNS, {"a": {"rows": 1}})
+    changes.due(look, 0.0, 0, whole=True)
+    changes.lost()
+    assert keys(changes.due(look, 1.0, 0, whole=True)) == [("a", True), (None, True)]
