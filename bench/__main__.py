@@ -53,7 +53,12 @@ def main(arguments: list[str]) -> int:
     try:
         bench = load(asked.name)
         size = bench.QUICK if asked.quick else bench.FULL
-        with bench.contenders(asked.rows or size.rows) as contenders:
+        with bench.contenders(asked.rows or size.rows) as every:
+            contenders = [
+                one for one in every if not asked.only or any(text in one.name for text in asked.only)
+            ]
+            if not contenders:
+                parser.error(f"--only: its contenders are {', '.join(one.name for one in every)}")
             done = alternate(
                 contenders, asked.rounds or size.rounds, lambda line: print(line, file=sys.stderr)
             )
@@ -76,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="a small workload that ends within a minute")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--rows", type=_positive, metavar="N", help="the size of the workload")
+    parser.add_argument(
+        "--only", action="append", metavar="TEXT", help="only contenders whose name has this; may be repeated"
+    )
     parser.add_argument("--rounds", type=_positive, metavar="N", help="the number of rounds")
     return parser
 
