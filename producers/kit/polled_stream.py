@@ -26,6 +26,7 @@ from wrackline.producers.kit.wakeup import Wakeup
 
 _AGAIN_S: Final = 0.02  # between two tries to explain a message that is held
 _FILLS_S: Final = 0.005  # between two looks whether the socket had its time to fill
+LONGEST_READ_S: Final = 0.25  # of a read: a commit that has ended waits for it to be confirmed
 
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)

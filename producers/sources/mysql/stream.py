@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Batch, Fault, Position
-from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
+from wrackline.producers.kit.polled_stream import LONGEST_READ_S, PolledStream, ReadState, SilenceWatch
 from wrackline.producers.sources.mysql.decode import MySqlDecoder
 from wrackline.producers.sources.mysql.events.table_map import METADATA_MINIMAL
 from wrackline.producers.sources.mysql.follow.table_tracker import MySqlCatalogueSnapshot
@@ -67,7 +67,7 @@ class MySqlLogWire:
     ) -> None:
         """Take the dump, and its decoder."""
         self._packets, self._decoder, self._beside = packets, decoder, beside
-        self._most_bytes = around.most_batch_bytes
+        self._most_bytes, self._monotonic = around.most_batch_bytes, around.monotonic
         self.longest_wait = most_silence
         self.silence = SilenceWatch(around.monotonic, most_silence)
         self._part: XaPartDump | None = None
@@ -79,10 +79,12 @@ class MySqlLogWire:
     def read_ahead(self) -> ReadState:
         """Take events until a batch is full, enough was read, or the socket is empty.
 
-        A transaction of a million rows that are not captured makes no batch, and must still return.
+        A transaction of a million rows that are not captured makes no batch, and must still return.  So must
+        the first changes of ten thousand tables, each of which asks the catalogue and the registry.
         """
         decoder, packets, left = self._decoder, self._flowing(), self._most_bytes
-        while not decoder.full and left > 0:
+        until = self._monotonic() + LONGEST_READ_S
+        while not decoder.full and left > 0 and self._monotonic() < until:
             event = packets.take()
             if event is not None:
                 data, at, end = event

@@ -24,7 +24,7 @@ from psycopg import generators, pq
 
 from wrackline.producers.contract.source_plugin import Surroundings
 from wrackline.producers.contract.steps import Batch, Position
-from wrackline.producers.kit.polled_stream import PolledStream, ReadState, SilenceWatch
+from wrackline.producers.kit.polled_stream import LONGEST_READ_S, PolledStream, ReadState, SilenceWatch
 from wrackline.producers.sources.postgres.connect.timeouts import wait_on
 from wrackline.producers.sources.postgres.decode import PgDecoder
 from wrackline.producers.sources.postgres.discover.discover import NotVisible
@@ -170,9 +170,11 @@ class PgLogWire:
     def _drain(self) -> ReadState:
         """Take messages until the batch is full, enough was read, or there are no more.
 
-        A transaction of a million rows that are not captured makes no batch, and must still return.
+        A transaction of a million rows that are not captured makes no batch, and must still return.  So must
+        the first changes of ten thousand tables, each of which asks the catalogue and the registry.
         """
         decoder, most = self._decoder, self._around.most_batch_bytes
+        until = self._around.monotonic() + LONGEST_READ_S
         get = self._wire.get_copy_data
         state, fresh, left, data = ReadState.MORE, False, most, b""
         try:
@@ -183,6 +185,8 @@ class PgLogWire:
                 if size > 0:
                     if data[:1] == _DATA:
                         decoder.feed(data)
+                        if self._around.monotonic() > until:
+                            break
                     elif data[:1] == _KEEPALIVE:
                         self._hear(data)
                 elif size < 0:

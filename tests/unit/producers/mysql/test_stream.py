@@ -14,7 +14,7 @@ from tests.unit.producers.mysql.test_decode import decoder, rows
 from tests.unit.producers.mysql.test_packets import wire_of
 from wrackline.producers.contract.source_plugin import Surroundings, WriterIds
 from wrackline.producers.contract.steps import Batch, Step
-from wrackline.producers.kit.polled_stream import PolledStream
+from wrackline.producers.kit.polled_stream import LONGEST_READ_S, PolledStream
 from wrackline.producers.sources.mysql.log.packets import Packets
 from wrackline.producers.sources.mysql.stream import MySqlLogWire, MySqlStream, StreamServices
 from wrackline.schemas.errors import Transient
@@ -121,3 +121,23 @@ def test_a_server_that_sends_nothing_is_given_up() -> None:
         now += LATE
         with pytest.raises(Transient, match=r"mysql\.log_silent"):
             wire.stream.poll(now + 0.01)
+
+
+def test_a_read_ends_in_time_however_much_there_is() -> None:
+    """The first changes of ten thousand tables take minutes; a commit waits for the read that runs."""
+    now = 0.0
+
+    def slow() -> float:
+        nonlocal now
+        now += LONGEST_READ_S / 10
+        return now
+
+    log = WrittenLog("mariadb")
+    for number in range(1, 31):
+        log.inserted(number, "t", number)
+    with opened(log, slow) as wire:
+        wire.rest()
+        found = [one for _ in range(60) if (one := wire.stream.poll(slow() + SOON)) is not None]
+    counts = [len(rows(batch.steps)) for batch in found]
+    assert sum(counts) == 30
+    assert max(counts) < 10, "each event takes a tenth of the longest read"
